@@ -1,15 +1,13 @@
 /** What an account does with calls, on the carrier's wire. A command repeated with its `command_id` is obeyed once (phone.md 2.10). */
 import type { CallDialResponse } from 'telnyx/resources/calls/calls';
 import { type Call, data, optional, type Reply, type Route, required } from './exchange.ts';
-import type { Legs } from './legs.ts';
+import { dialFee, type Legs } from './legs.ts';
 import { holderOf } from './numbers.ts';
 import { placeOf } from './places.ts';
 import { refused } from './refusal.ts';
 import type { SimLeg } from './state.ts';
 import type { World } from './world.ts';
 
-/** Dollars a dial. */
-const dialFee = 0.01;
 const usualGatherMs = 60_000;
 /** A second for so many characters. */
 const charactersASecond = 15;

@@ -2,7 +2,7 @@
  * The legs of calls: how one begins, rings, is answered, joined to another and ends, and the events of each (phone.md 2.10). People pick
  * up on handsets; what an account commands is calls.ts's. Must not know routes.
  */
-import type { CallHangup, CallInitiated } from 'telnyx/resources/webhooks';
+import type { CallCostWebhookEvent, CallHangup, CallInitiated } from 'telnyx/resources/webhooks';
 import { endingOf } from './endings.ts';
 import type { Json } from './exchange.ts';
 import { handsetFor } from './handsets.ts';
@@ -17,6 +17,11 @@ const callersPatience = 60_000;
 const keptLegs = 500;
 
 type Cause = NonNullable<NonNullable<CallHangup['payload']>['hangup_cause']>;
+/** To dial, in dollars. */
+export const dialFee = 0.01;
+/** A begun minute of a call that comes in. */
+const minuteFee = 0.0035;
+
 export type HandsetAction = 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup' | 'press';
 
 export interface LegAsked {
@@ -56,7 +61,7 @@ export function createLegs(world: World): Legs {
       call_leg_id: leg.legId,
       call_session_id: leg.sessionId,
       connection_id: leg.connectionId,
-      client_state: leg.clientState,
+      ...(leg.clientState === null ? {} : { client_state: leg.clientState }),
       from: leg.from,
       to: leg.to,
       ...more,
@@ -157,6 +162,7 @@ export function createLegs(world: World): Legs {
     // Nobody is left to be transferred.
     for (const asked of Object.values(state.legs))
       if (asked.transferOf === leg.id && asked.state === 'ringing') end(asked, 'originator_cancel', 'caller');
+    tellCost(leg);
     const partner = leg.bridgedWith === null ? undefined : state.legs[leg.bridgedWith];
     leg.bridgedWith = null;
     if (partner?.bridgedWith === leg.id) {
@@ -164,6 +170,21 @@ export function createLegs(world: World): Legs {
       // Who is left alone on a bridge is hung up as well.
       end(partner, 'normal_clearing', 'unknown');
     }
+  }
+
+  /** As a voice application tells it that has call costs switched on. Whoever dials has paid for that already. */
+  function tellCost(leg: SimLeg): void {
+    if (leg.answeredAt === null || leg.endedAt === null) return;
+    const seconds = Math.max(1, Math.ceil((Date.parse(leg.endedAt) - Date.parse(leg.answeredAt)) / 1000));
+    const incoming = Math.ceil(seconds / 60) * minuteFee;
+    if (leg.direction === 'incoming') world.charge('call', incoming, leg.from);
+    const cost = (leg.direction === 'incoming' ? incoming : dialFee).toFixed(4);
+    tell(leg, 'call.cost', {
+      status: 'success',
+      total_cost: cost,
+      billed_duration_secs: seconds,
+      cost_parts: [{ call_part: 'call-control', cost, currency: 'USD', billed_duration_secs: seconds }],
+    } satisfies NonNullable<CallCostWebhookEvent['data']>['payload'] & Json);
   }
 
   function gather(leg: SimLeg, most: number, patienceMs: number): void {

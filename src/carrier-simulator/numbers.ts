@@ -1,7 +1,7 @@
 /** Numbers for sale, ordered, held and given up, on the carrier's wire. Numbers are of reserved ranges (555-01xx): nobody's. */
 import type { AvailablePhoneNumberListResponse } from 'telnyx/resources/available-phone-numbers';
 import type { NumberOrderWithPhoneNumbers } from 'telnyx/resources/number-orders';
-import type { PhoneNumberDetailed } from 'telnyx/resources/phone-numbers/phone-numbers';
+import type { PhoneNumberDeleteResponse, PhoneNumberDetailed } from 'telnyx/resources/phone-numbers/phone-numbers';
 import { type Call, data, type Json, ok, optional, page, type Reply, type Route, required } from './exchange.ts';
 import type { JobHandlers } from './jobs.ts';
 import { placeOf, places, prices, tollFreeCodes } from './places.ts';
@@ -108,7 +108,9 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     const number = held(call);
     number.status = 'deleted';
     number.profileId = null;
-    return data(numberShape(number));
+    const { id, tags, created_at, purchased_at, phone_number } = numberShape(number);
+    const left = { id, record_type: 'phone_number', status: 'deleted' as const, tags, created_at, purchased_at };
+    return data({ ...left, phone_number } satisfies PhoneNumberDeleteResponse.Data);
   }
 
   function change(call: Call): Reply {

@@ -45,6 +45,7 @@ export function createPorts(world: World): Ports {
               : '',
         };
       }),
+      201,
     );
   }
 

@@ -98,7 +98,7 @@ export function createTexts(world: World): Texts {
     world.charge('text', price * parts, made.id);
     keep(made);
     world.later({ what: `text to ${to}: sent`, kind: 'text.sent', args: { id: made.id }, after: 500 });
-    return data({ ...shape(made), cost: { amount: (price * parts).toFixed(4), currency: 'USD' } });
+    return data(shape(made));
   }
 
   function sent({ id = '' }: Record<string, string>): void {
@@ -231,6 +231,8 @@ export function createTexts(world: World): Texts {
   };
 }
 
+const costOf = ({ parts }: SimText) => (price * parts).toFixed(4);
+
 function shape(text: SimText): OutboundMessagePayload {
   return {
     id: text.id,
@@ -250,6 +252,6 @@ function shape(text: SimText): OutboundMessagePayload {
     received_at: text.at,
     sent_at: text.status === 'queued' ? null : text.at,
     completed_at: null,
-    cost: null,
+    cost: text.direction === 'outbound' && !text.own ? { amount: costOf(text), currency: 'USD' } : null,
   };
 }

@@ -152,7 +152,7 @@ export function createTollFree(world: World): { routes: readonly Route[]; jobs: 
           const made = request(call);
           world.forget((job) => job.args.id === made.id);
           delete state.tollFree[made.id];
-          return { status: 204, body: undefined };
+          return ok({});
         },
       },
     ],

@@ -44,6 +44,7 @@ test('a dialled handset rings, is spoken to when it answers, presses a key, and 
     'call.dtmf.received',
     'call.gather.ended',
     'call.hangup',
+    'call.cost',
   ]);
   expect(ear.of('call.initiated')[0]).toMatchObject({ direction: 'outgoing', client_state: 'b3Vycw==', to: ada });
   expect(ear.of('call.machine.detection.ended')).toMatchObject([{ result: 'human' }]);

@@ -12,6 +12,7 @@ import { phoneCarrierMigrations } from './carrier/migrations.ts';
 import { createPaidSteps } from './carrier/paid-steps.ts';
 import type { Carrier } from './carrier/port.ts';
 import { createDemo, type DemoDoor } from './demo/index.ts';
+import { createFees } from './fees.ts';
 import { createNumbers, phoneNumberMigrations } from './numbers/index.ts';
 import type { PartDeps, PhoneDeps, PhonePart } from './part.ts';
 import { createPhoneRegistration, phoneRegistrationMigrations } from './registration/index.ts';
@@ -44,6 +45,7 @@ export interface Phone {
 export function createPhone({
   carrier,
   demo,
+  recordFees,
   ...deps
 }: PhoneDeps & {
   /** Null: no carrier is configured. */
@@ -52,7 +54,8 @@ export function createPhone({
   readonly demo: DemoDoor | null;
 }): Phone {
   if (carrier === null) return together([{ routes: phoneRoutes.map(notConfigured) }]);
-  return together([...createParts({ ...deps, carrier }), createDemo({ door: demo })]);
+  const fees = createFees(recordFees);
+  return together([...createParts({ ...deps, carrier, fees }), createDemo({ door: demo })]);
 }
 
 /** In the order in which they start; they close in the other. */
@@ -67,7 +70,7 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   });
   const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
   const texts = createTexts({
-    ...{ ...deps, steps, numbers: numbers.numbers },
+    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
     consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
     onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
     replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
@@ -78,7 +81,8 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
   });
   const registrations = createRegistrationStore({ ...deps, now: () => deps.clock.now(), numbers: numbers.numbers });
   const calls = createCalls({
-    ...{ ...deps, steps, numbers: numbers.numbers, optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
+    ...{ optOuts: texts.optOuts, ownPhone: texts.ownPhone },
     ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
     brandOf,
   });

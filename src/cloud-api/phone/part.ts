@@ -1,4 +1,5 @@
 /** What each part of the phone gives, and what every part is given. Must not know which parts there are. */
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
@@ -12,6 +13,7 @@ import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
 import type { CallLimits } from './calls/index.ts';
 import type { Carrier } from './carrier/port.ts';
+import type { Fees, RecordFees } from './fees.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
 import type { NumberLimits } from './texts/index.ts';
 
@@ -72,6 +74,8 @@ export interface PhoneDeps {
   readonly webhookOrigin: string;
   /** The carrier's Ed25519 key, base64 of 32 bytes. */
   readonly publicKey: string;
+  /** From which address a request comes, also behind a proxy. */
+  readonly addressOf: (request: IncomingMessage) => string;
   readonly users: { find(userId: string): Promise<{ readonly plan: string; readonly name: string } | null> };
   readonly computers: PhoneComputers;
   readonly call: CallComputer;
@@ -81,6 +85,8 @@ export interface PhoneDeps {
   /** Whether a computer is linked, at any replica. */
   readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
+  /** Adds the carrier's fees to what the person spends. */
+  readonly recordFees: RecordFees;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
   /** Default: the interface's. */
@@ -90,6 +96,7 @@ export interface PhoneDeps {
 }
 
 /** Of a part, which is only made where there is a carrier. */
-export interface PartDeps extends PhoneDeps {
+export interface PartDeps extends Omit<PhoneDeps, 'recordFees'> {
   readonly carrier: Carrier;
+  readonly fees: Fees;
 }

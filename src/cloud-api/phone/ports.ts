@@ -44,6 +44,13 @@ export interface Numbers {
   all(): Promise<readonly HeldNumber[]>;
 }
 
+/** Bots text from such a number: what comes from it is no word of a person. */
+export async function isOfBots(numbers: Pick<Numbers, 'byE164'>, e164: string): Promise<boolean> {
+  const number = await numbers.byE164(e164);
+  // Until it is ours at the carrier, whoever asked for it proves nothing by that.
+  return number !== null && number.carrierNumberId !== null;
+}
+
 /** What the other parts do when a number comes, moves or goes. Each is repeatable: it is called until it has not thrown. */
 export interface NumberHooks {
   /** In the transaction that makes it so. */
@@ -97,6 +104,19 @@ export interface Consents {
   ): Op<{ readonly id: string; readonly at: number }>;
   /** Null: none. STOP is not looked at. */
   basisFor(tx: SharedReader, numberId: string, e164: string): Op<ConsentBasis | null>;
+}
+/**
+ * Of the numbers' part: somebody agreed on the page of an invite, and the number they named has to say so itself, by the code that the
+ * page shows them. Anybody can type a number into a page.
+ */
+export interface InviteProofs {
+  /** Whether a code is waited for from that phone now. */
+  isAwaited(tx: SharedReader, numberId: string, e164: string): Op<boolean>;
+  /** `by`: how the code came, for the evidence. False: it is not the code, or too old; nothing was changed. */
+  prove(
+    tx: SharedTx,
+    given: { readonly numberId: string; readonly e164: string; readonly code: string; readonly by: string },
+  ): Op<boolean>;
 }
 /** Called by texts when STOP has come, in its transaction: what waits for that pair ends. */
 export type OnStop = (tx: SharedTx, numberId: string, e164: string) => Op<void>;

@@ -1,4 +1,7 @@
-/** What was spent, a line each, and the budget of a person (gaps.md D, "Usage"). Money in millionths of a dollar: fractions of a cent add up. */
+/**
+ * What was spent, a line each, and the budget of a person. Money in millionths of a dollar: fractions of a cent add up. `usage_month` is the
+ * sum of a month's lines, kept with each of them: a text costs as much to count as the thousandth of its month as the first.
+ */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const usageMigrations: readonly Migration[] = [
@@ -33,5 +36,20 @@ export const usageMigrations: readonly Migration[] = [
     number: 2,
     name: 'how much of it',
     sql: 'ALTER TABLE usage_line ADD COLUMN thousandths INTEGER NOT NULL DEFAULT 1000',
+  },
+  {
+    area: 'usage',
+    number: 3,
+    name: 'the sum of a month',
+    sql: `
+      CREATE TABLE usage_month (
+        user_id TEXT NOT NULL,
+        month TEXT NOT NULL,
+        micro_usd INTEGER NOT NULL,
+        PRIMARY KEY (user_id, month)
+      ) STRICT;
+      INSERT INTO usage_month (user_id, month, micro_usd)
+        SELECT user_id, month, SUM(micro_usd) FROM usage_line GROUP BY user_id, month;
+    `,
   },
 ];

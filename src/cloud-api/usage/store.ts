@@ -28,11 +28,15 @@ export function* addLine(tx: SharedTx, line: NewLine): Op<boolean> {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, id) DO NOTHING`;
   const { userId, id, kind, name, computerId, botId, runId, at, month, thousandths, microUsd } = line;
   const values = [userId, id, kind, name, computerId, botId, runId, at, month, thousandths, microUsd];
-  return (yield* tx.run(sql, ...values)).changes === 1;
+  if ((yield* tx.run(sql, ...values)).changes === 0) return false;
+  const sum = `INSERT INTO usage_month (user_id, month, micro_usd) VALUES (?, ?, ?)
+    ON CONFLICT (user_id, month) DO UPDATE SET micro_usd = usage_month.micro_usd + excluded.micro_usd`;
+  yield* tx.run(sum, userId, month, microUsd);
+  return true;
 }
 
 export function* spentCents(tx: SharedReader, userId: string, month: string): Op<number> {
-  const sql = 'SELECT COALESCE(SUM(micro_usd), 0) AS micro FROM usage_line WHERE user_id = ? AND month = ?';
+  const sql = 'SELECT micro_usd AS micro FROM usage_month WHERE user_id = ? AND month = ?';
   return ((yield* tx.get<{ micro: number }>(sql, userId, month))?.micro ?? 0) / microPerCent;
 }
 

@@ -1,4 +1,5 @@
-/** Events of calls in the carrier's words, read (phone.md 2.10). Pure. Must not know what becomes of a call. */
+/** Events of calls in the carrier's words, read. Pure. Must not know what becomes of a call. */
+import { microUsdOf } from '../fees.ts';
 import type { CarrierEvent } from '../ports.ts';
 
 export type HeardKind = 'initiated' | 'answered' | 'bridged' | 'hangup' | 'detected' | 'pressed';
@@ -38,6 +39,26 @@ const longestSender = 40;
 /** Callers name themselves: no database of ours may stumble over it. */
 const withoutNul = (text: string) => text.replaceAll('\u0000', '');
 const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? withoutNul(value) : '');
+
+/** What a leg cost, told some time after its end. */
+export interface HeardCost {
+  readonly carrierLeg: string;
+  readonly microUsd: number;
+  readonly seconds: number;
+  readonly at: number;
+}
+
+/** Null: it is about something else, or the carrier could not say. */
+export function readCallCost({ type, payload, occurredAt }: CarrierEvent): HeardCost | null {
+  if (type !== 'call.cost') return null;
+  const carrierLeg = textOf(payload.call_control_id);
+  const parts = Array.isArray(payload.cost_parts) ? payload.cost_parts : [];
+  const foreign = parts.some((part) => (part?.currency ?? 'USD') !== 'USD');
+  const microUsd = foreign ? null : microUsdOf(textOf(payload.total_cost));
+  if (carrierLeg === '' || microUsd === null) return null;
+  const seconds = Number(payload.billed_duration_secs);
+  return { carrierLeg, microUsd, seconds: Number.isFinite(seconds) && seconds > 0 ? seconds : 0, at: occurredAt };
+}
 
 /** Null: it says nothing that moves a call. */
 export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): HeardOnLeg | null {

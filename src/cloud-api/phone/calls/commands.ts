@@ -14,7 +14,9 @@ import { findCall, findLeg, legByCarrier, noteOnCall, noteOnLeg } from './store.
 
 export type Command =
   | { readonly tell: 'dial' | 'answer' | 'hangup' | 'hold' | 'resume' | 'mute' | 'unmute'; readonly leg: string }
-  | { readonly tell: 'speak' | 'ask'; readonly leg: string; readonly text: string }
+  | { readonly tell: 'speak'; readonly leg: string; readonly text: string }
+  /** `digits`: how many keys are waited for; one, where a row of before does not say. */
+  | { readonly tell: 'ask'; readonly leg: string; readonly text: string; readonly digits?: number }
   | { readonly tell: 'dtmf'; readonly leg: string; readonly digits: string }
   | { readonly tell: 'bridge'; readonly leg: string; readonly other: string }
   | { readonly tell: 'transfer'; readonly leg: string; readonly to: string };
@@ -168,7 +170,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       case 'speak':
         return calls.speak(at, command.text, key);
       case 'ask':
-        return calls.ask(at, command.text, key);
+        return calls.ask(at, command.text, command.digits ?? 1, key);
       case 'dtmf':
         return calls.dtmf(at, command.digits, key);
       case 'bridge': {

@@ -76,13 +76,9 @@ export function createConsents({ clock, ids, numbers, optOuts, ownPhone }: Conse
       const filters = [
         'number_id = ?',
         ...(e164 === null ? [] : ['e164 = ?']),
-        ...(after === null ? [] : ['(at < ? OR (at = ? AND id < ?))']),
+        ...(after === null ? [] : ['(at, id) < (?, ?)']),
       ];
-      const values = [
-        numberId,
-        ...(e164 === null ? [] : [e164]),
-        ...(after === null ? [] : [after.at, after.at, after.id]),
-      ];
+      const values = [numberId, ...(e164 === null ? [] : [e164]), ...(after === null ? [] : [after.at, after.id])];
       const sql = `SELECT id, e164, source, evidence, at, at AS created_at FROM phone_consent WHERE ${filters.join(' AND ')}
         ORDER BY at DESC, id DESC LIMIT ?`;
       return yield* tx.all<ConsentRow & { created_at: number }>(sql, ...values, limit);

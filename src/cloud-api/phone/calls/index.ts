@@ -6,14 +6,14 @@ import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { usualCountries } from '../e164.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
-import type { CarrierEvent, Consents, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
+import type { CarrierEvent, Consents, InviteProofs, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
 import { type CallLimits, createCalling, usualCallLimits } from './calling.ts';
-import { readCallEvent } from './carrier-events.ts';
+import { type HeardCost, readCallCost, readCallEvent } from './carrier-events.ts';
 import { type Commands, createCommands } from './commands.ts';
 import { type ConsentsDeps, createConsents } from './consents.ts';
 import { createRefs } from './refs.ts';
 import { createCallRoutes } from './routes.ts';
-import { findCall } from './store.ts';
+import { findCall, legByCarrier } from './store.ts';
 import { createTargets } from './targets.ts';
 import { createWatch } from './watch.ts';
 import { createVoiceWorker, type VoiceWorker } from './worker.ts';
@@ -22,12 +22,16 @@ export { type CallLimits, usualCallLimits } from './calling.ts';
 export { phoneCallMigrations } from './migrations.ts';
 
 export interface CallsDeps
-  extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events'>,
+  extends Pick<
+      PartDeps,
+      'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events' | 'fees'
+    >,
     Pick<ConsentsDeps, 'ownPhone'> {
   readonly carrier: Pick<PartDeps['carrier'], 'calls' | 'name'>;
   readonly steps: Pick<PaidSteps, 'run'>;
   readonly numbers: Numbers;
   readonly optOuts: OptOuts;
+  readonly invites: InviteProofs;
   /** Whom a number is registered for; null: nobody. */
   readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
   readonly limits?: CallLimits;
@@ -59,7 +63,19 @@ export function createCalls(given: CallsDeps): Calls {
   const calling = createCalling({ ...deps, consents, refs, targets, worker });
   const watch = createWatch({ ...deps, worker, longestCallMs: limits.longestCallMs });
 
+  async function countCost({ carrierLeg, at, ...cost }: HeardCost): Promise<void> {
+    await store.write(function* (tx) {
+      const leg = yield* legByCarrier(tx, carrierLeg);
+      const call = leg === null ? null : yield* findCall(tx, leg.callId);
+      if (leg === null || call === null) return;
+      const of = { userId: call.userId, e164: call.ours, botId: call.botId, computerId: null };
+      yield* given.fees.call(tx, of, { ...cost, id: leg.id, at: Math.min(at, clock.now()) });
+    });
+  }
+
   async function take(event: CarrierEvent): Promise<void> {
+    const cost = readCallCost(event);
+    if (cost !== null) return countCost(cost);
     const heard = readCallEvent(event);
     if (heard === null) return;
     const isNew = heard.kind === 'initiated' && heard.incoming;

@@ -171,8 +171,8 @@ export function* listCalls(
   },
 ): Op<CallRow[]> {
   const { numberId, after, limit } = asked;
-  const older = after === null ? '' : 'AND (started_at < ? OR (started_at = ? AND id < ?))';
-  const values = after === null ? [] : [after.at, after.at, after.id];
+  const older = after === null ? '' : 'AND (started_at, id) < (?, ?)';
+  const values = after === null ? [] : [after.at, after.id];
   const sql = `${selectCall} WHERE number_id = ? ${older} ORDER BY started_at DESC, id DESC LIMIT ?`;
   return yield* tx.all<CallRow>(sql, numberId, ...values, limit);
 }

@@ -32,6 +32,20 @@ export function greeting(
   return `Hello. ${introduction(by)}.${why} I answer by text message: please text ${where} and I will write back. Text STOP to be contacted no more.`;
 }
 
+/** Of the code on the page of an invite. */
+export const codeDigits = 6;
+
+/** To who has agreed on the page of an invite and calls to show that the phone is theirs. */
+export function askForCode(by: Speaker): string {
+  return `Hello. ${introduction(by)}. To agree to calls from this number, key in the six digits that the page shows you.`;
+}
+
+export const codeHeard = {
+  right: 'Thank you. You agreed to be called from this number. Text STOP to it to end that.',
+  wrong: 'That is not the code on the page. Please key in its six digits.',
+  unvouched: 'Your carrier does not vouch for the number you call from. Please text the code to this number instead.',
+} as const;
+
 /** To who is asked to take a call over. */
 export function question({ peer, purpose }: Pick<CallRow, 'peer' | 'purpose'>, by: Speaker): string {
   const who = /^\+\d+$/.test(peer) ? spokenNumber(peer) : 'Somebody without a number';

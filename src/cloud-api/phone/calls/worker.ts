@@ -8,7 +8,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PartDeps } from '../part.ts';
-import type { HeldNumber } from '../ports.ts';
+import type { HeldNumber, InviteProofs } from '../ports.ts';
 import type { HeardOnLeg } from './carrier-events.ts';
 import { type CommandOutcomes, type Commands, nameLeg, saidStop } from './commands.ts';
 import { type CallRow, type ControlAction, durationOf, isHandedOver, isMissed, type LegRow, openIn } from './model.ts';
@@ -30,7 +30,7 @@ import {
   personOf,
 } from './store.ts';
 import { createTransfers, soonMs, type TransferAsked } from './transfer.ts';
-import { greeting, type Speaker } from './words.ts';
+import { askForCode, codeDigits, codeHeard, greeting, type Speaker } from './words.ts';
 
 export interface Control {
   readonly action: ControlAction;
@@ -60,6 +60,7 @@ export interface VoiceWorker {
 export interface WorkerDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids'> {
   readonly commands: Pick<Commands, 'append'>;
   readonly refs: Refs;
+  readonly invites: InviteProofs;
   readonly events: Pick<EventBackbone, 'emit'>;
   /** Whom the number is registered for. */
   readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
@@ -104,8 +105,35 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
   function* greet(tx: SharedTx, call: CallRow, leg: LegRow): Op<void> {
     if (leg.askedAt !== null) return;
     yield* noteOnLeg(tx, leg.id, { askedAt: clock.now() });
-    const text = greeting(call, yield* speaker(tx, call));
+    const by = yield* speaker(tx, call);
+    if (!(yield* awaitsCode(tx, call))) {
+      return yield* commands.append(tx, call, { tell: 'speak', leg: leg.id, text: greeting(call, by) });
+    }
+    // Caller ids can be forged: the caller's own number is proven only where its carrier vouches for it.
+    if (call.attestation === 'A') {
+      return yield* commands.append(tx, call, { tell: 'ask', leg: leg.id, text: askForCode(by), digits: codeDigits });
+    }
+    const text = `${greeting(call, by)} ${codeHeard.unvouched}`;
     yield* commands.append(tx, call, { tell: 'speak', leg: leg.id, text });
+  }
+
+  function* awaitsCode(tx: SharedReader, { direction, numberId, peer }: CallRow): Op<boolean> {
+    return direction === 'in' && (yield* deps.invites.isAwaited(tx, numberId, peer));
+  }
+
+  /** Keys that a caller pressed after they were asked for the code of an invite. */
+  function* keyedIn(tx: SharedTx, call: CallRow, leg: LegRow, digits: string | null): Op<void> {
+    if (digits === null || call.attestation !== 'A' || !(yield* awaitsCode(tx, call))) return;
+    if (digits === '') {
+      const text = greeting(call, yield* speaker(tx, call));
+      return yield* commands.append(tx, call, { tell: 'speak', leg: leg.id, text });
+    }
+    const by = 'Proven by the code keyed in on a call from that number, for which its carrier vouches.';
+    const { numberId, peer: e164 } = call;
+    if (yield* deps.invites.prove(tx, { numberId, e164, code: digits, by })) {
+      return yield* commands.append(tx, call, { tell: 'speak', leg: leg.id, text: codeHeard.right });
+    }
+    yield* commands.append(tx, call, { tell: 'ask', leg: leg.id, text: codeHeard.wrong, digits: codeDigits });
   }
 
   function* end(tx: SharedTx, call: CallRow, because: string, at: number): Op<void> {
@@ -277,7 +305,10 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       else if (event.kind === 'bridged') {
         // Both are told of. Of the person it may be late, and of an earlier transfer.
         if (leg.role === 'consult') yield* outcomes.bridged(tx, call);
-      } else if (event.kind === 'pressed') yield* transfers.pressed(tx, call, leg, event.digits);
+      } else if (event.kind === 'pressed') {
+        if (leg.role === 'person') yield* keyedIn(tx, call, leg, event.digits);
+        else yield* transfers.pressed(tx, call, leg, event.digits);
+      }
     },
     *speakUp(tx, call, leg) {
       if (leg.state !== 'talking' || leg.askedAt !== null) return;

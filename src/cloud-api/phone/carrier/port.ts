@@ -56,6 +56,8 @@ export interface CarrierOffer {
   readonly locality: string | null;
   /** `1.00 USD`. */
   readonly monthlyCost: string | null;
+  /** Once, when it is bought. */
+  readonly upfrontCost: string | null;
 }
 
 export interface SearchAsked {
@@ -295,8 +297,8 @@ export interface CarrierCalls {
   mute(legId: string, key: string): Promise<void>;
   unmute(legId: string, key: string): Promise<void>;
   speak(legId: string, text: string, key: string): Promise<void>;
-  /** Says `text` and waits for one key to be pressed; the answer comes as an event of the leg. */
-  ask(legId: string, text: string, key: string): Promise<void>;
+  /** Says `text` and waits for so many keys to be pressed; the answer comes as an event of the leg. */
+  ask(legId: string, text: string, digits: number, key: string): Promise<void>;
   dtmf(legId: string, digits: string, key: string): Promise<void>;
   bridge(legId: string, withLegId: string, key: string): Promise<void>;
   /** Cold: dials and bridges by itself. */

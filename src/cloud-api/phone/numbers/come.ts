@@ -91,7 +91,8 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     const areaCode = e164.slice(2, 5);
     const offers = await carrier.numbers.search({ ...of, areaCode, limit: mostOffers }).catch(() => []);
     const offer = offers.find((each) => each.e164 === e164);
-    return { locality: offer?.locality ?? null, monthlyCost: offer?.monthlyCost ?? null };
+    const { locality = null, monthlyCost = null, upfrontCost = null } = offer ?? {};
+    return { locality, monthlyCost, upfrontCost };
   }
 
   async function begin(
@@ -105,7 +106,9 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
       if (!portable) throw notPortable(to.e164, reason);
     }
     const about =
-      how.job === 'buy' ? await described(to.e164, { country, type }) : { locality: null, monthlyCost: null };
+      how.job === 'buy'
+        ? await described(to.e164, { country, type })
+        : { locality: null, monthlyCost: null, upfrontCost: null };
     const id = ids.next('number');
     await store.write(function* (tx) {
       const number = {
@@ -139,7 +142,8 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
       // What is nearly what was asked for is not what was asked for.
       const fits = ({ e164, type }: OfferedNumber) =>
         type === query.type && (query.areaCode === undefined || e164.startsWith(`+1${query.areaCode}`));
-      return offers.filter(fits).slice(0, query.limit);
+      const shown = offers.filter(fits).slice(0, query.limit);
+      return shown.map(({ e164, type, locality, monthlyCost }) => ({ e164, type, locality, monthlyCost }));
     },
     async plan(userId, to) {
       const { limit, country, type } = await allowed(userId, to);

@@ -5,11 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
-import type { Consents, NumberHooks, Numbers } from '../ports.ts';
+import type { Consents, InviteProofs, NumberHooks, Numbers } from '../ports.ts';
 import { createAddresses } from './address.ts';
 import { createOrderReaders } from './carrier-events.ts';
 import { createCome } from './come.ts';
 import { createDailyLook } from './daily-look.ts';
+import { countFeesOfAll } from './fees.ts';
 import { createInvitePage } from './invite-page.ts';
 import { createInvites } from './invites.ts';
 import { shown } from './model.ts';
@@ -38,6 +39,7 @@ export interface NumbersDeps extends PartDeps {
 
 export interface NumbersPart extends PhonePart {
   readonly numbers: Numbers;
+  readonly invites: InviteProofs;
 }
 
 /** What failed is shown for so long, unless its person puts it away. */
@@ -73,6 +75,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
   const stay = createStay({ ...given, work, come });
   return {
     numbers,
+    invites,
     owners: {
       phoneNumber: async ({ userId }, id) => {
         const row = await rows.get(id);
@@ -81,13 +84,14 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
     },
     routes: createNumberRoutes({
       ...{ carrier: deps.carrier, rows, registered: deps.registered, come, stay, invites },
-      page: createInvitePage({ invites, users: deps.users, brandOf: deps.brandOf }),
+      page: createInvitePage({ ...deps, invites, numbers }),
     }),
     readers: createOrderReaders({ rows, work }),
     wake: (computerId) => resync.wake(computerId),
     async forgetOld(now) {
       await rows.forget(now - failedKeptMs);
       await invites.forgetOld(now);
+      await countFeesOfAll({ ...deps, rows });
       await look();
     },
     async start() {

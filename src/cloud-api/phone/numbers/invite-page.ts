@@ -1,18 +1,24 @@
 /**
- * The page of an invite: who would call, what one agrees to, and a field for one's number. The words that were shown are what the consent
- * keeps. No script; one that is used, too old or never was is the same page. Must not know rows.
+ * The page of an invite: who would call, what one agrees to, a field for one's number, and then the code by which that phone shows that it is
+ * theirs. Nothing is sent to a number before it has sent something itself. The words that were shown are what the consent keeps, with the
+ * address and the browser they were ticked from. No script; one that is used, too old or never was is the same page. Must not know rows.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import { readRaw } from '../../../kit/http/body.ts';
 import { escapeHtml, page, pageHeaders, plainPage } from '../../../kit/http/plain-page.ts';
 import { refusedDestination } from '../e164.ts';
-import type { HeldNumber } from '../ports.ts';
+import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 import type { Invites } from './invites.ts';
 
 export interface InvitePageDeps {
-  readonly invites: Pick<Invites, 'open' | 'accept'>;
+  readonly invites: Pick<Invites, 'open' | 'ask' | 'outcome'>;
+  readonly numbers: Pick<Numbers, 'byE164'>;
+  readonly clock: Clock;
+  /** From which address a request comes, also behind a proxy. */
+  readonly addressOf: (request: IncomingMessage) => string;
   /** The business that the number is registered for; null: none yet. */
   readonly brandOf: (numberId: string) => Promise<string | null>;
   readonly users: { find(userId: string): Promise<{ readonly name: string } | null> };
@@ -32,8 +38,10 @@ const headers = {
 } as const;
 
 const largestForm = 4096;
+/** Of a browser's name for itself, as evidence. */
+const maxUserAgent = 300;
 
-export function createInvitePage({ invites, users, brandOf }: InvitePageDeps): InvitePage {
+export function createInvitePage({ invites, numbers, users, brandOf, clock, addressOf }: InvitePageDeps): InvitePage {
   function answer(response: ServerResponse, status: number, html: string): void {
     response.writeHead(status, headers);
     response.end(html);
@@ -56,9 +64,38 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
 <form method="post">
 <p><label>Your phone number<br><input name="phone" type="tel" autocomplete="tel" maxlength="40" required></label></p>
 <p><label><input name="agree" type="checkbox" value="yes" required> ${escapeHtml(disclosureOf(number, who.name))}</label></p>
+<p>With your answer we keep the time, your internet address and the name of your browser.</p>
 <p><button type="submit">I agree to be called</button></p>
 </form>`;
     answer(response, status, page('May we call you?', html));
+  }
+
+  function askForCode(
+    response: ServerResponse,
+    { number, e164, code, problem }: { number: HeldNumber; e164: string; code: string; problem?: string },
+  ): void {
+    const html = `${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</strong></p>`}
+<p>Text <strong>${code}</strong> from ${escapeHtml(e164)} to <a href="sms:${number.e164}?body=${code}">${number.e164}</a>,
+or call that number and key the code in.</p>
+<p>This shows that the phone is yours. We don’t contact it before. The code expires in 15 minutes.</p>
+<form method="post">
+<input type="hidden" name="code" value="${code}">
+<p><button type="submit">I’ve sent the code</button></p>
+</form>`;
+    answer(response, 200, page('One more step', html));
+  }
+
+  async function check(token: string, code: string, response: ServerResponse): Promise<void> {
+    const found = await invites.outcome(token, code);
+    if (found === null) return over(response);
+    const { e164, state } = found;
+    if (state === 'proven') {
+      return answer(response, 200, plainPage('Thank you', [`You agreed to be called at ${e164}.`]));
+    }
+    const invite = await invites.open(token);
+    if (invite === null) return over(response);
+    const problem = `Nothing has arrived from ${e164} yet. Texts can take a minute.`;
+    askForCode(response, { number: invite.number, e164, code, problem });
   }
 
   async function callerOf(number: HeldNumber) {
@@ -76,6 +113,8 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
     },
     async take(token, request, response) {
       const form = await formOf(request);
+      const code = form.get('code');
+      if (code !== null) return check(token, code, response);
       const invite = await invites.open(token);
       if (invite === null) return over(response);
       const { number } = invite;
@@ -83,18 +122,17 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
       if (e164 === undefined) return ask(response, number, 400, 'Enter your phone number, such as 202 555 0123.');
       const refused = refusedDestination(e164);
       if (refused !== null) return ask(response, number, 400, refused);
+      if (await isOfBots(numbers, e164))
+        return ask(response, number, 400, 'That number belongs to a bot. Enter your own.');
       if (form.get('agree') !== 'yes') return ask(response, number, 400, 'Tick the box if you agree.');
       const { name } = await callerOf(number);
-      const evidence = `Ticked on the page of the invite ${invite.id}: “${disclosureOf(number, name)}”`;
-      if (!(await invites.accept(token, { e164, evidence }))) return over(response);
-      answer(
-        response,
-        200,
-        plainPage('Thank you', [
-          `You agreed to be called at ${e164} from ${number.e164}.`,
-          `To end it, text STOP to ${number.e164}.`,
-        ]),
-      );
+      const from = `from ${addressOf(request)} with ${userAgentOf(request)}`;
+      const evidence =
+        `Ticked on the page of the invite ${invite.id} at ${iso(clock.now())} ${from}: ` +
+        `“${disclosureOf(number, name)}”`;
+      const asked = await invites.ask(token, { e164, evidence });
+      if (asked === null) return over(response);
+      askForCode(response, { number, e164, code: asked.code });
     },
   };
 }
@@ -106,6 +144,12 @@ export function disclosureOf({ e164 }: Pick<HeldNumber, 'e164'>, name: string): 
     'entered. This is no agreement to texts, and not a condition of buying anything. I can end it at any time by texting ' +
     `STOP to ${e164}.`
   );
+}
+
+function userAgentOf(request: IncomingMessage): string {
+  // Header values hold no line breaks; quotes would blur where the browser's words end.
+  const named = (request.headers['user-agent'] ?? '').slice(0, maxUserAgent).replaceAll('"', "'");
+  return named === '' ? 'a browser that gives no name' : `"${named}"`;
 }
 
 async function formOf(request: IncomingMessage): Promise<URLSearchParams> {

@@ -1,13 +1,14 @@
 /**
- * Invites on a number (gaps.md F): each a page for one person, good for one yes to being called, within seven days. They are the
- * number's, so they follow it. Must not know how the page looks.
+ * Invites on a number: each a page for one person, good for one yes to being called, within seven days. The yes counts once the phone that
+ * was named has sent the code that the page showed. They are the number's, so they follow it. Must not know how the page looks, nor how
+ * texts and calls come.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Invite } from '../../../contracts/phone/number.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PartDeps } from '../part.ts';
-import type { Consents, HeldNumber, Numbers } from '../ports.ts';
+import type { Consents, HeldNumber, InviteProofs, Numbers } from '../ports.ts';
 import { badRequest } from './model.ts';
 import { hashOf } from './store.ts';
 
@@ -17,7 +18,7 @@ export interface InvitesDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 
   readonly random?: (bytes: number) => Buffer;
 }
 
-export interface Invites {
+export interface Invites extends InviteProofs {
   /** Open or used, newest first. */
   list(numberId: string): Promise<Invite[]>;
   create(numberId: string): Promise<Invite>;
@@ -25,8 +26,13 @@ export interface Invites {
   remove(numberId: string, id: string): Promise<boolean>;
   /** Null: used, too old, withdrawn, or never made. */
   open(token: string): Promise<{ readonly id: string; readonly number: HeldNumber } | null>;
-  /** The one yes of it. False: somebody was faster, or it is over. */
-  accept(token: string, yes: { readonly e164: string; readonly evidence: string }): Promise<boolean>;
+  /** A yes that waits for its code; one that waited before is replaced. Null: it is over. */
+  ask(
+    token: string,
+    yes: { readonly e164: string; readonly evidence: string },
+  ): Promise<{ readonly code: string; readonly until: number } | null>;
+  /** What became of the yes with this code; null: there is none, or it is over. */
+  outcome(token: string, code: string): Promise<{ readonly state: 'waiting' | 'proven'; readonly e164: string } | null>;
   /** With its number. */
   end(tx: SharedTx, numberId: string): Op<void>;
   forgetOld(now: number): Promise<void>;
@@ -37,6 +43,10 @@ const goodForMs = 7 * 24 * 60 * 60_000;
 /** Used ones stand in the list for as long; the consent they gave stays for good. */
 const keptMs = 90 * 24 * 60 * 60_000;
 const mostOpen = 50;
+/** For a code to be texted or keyed in. */
+const codeMs = 15 * 60_000;
+/** Six digits, so that they are typed without a mistake. It is no secret from who agreed: it ties their yes to their phone. */
+const newCode = () => String(randomInt(0, 1_000_000)).padStart(6, '0');
 
 interface Row {
   readonly id: string;
@@ -44,15 +54,21 @@ interface Row {
   readonly token: string;
   readonly expiresAt: number;
   readonly usedAt: number | null;
+  readonly askedE164: string | null;
+  readonly code: string | null;
+  readonly codeUntil: number | null;
+  readonly evidence: string | null;
 }
 
-const select = `SELECT id, number_id AS "numberId", token, expires_at AS "expiresAt", used_at AS "usedAt" FROM phone_invite`;
+const select = `SELECT id, number_id AS "numberId", token, expires_at AS "expiresAt", used_at AS "usedAt", asked_e164 AS "askedE164", code,
+  code_until AS "codeUntil", evidence FROM phone_invite`;
+const awaited = 'number_id = ? AND asked_e164 = ? AND used_at IS NULL AND code_until > ? AND expires_at > ?';
 
 export function createInvites(deps: InvitesDeps): Invites {
   const { store, clock, ids, sealer, origin, numbers, random = randomBytes } = deps;
   const place = (id: string) => `phone_invite|token|${id}`;
 
-  const shown = ({ id, token, expiresAt, usedAt }: Row): Invite => ({
+  const shown = ({ id, token, expiresAt, usedAt }: Pick<Row, 'id' | 'token' | 'expiresAt' | 'usedAt'>): Invite => ({
     id,
     url: `${origin}/sms/invite/${sealer.open(place(id), token)}`,
     expiresAt: iso(expiresAt),
@@ -80,7 +96,7 @@ export function createInvites(deps: InvitesDeps): Invites {
           'INSERT INTO phone_invite (id, number_id, token_hash, token, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
           ...[id, numberId, hashOf(token), sealed, now, expiresAt],
         );
-        return shown({ id, numberId, token: sealed, expiresAt, usedAt: null });
+        return shown({ id, token: sealed, expiresAt, usedAt: null });
       }),
     remove: (numberId, id) =>
       store.write(function* (tx) {
@@ -93,16 +109,43 @@ export function createInvites(deps: InvitesDeps): Invites {
       const number = row === undefined ? null : await numbers.find(row.numberId);
       return row === undefined || number === null ? null : { id: row.id, number };
     },
-    accept: (token, { e164, evidence }) =>
+    ask: (token, { e164, evidence }) =>
       store.write(function* (tx) {
         const now = clock.now();
         const row = yield* tx.get<Row>(`${select} WHERE token_hash = ?`, hashOf(token));
-        if (row === undefined || (yield* numbers.read(tx, row.numberId)) === null) return false;
-        const sql = `UPDATE phone_invite SET used_at = ?, used_by = ? WHERE id = ? AND used_at IS NULL AND expires_at > ?`;
-        if ((yield* tx.run(sql, now, e164, row.id, now)).changes === 0) return false;
-        yield* deps.consents().record(tx, { numberId: row.numberId, e164, source: 'invite', evidence });
-        return true;
+        if (row === undefined || (yield* numbers.read(tx, row.numberId)) === null) return null;
+        // Whoever loads the page again, or ticks it twice, has one code.
+        const same = row.askedE164 === e164 && row.code !== null && (row.codeUntil ?? 0) > now;
+        const code = same && row.code !== null ? row.code : newCode();
+        const until = now + codeMs;
+        const sql = `UPDATE phone_invite SET asked_e164 = ?, code = ?, code_until = ?, evidence = ?
+          WHERE id = ? AND used_at IS NULL AND expires_at > ?`;
+        const { changes } = yield* tx.run(sql, e164, code, until, evidence, row.id, now);
+        return changes === 1 ? { code, until } : null;
       }),
+    async outcome(token, code) {
+      const row = await store.get<Row>(`${select} WHERE token_hash = ? AND code = ?`, hashOf(token), code);
+      if (row === undefined || row.askedE164 === null) return null;
+      if (row.usedAt !== null) return { state: 'proven', e164: row.askedE164 };
+      const now = clock.now();
+      const waits = row.expiresAt > now && (row.codeUntil ?? 0) > now && (await numbers.find(row.numberId)) !== null;
+      return waits ? { state: 'waiting', e164: row.askedE164 } : null;
+    },
+    *isAwaited(tx, numberId, e164) {
+      const now = clock.now();
+      const sql = `SELECT 1 AS found FROM phone_invite WHERE ${awaited} LIMIT 1`;
+      return (yield* tx.get(sql, numberId, e164, now, now)) !== undefined;
+    },
+    *prove(tx, { numberId, e164, code, by }) {
+      const now = clock.now();
+      const row = yield* tx.get<Row>(`${select} WHERE ${awaited} AND code = ?`, numberId, e164, now, now, code);
+      if (row === undefined) return false;
+      const sql = 'UPDATE phone_invite SET used_at = ?, used_by = ? WHERE id = ? AND used_at IS NULL';
+      if ((yield* tx.run(sql, now, e164, row.id)).changes === 0) return false;
+      const evidence = `${row.evidence ?? ''} ${by}`.trim();
+      yield* deps.consents().record(tx, { numberId, e164, source: 'invite', evidence });
+      return true;
+    },
     *end(tx, numberId) {
       yield* tx.run('DELETE FROM phone_invite WHERE number_id = ? AND used_at IS NULL', numberId);
     },

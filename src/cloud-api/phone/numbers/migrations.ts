@@ -1,5 +1,6 @@
 /**
- * Numbers and the invites on them. `address` and `port_details` are sealed, and empty as soon as nobody needs them; a number that is over
+ * Numbers and the invites on them. Of an invite, `asked_e164`, `code`, `code_until` and `evidence` are what somebody at its page has agreed
+ * to, which counts only once a text or call from that number brings the code. `address` and `port_details` are sealed, and empty as soon as nobody needs them; a number that is over
  * keeps its row, since consents and opt-outs name it.
  */
 import type { Migration } from '../../../kit/store/store.ts';
@@ -61,6 +62,27 @@ export const phoneNumberMigrations: readonly Migration[] = [
         used_by TEXT
       ) STRICT;
       CREATE INDEX phone_invite_of ON phone_invite (number_id, created_at);
+    `,
+  },
+  {
+    area: 'phone-numbers',
+    number: 2,
+    name: 'an invite waits for the number to say so itself',
+    sql: `
+      ALTER TABLE phone_invite ADD COLUMN asked_e164 TEXT;
+      ALTER TABLE phone_invite ADD COLUMN code TEXT;
+      ALTER TABLE phone_invite ADD COLUMN code_until INTEGER;
+      ALTER TABLE phone_invite ADD COLUMN evidence TEXT;
+      CREATE INDEX phone_invite_asked ON phone_invite (number_id, asked_e164) WHERE used_at IS NULL AND asked_e164 IS NOT NULL;
+    `,
+  },
+  {
+    area: 'phone-numbers',
+    number: 3,
+    name: 'what a number costs at its start, and since when it is here',
+    sql: `
+      ALTER TABLE phone_number ADD COLUMN upfront_cost TEXT;
+      ALTER TABLE phone_number ADD COLUMN held_at INTEGER;
     `,
   },
 ];

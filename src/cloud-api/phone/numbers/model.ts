@@ -41,6 +41,9 @@ export function limitOf(plan: string): number {
 
 export interface NumberRow extends Omit<HeldNumber, 'port'> {
   readonly origin: 'bought' | 'ported';
+  readonly upfrontCost: string | null;
+  /** When it came; null: not yet, or before this was kept. */
+  readonly heldAt: number | null;
   readonly phase: Phase;
   /** A sentence for its person: what is waited for, or why it failed. */
   readonly problem: string | null;

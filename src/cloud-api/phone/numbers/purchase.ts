@@ -5,6 +5,7 @@
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
 import { CarrierFault, type NumberOrder } from '../carrier/port.ts';
 import { surely } from './faults.ts';
+import { countFees } from './fees.ts';
 import type { NumberRow } from './model.ts';
 import { type DoJob, failed, profileOf, type Work, type WorkDeps } from './work.ts';
 
@@ -35,7 +36,9 @@ export function createPurchase(deps: PurchaseDeps): DoJob {
       *commit(tx) {
         const facts = { carrierNumberId: found.id, voiceState: 'active', problem: null } as const;
         const held = yield* rows.move(tx, row.id, 'bought', facts);
-        if (held !== null) yield* deps.resync.tell(tx, held.runtimeId);
+        if (held === null) return;
+        yield* countFees(tx, deps, held);
+        yield* deps.resync.tell(tx, held.runtimeId);
       },
     };
   }

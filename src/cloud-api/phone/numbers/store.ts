@@ -36,6 +36,8 @@ export interface NewNumber
     | 'botId'
     | 'portDetails'
   > {
+  /** Where the carrier said one. */
+  readonly upfrontCost?: string | null;
   /** Where its person said one. */
   readonly botName?: string | null;
   readonly addressHash: string;
@@ -87,7 +89,8 @@ export interface NumberStore {
   forget(before: number): Promise<void>;
 }
 
-const columns = `id, user_id AS "userId", e164, type, country, locality, monthly_cost AS "monthlyCost", carrier, origin, phase, problem,
+const columns = `id, user_id AS "userId", e164, type, country, locality, monthly_cost AS "monthlyCost",
+  upfront_cost AS "upfrontCost", held_at AS "heldAt", carrier, origin, phase, problem,
   fault, order_id AS "orderId", carrier_number_id AS "carrierNumberId", profile_id AS "profileId", sms_state AS "smsState",
   voice_state AS "voiceState", runtime_id AS "runtimeId", bot_id AS "botId", bot_name AS "botName", address,
   port_state AS "portState", port_messaging AS "portMessaging", port_problems AS "portProblems",
@@ -193,16 +196,29 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       return store.all<NumberRow>(sql, computerId, userId);
     },
     *create(tx, number, limit) {
-      const { id, userId, e164, type, country, locality, monthlyCost, carrier, origin, runtimeId } = number;
+      const {
+        id,
+        userId,
+        e164,
+        type,
+        country,
+        locality,
+        monthlyCost,
+        upfrontCost = null,
+        carrier,
+        origin,
+        runtimeId,
+      } = number;
       const { has, coming } = yield* count(tx, userId);
       if (has >= limit) throw limitReached(has, coming, limit);
       const bought = origin === 'bought';
       const added = yield* tx.run(
-        `INSERT INTO phone_number (id, user_id, e164, type, country, locality, monthly_cost, carrier, origin, phase, sms_state,
+        `INSERT INTO phone_number (id, user_id, e164, type, country, locality, monthly_cost, upfront_cost, carrier, origin, phase, sms_state,
           voice_state, runtime_id, bot_id, bot_name, address_hash, address, port_state, port_messaging, port_details, created_at, updated_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT DO NOTHING`,
-        ...[id, userId, e164, type, country, locality, monthlyCost, carrier, origin, bought ? 'buying' : 'porting'],
+        ...[id, userId, e164, type, country, locality, monthlyCost, upfrontCost, carrier, origin],
+        ...[bought ? 'buying' : 'porting'],
         ...[needsRegistration(number) ? 'pending_registration' : 'active'],
         ...[runtimeId, number.botId, number.botName ?? null, number.addressHash, number.address],
         ...[bought ? null : 'draft', bought ? null : 'pending', number.portDetails, now(), now()],
@@ -215,11 +231,9 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       const before = yield* read(tx, id);
       if (before === null || !(from as readonly string[]).includes(before.phase)) return null;
       // What is over needs no address, and none of what only the other carrier had to know.
-      const over = to === 'held' ? '' : ', ended_at = ?, address_hash = NULL, address = NULL, port_details = NULL';
-      yield* tx.run(
-        `UPDATE phone_number SET phase = ?${over} WHERE id = ? AND ${phaseIn(from)}`,
-        ...[to, ...(over === '' ? [] : [now()]), id],
-      );
+      const over =
+        to === 'held' ? ', held_at = ?' : ', ended_at = ?, address_hash = NULL, address = NULL, port_details = NULL';
+      yield* tx.run(`UPDATE phone_number SET phase = ?${over} WHERE id = ? AND ${phaseIn(from)}`, ...[to, now(), id]);
       yield* note(tx, id, facts);
       return yield* read(tx, id);
     },

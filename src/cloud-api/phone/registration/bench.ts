@@ -8,7 +8,7 @@ import type { RegistrationStore } from './store.ts';
 export interface RegistrationDeps
   extends Pick<
     PartDeps,
-    'store' | 'clock' | 'timers' | 'ids' | 'log' | 'sealer' | 'origin' | 'webhookOrigin' | 'carrier'
+    'store' | 'clock' | 'timers' | 'ids' | 'log' | 'sealer' | 'origin' | 'webhookOrigin' | 'carrier' | 'fees'
   > {
   readonly numbers: Pick<Numbers, 'find' | 'read' | 'setSmsState'>;
   readonly paid: Pick<PaidSteps, 'run'>;

@@ -22,6 +22,7 @@ import type { Bench, RegistrationDeps } from './bench.ts';
 import { createCodes } from './codes.ts';
 import { createEnding } from './ending.ts';
 import { createReaders } from './events.ts';
+import { campaignPrices, feeOf } from './fees.ts';
 import { isSoleProprietor } from './form.ts';
 import { type RegistrationRow, stateOf, toRegistration, underReview } from './model.ts';
 import { noSuchPage, optInPageOf } from './page.ts';
@@ -136,9 +137,11 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     }
     const text = 'The code was right.';
     const changes = { codeConfirmedAt: now(), lookAt: now() };
-    await store.write((tx) =>
-      registrations.move(tx, row.id, 'codeConfirmed', changes, { step: 'code', state: 'done', text, field: null }),
-    );
+    await store.write(function* (tx) {
+      const step = { step: 'code', state: 'done', text, field: null } as const;
+      if ((yield* registrations.move(tx, row.id, 'codeConfirmed', changes, step)) === null) return;
+      yield* deps.fees.brand(tx, feeOf(row), row.brandKey, now());
+    });
     await advanceForAnswer(row.id);
   }
 
@@ -186,6 +189,10 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
       const sql = `DELETE FROM phone_registration_code WHERE asked_at < ?
         AND registration_id NOT IN (SELECT id FROM phone_registration WHERE stage = 'code' AND ended_at IS NULL)`;
       await store.write((tx) => tx.run(sql, at - codeKeptMs), { isolation: 'statement' });
+      for (const { row, since } of await registrations.paidCampaigns()) {
+        const campaign = { key: row.campaignKey, ...campaignPrices(row.form) };
+        await store.write((tx) => deps.fees.campaign(tx, feeOf(row), campaign, since, at));
+      }
     },
     start: () => watch.start(),
     // What a carrier does not answer is looked for by whoever starts next.

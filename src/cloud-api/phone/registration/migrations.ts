@@ -69,4 +69,10 @@ export const phoneRegistrationMigrations: readonly Migration[] = [
       CREATE INDEX phone_registration_code_mobile ON phone_registration_code (mobile, asked_at);
     `,
   },
+  {
+    area: 'phone-registration',
+    number: 2,
+    name: 'since when a campaign is paid for',
+    sql: 'ALTER TABLE phone_registration ADD COLUMN campaign_filed_at INTEGER',
+  },
 ];

@@ -18,6 +18,7 @@ export interface StoreDeps {
 export interface Changes {
   readonly brandId?: string;
   readonly campaignId?: string;
+  readonly campaignFiledAt?: number;
   readonly requestId?: string;
   readonly form?: RegistrationRow['form'];
   readonly revision?: number;
@@ -67,12 +68,18 @@ export interface RegistrationStore {
     readonly e164?: string;
   }): Promise<readonly RegistrationRow[]>;
   ofPerson(tx: SharedReader, userId: string): Op<readonly RegistrationRow[]>;
+  /** One registration of each campaign that is paid for now, and since when it is. */
+  paidCampaigns(): Promise<readonly { readonly row: RegistrationRow; readonly since: number }[]>;
   steps(tx: SharedReader, id: string): Op<readonly StepRow[]>;
   insert(tx: SharedTx, row: NewRegistration, text: string): Op<void>;
   /** Null: that move is not open to it, or its number was released. */
   move(tx: SharedTx, id: string, move: Move, changes: Changes, step: NewStep): Op<RegistrationRow | null>;
   /** What the carrier gave, also where the number was released meanwhile: somebody has to end its fees. */
-  keep(tx: SharedTx, id: string, ids: Pick<Changes, 'brandId' | 'campaignId' | 'requestId'>): Op<void>;
+  keep(
+    tx: SharedTx,
+    id: string,
+    ids: Pick<Changes, 'brandId' | 'campaignId' | 'campaignFiledAt' | 'requestId'>,
+  ): Op<void>;
   /** It waits for us or the carrier until `retryAt`; one step of its timeline however often it is tried. */
   wait(tx: SharedTx, id: string, why: string, retryAt: number): Op<void>;
   /** It waits for us no more. */
@@ -111,6 +118,7 @@ const toRow = (kept: Kept): RegistrationRow => ({
 const columnOf: Readonly<Record<keyof Changes, string>> = {
   brandId: 'brand_id',
   campaignId: 'campaign_id',
+  campaignFiledAt: 'campaign_filed_at',
   requestId: 'request_id',
   form: 'form',
   revision: 'revision',
@@ -177,6 +185,18 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
     },
     *ofPerson(tx, userId) {
       return (yield* tx.all<Kept>(`${select} WHERE user_id = ? ORDER BY created_at DESC, id DESC`, userId)).map(toRow);
+    },
+    async paidCampaigns() {
+      // Whoever filed it may have left it to numbers that joined it since.
+      const sql = `${select} WHERE campaign_id IS NOT NULL AND fees_ended_at IS NULL AND ended_at IS NULL ORDER BY created_at, id`;
+      const since = 'SELECT min(campaign_filed_at) AS since FROM phone_registration WHERE campaign_key = ?';
+      const paid = new Map<string, { row: RegistrationRow; since: number }>();
+      for (const row of (await store.all<Kept>(sql)).map(toRow)) {
+        if (paid.has(row.campaignKey)) continue;
+        const filed = await store.get<{ since: number | null }>(since, row.campaignKey);
+        paid.set(row.campaignKey, { row, since: filed?.since ?? row.createdAt });
+      }
+      return [...paid.values()];
     },
     *steps(tx, id) {
       const sql =

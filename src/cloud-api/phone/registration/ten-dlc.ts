@@ -7,6 +7,7 @@ import { type Campaign, CarrierFault } from '../carrier/port.ts';
 import { maskNumber } from '../e164.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
 import type { Codes } from './codes.ts';
+import { campaignPrices, feeOf } from './fees.ts';
 import { brandOf, campaignOf } from './filing.ts';
 import { isSoleProprietor } from './form.ts';
 import type { Move, RegistrationRow, Stage } from './model.ts';
@@ -29,7 +30,7 @@ export const mover =
   };
 
 export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
-  const { store, registrations, carrier, paid, numbers, codes } = deps;
+  const { store, clock, registrations, carrier, paid, numbers, codes, fees } = deps;
   const { registry } = carrier;
   const step = mover(deps);
 
@@ -46,7 +47,11 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       find: () => registry.findBrand(brand),
       act: () => registry.createBrand(brand),
     });
-    await store.write((tx) => registrations.keep(tx, row.id, { brandId }));
+    await store.write(function* (tx) {
+      yield* registrations.keep(tx, row.id, { brandId });
+      // A sole proprietor pays once the code was right.
+      if (!isSoleProprietor(row.form)) yield* fees.brand(tx, feeOf(row), row.brandKey, clock.now());
+    });
     const text = 'The business was filed, and the carriers’ registry looks at it. That takes minutes, sometimes days.';
     return step(row, 'brandFiled', {}, { step: 'brand', state: 'working', text, field: null });
   }
@@ -75,7 +80,12 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
         find: () => registry.findCampaign({ brandId: row.brandId ?? '', key: row.campaignKey }),
         act: () => registry.createCampaign(asked(row)),
       });
-      await store.write((tx) => registrations.keep(tx, row.id, { campaignId }));
+      await store.write(function* (tx) {
+        const campaignFiledAt = clock.now();
+        yield* registrations.keep(tx, row.id, { campaignId, campaignFiledAt });
+        const campaign = { key: row.campaignKey, ...campaignPrices(row.form) };
+        yield* fees.campaign(tx, feeOf(row), campaign, campaignFiledAt, campaignFiledAt);
+      });
     }
     const text = 'The campaign was filed; the carriers review it. That takes days, sometimes two weeks.';
     return step(row, 'campaignFiled', {}, { step: 'campaign', state: 'working', text, field: null });

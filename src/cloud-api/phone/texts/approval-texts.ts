@@ -1,19 +1,21 @@
 /** Asks the person on their own phone what a bot asks them: one text an approval, with the code that answers it. Must not know SQL. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { visible, visibleLine } from '../../../contracts/approvals/visible.ts';
+import { visibleLine } from '../../../contracts/approvals/visible.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { SharedReader, SharedStore } from '../../../kit/store/shared-store.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import { refusedDestination } from '../e164.ts';
-import type { Numbers, OptOuts } from '../ports.ts';
+import { isOfBots, type Numbers, type OptOuts } from '../ports.ts';
 import type { Outbound } from './outbound.ts';
-import { isOfBots, type OwnPhones } from './own-phone.ts';
+import type { OwnPhones } from './own-phone.ts';
 
 export interface ApprovalTextsDeps {
   readonly store: SharedStore;
   readonly events: Pick<EventBackbone, 'follow'>;
   /** Throws where it cannot be answered any more. */
-  readonly approvals: { check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'summary' | 'expiresAt'>> };
+  readonly approvals: {
+    check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'summary' | 'reason' | 'expiresAt'>>;
+  };
   readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
   readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
   readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
@@ -28,9 +30,14 @@ const longestTitle = 90;
 
 /** What is asked, to the last character; null where no text holds it: nobody approves a command of which they saw a part. */
 function wholeOf(title: string, summary: string): string | null {
-  const asked = visible(summary === '' || summary === title ? title : `${title}: ${summary}`);
+  // On one line: what follows on lines of its own is Gantry's.
+  const asked = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
   return asked.length > longestAsked ? null : asked;
 }
+
+/** Never part of what is approved: it may be cut. */
+const reasonLine = (reason: string | undefined) =>
+  reason === undefined ? '' : `\nIts reason: "${shortened(visibleLine(reason))}"\n`;
 
 const shortened = (title: string) => (title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title);
 
@@ -42,7 +49,7 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
     const phone = await store.read((tx: SharedReader) => own.confirmed(tx, userId));
     if (phone === null || refusedDestination(phone.e164, deps.countries) !== null) return;
     if (await isOfBots(deps.numbers, phone.e164)) return;
-    const { title, summary, expiresAt } = await deps.approvals.check(approvalId, userId);
+    const { title, summary, reason, expiresAt } = await deps.approvals.check(approvalId, userId);
     await store.write(function* (tx) {
       const held = yield* own.confirmed(tx, userId);
       const number = held === null ? null : yield* deps.numbers.read(tx, held.numberId);
@@ -54,7 +61,7 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
       const text =
         asked === null
           ? `Gantry: ${shortened(visibleLine(title))} - open Gantry to read it whole and to answer.`
-          : `Gantry: ${asked} - reply YES ${code} to approve or NO ${code} to reject.`;
+          : `Gantry: ${asked}${reasonLine(reason)} - reply YES ${code} to approve or NO ${code} to reject.`;
       yield* deps.outbound.queue(tx, number, { to: held.e164, text, by: 'service', kind: 'approval' });
     });
   }

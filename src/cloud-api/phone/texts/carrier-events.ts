@@ -2,9 +2,13 @@
 import { z } from 'zod';
 import type { Media } from '../../../contracts/phone/texts.ts';
 import { kindOfTextError } from '../carrier/telnyx/faults.ts';
+import { microUsdOf } from '../fees.ts';
 import type { CarrierEvent } from '../ports.ts';
 
 const text = z.string().nullish();
+/** What it costs; null: the carrier does not say, or not yet. */
+const Cost = z.looseObject({ amount: text, currency: text }).nullish().catch(null);
+const microUsdIn = (cost: z.infer<typeof Cost>) => microUsdOf(cost?.amount, cost?.currency ?? undefined);
 
 const numbers = z.array(z.looseObject({ phone_number: z.string() }));
 const Attached = z.looseObject({ url: z.string().max(4000), content_type: text, size: z.number().nullish() });
@@ -22,6 +26,7 @@ const Inbound = z.looseObject({
   parts: z.number().nullish().catch(null),
   received_at: text.catch(null),
   autoresponse_type: text.catch(null),
+  cost: Cost,
 });
 
 export interface InboundText {
@@ -36,6 +41,8 @@ export interface InboundText {
   readonly saidAt: number;
   /** The carrier has answered this keyword by itself. */
   readonly isAnswered: boolean;
+  /** Millionths of a dollar; null: not said. */
+  readonly microUsd: number | null;
 }
 
 /** Null: it is none that anybody can read. */
@@ -56,6 +63,7 @@ export function readInbound(event: CarrierEvent): InboundText | null {
     parts: Number.isSafeInteger(parts) ? (parts as number) : 1,
     saidAt,
     isAnswered: (answered ?? '') !== '',
+    microUsd: microUsdIn(parsed.data.cost),
   };
 }
 
@@ -76,6 +84,7 @@ const Receipt = z.looseObject({
   errors: z
     .array(z.looseObject({ code: z.union([z.string(), z.number()]).nullish(), title: text, detail: text }))
     .nullish(),
+  cost: Cost,
 });
 
 export interface TextReceipt {
@@ -89,6 +98,8 @@ export interface TextReceipt {
   readonly isBlocked: boolean;
   /** Milliseconds since the epoch; never later than it came. */
   readonly at: number;
+  /** Millionths of a dollar; null: not said. */
+  readonly microUsd: number | null;
 }
 
 const statusOf: Readonly<Record<string, TextReceipt['status']>> = {
@@ -121,6 +132,7 @@ export function readReceipt(event: CarrierEvent): TextReceipt | null {
     said: error?.detail ?? error?.title ?? 'It was not delivered.',
     isBlocked: status === 'failed' && kindOfTextError(words) === 'opted_out',
     at: Math.min(event.occurredAt, event.receivedAt),
+    microUsd: microUsdIn(parsed.data.cost),
   };
 }
 

@@ -6,14 +6,15 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import { refusedDestination } from '../e164.ts';
-import type { HeldNumber, Numbers } from '../ports.ts';
+import type { Fees } from '../fees.ts';
+import type { HeldNumber, InviteProofs, Numbers } from '../ports.ts';
 import type { Replies } from '../registration/replies.ts';
 import type { InboundText } from './carrier-events.ts';
 import { type Keyword, readKeyword } from './keywords.ts';
 import type { ServiceKind } from './model.ts';
 import type { OptOutLog } from './opt-outs.ts';
 import type { Outbound } from './outbound.ts';
-import type { OwnPhones } from './own-phone.ts';
+import { codeIn, type OwnPhones } from './own-phone.ts';
 import type { Relay } from './relay.ts';
 import type { Stops } from './stop.ts';
 import { addText, findByCarrier, saidSince } from './store.ts';
@@ -26,6 +27,8 @@ export interface InboundDeps {
   readonly optOuts: Pick<OptOutLog, 'texted'>;
   readonly stops: Stops;
   readonly own: Pick<OwnPhones, 'hear'>;
+  readonly invites: Pick<InviteProofs, 'prove'>;
+  readonly fees: Pick<Fees, 'text'>;
   readonly outbound: Pick<Outbound, 'queue'>;
   readonly relay: Pick<Relay, 'append'>;
   /** What the number answers its keywords with. */
@@ -82,12 +85,15 @@ export function createInbound(deps: InboundDeps): TakeText {
     // A question of the person's own, which more than the database answers.
     const heard = keyword === null ? await deps.own.hear(number, text.from, text.text) : null;
     const words = keyword === null ? null : (await deps.replies(number))[keyword];
-    const keptBack = keyword?.toUpperCase() ?? heard?.reason ?? null;
+    const code = keyword === null && heard === null ? codeIn(text.text) : null;
     const unclear = read?.kind === 'unclear' ? 'It may mean STOP. If it does, mark them as opted out.' : null;
     return function* (tx) {
       const now = yield* deps.numbers.read(tx, number.id);
       // Nobody's any more: what they wrote is not for the next one.
       if (now === null) return 'released';
+      const proof = { numberId: now.id, e164: text.from, by: 'Proven by a text of the code from that number.' };
+      const agreed = code !== null && (yield* deps.invites.prove(tx, { ...proof, code }));
+      const keptBack = keyword?.toUpperCase() ?? heard?.reason ?? (agreed ? 'The code of an invite.' : null);
       const id = deps.ids.next('text');
       const about = {
         id,
@@ -113,10 +119,17 @@ export function createInbound(deps: InboundDeps): TakeText {
         unclear: unclear === null ? 0 : 1,
       });
       if (!added) return 'duplicate';
+      if (text.microUsd !== null) {
+        const of = { ...bot, userId: now.userId, e164: now.e164 };
+        yield* deps.fees.text(tx, of, { id, at: clock.now(), microUsd: text.microUsd });
+      }
       yield* deps.optOuts.texted(tx, now.id, text.from, text.saidAt);
       if (heard !== null) {
         yield* heard.settle(tx);
         yield* answer(tx, now, text.from, 'own', heard.answer);
+      } else if (agreed) {
+        const words = `Thank you. You agreed to be called from ${now.e164}. Text STOP to this number to end it.`;
+        yield* answer(tx, now, text.from, 'own', words);
       } else if (keyword !== null && words !== null) {
         if (yield* shouldAnswer(tx, text, now, keyword)) yield* answer(tx, now, text.from, keyword, words);
       } else {

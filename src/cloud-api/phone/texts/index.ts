@@ -13,6 +13,7 @@ import type {
   CarrierEventReader,
   Consents,
   HeldNumber,
+  InviteProofs,
   Keep,
   NumberHooks,
   Numbers,
@@ -49,12 +50,13 @@ export const numberLimits: NumberLimits = {
 };
 
 export interface TextsDeps
-  extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes'>,
+  extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes' | 'fees'>,
     Pick<RelayDeps, 'isLinked' | 'pushDirectly'> {
   readonly carrier: Pick<PartDeps['carrier'], 'texts'>;
   readonly steps: Pick<PaidSteps, 'run'>;
   readonly numbers: Numbers;
   readonly consents: Pick<Consents, 'basisFor'>;
+  readonly invites: Pick<InviteProofs, 'prove'>;
   /** In the transaction of each STOP. */
   readonly onStop: readonly OnStop[];
   /** What the number answers STOP, START and HELP with. */
@@ -82,7 +84,7 @@ export interface Texts extends PhonePart {
 }
 
 export function createTexts(given: TextsDeps): Texts {
-  const { store, log, numbers } = given;
+  const { log, numbers } = given;
   const deps = { ...given, texts: given.carrier.texts, countries: given.countries ?? usualCountries };
   const optOuts = createOptOuts(deps);
   const stops = createStops({ optOuts, onStop: deps.onStop });
@@ -128,7 +130,7 @@ export function createTexts(given: TextsDeps): Texts {
     async take(event) {
       if (event.type === 'message.received') return received(event);
       const receipt = readReceipt(event);
-      if (receipt !== null) await takeReceipt({ store, blocked }, receipt, event.numberId);
+      if (receipt !== null) await takeReceipt({ ...deps, blocked }, receipt, event.numberId);
       return undefined;
     },
   };

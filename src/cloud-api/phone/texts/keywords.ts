@@ -89,6 +89,47 @@ export function plain(text: string): string {
   return /^(?:\p{L} )+\p{L}$/u.test(spelled) ? spelled.replaceAll(' ', '') : spelled;
 }
 
+/** STOP in other languages of people who text US numbers: the service answers in English, so a person looks at it. */
+const foreignStop: readonly string[] = [
+  ...['alto', 'parar', 'pare', 'paren', 'basta', 'detener', 'cancelar', 'baja', 'dar de baja', 'no mas'],
+  ...[
+    'stopp',
+    'halt',
+    'aufhören',
+    'abmelden',
+    'arrêter',
+    'arrêtez',
+    'désabonner',
+    'se désabonner',
+    'fermare',
+    'cancella',
+  ],
+  ...['sair', 'descadastrar', 'стоп', 'отмена', 'отписаться', 'dừng', 'dừng lại', 'hủy', 'hinto', 'itigil', 'tigil'],
+  ...[
+    '停止',
+    '停',
+    '退订',
+    '退訂',
+    '取消',
+    '中止',
+    'ストップ',
+    'やめて',
+    '중지',
+    '그만',
+    '정지',
+    'قف',
+    'توقف',
+    'ايقاف',
+    'إلغاء',
+  ],
+].map(plain);
+
+/** STOP with its letters doubled or swapped, as a thumb types it: "stpo", "STOPP", "stoop". Words of their own mean themselves. */
+function isMistyped(word: string): boolean {
+  const letters = [...word.replace(/(.)\1+/g, '$1')];
+  return word.startsWith('s') && word !== 'spot' && letters.length === 4 && letters.sort().join('') === 'opst';
+}
+
 /** What the message asks of the service; null: it is for whoever has the number. */
 export function readKeyword(text: string): ReadKeyword | null {
   const whole = plain(text);
@@ -101,6 +142,7 @@ export function readKeyword(text: string): ReadKeyword | null {
   for (const clause of clausesOf(text)) {
     if (stopClauses.some((pattern) => pattern.test(clause))) return { kind: 'stop', matched: clause };
   }
+  if (foreignStop.includes(bare) || isMistyped(bare)) return { kind: 'unclear', matched: bare };
   const found = mayMeanStop.exec(whole.replace(harmless, ' '));
   return found === null ? null : { kind: 'unclear', matched: found[0] };
 }

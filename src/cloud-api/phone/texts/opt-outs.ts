@@ -104,8 +104,8 @@ export function createOptOuts({ ids }: { ids: Ids }): OptOutLog {
     },
     *list(tx, { numberId, after, limit }) {
       const sql = `SELECT id, peer, action, source, evidence, at, at AS created_at FROM phone_opt_out WHERE number_id = ?
-        ${after === null ? '' : 'AND (at < ? OR (at = ? AND id < ?))'} ORDER BY at DESC, id DESC LIMIT ?`;
-      const values = after === null ? [] : [after.at, after.at, after.id];
+        ${after === null ? '' : 'AND (at, id) < (?, ?)'} ORDER BY at DESC, id DESC LIMIT ?`;
+      const values = after === null ? [] : [after.at, after.id];
       return yield* tx.all<EntryRow & { created_at: number }>(sql, numberId, ...values, limit);
     },
   };

@@ -9,7 +9,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import type { OwnPhone } from '../../../contracts/phone/texts.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
-import type { HeldNumber, Numbers } from '../ports.ts';
+import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 
 export interface OwnPhonesDeps {
   readonly store: SharedStore;
@@ -76,14 +76,9 @@ interface Row {
 const select = `SELECT user_id AS "userId", e164, number_id AS "numberId", code, code_until AS "codeUntil", wrong,
   wrong_since AS "wrongSince", confirmed_at AS "confirmedAt" FROM phone_own WHERE user_id = ?`;
 const answerWords = /^\s*(yes|no)[\s,:.-]+(\d{6})\s*[.!]*\s*$/i;
-const codeAlone = /^\s*(\d{6})\s*\.?\s*$/;
-
-/** Bots text from such a number: what comes from it is no word of a person. */
-export async function isOfBots(numbers: Pick<Numbers, 'byE164'>, e164: string): Promise<boolean> {
-  const number = await numbers.byE164(e164);
-  // Until it is ours at the carrier, whoever asked for it proves nothing by that.
-  return number !== null && number.carrierNumberId !== null;
-}
+/** Six digits and nothing else, as somebody texts a code that they were shown; null: other words. */
+export const codeIn = (text: string): string | null =>
+  /^\s*(\d{6})\s*\.?\s*$/.exec(text.normalize('NFKC'))?.[1] ?? null;
 
 export function createOwnPhones({ store, clock, approvals, numbers, admits }: OwnPhonesDeps): OwnPhones {
   const nothing = function* (): Op<void> {};
@@ -102,8 +97,8 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
 
   /** A wrong code is an ordinary message, and one that was guessed at is good no more. */
   async function confirm(own: Row, number: HeldNumber, text: string): Promise<Heard | null> {
-    const code = codeAlone.exec(text.normalize('NFKC'))?.[1];
-    if (code === undefined || own.numberId !== number.id || own.codeUntil <= clock.now() || isShut(own)) return null;
+    const code = codeIn(text);
+    if (code === null || own.numberId !== number.id || own.codeUntil <= clock.now() || isShut(own)) return null;
     if (code !== own.code) {
       await store.write((tx) => wrongAgain(tx, own));
       return null;

@@ -3,6 +3,7 @@
  * back (model.ts). Must not know the carrier's payloads.
  */
 import type { Op, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { Fees } from '../fees.ts';
 import type { TextReceipt } from './carrier-events.ts';
 import { deliveryReason } from './delivery-errors.ts';
 import type { TextRow } from './model.ts';
@@ -11,13 +12,14 @@ import { findByCarrier, findText, moveText, noteOnText } from './store.ts';
 
 export interface ReceiptsDeps {
   readonly store: SharedStore;
+  readonly fees: Pick<Fees, 'text'>;
   /** The carrier has them on its own list of who said STOP, since `at`. */
   readonly blocked: (tx: SharedTx, row: TextRow, said: string, at: number) => Op<unknown>;
 }
 
 /** `numberId`: that it was posted to. False: no text of ours. */
 export function takeReceipt(
-  { store, blocked }: ReceiptsDeps,
+  { store, fees, blocked }: ReceiptsDeps,
   receipt: TextReceipt,
   numberId: string | null,
 ): Promise<boolean> {
@@ -31,6 +33,10 @@ export function takeReceipt(
     const unconfirmed = status === 'unconfirmed' ? { reason: 'Their carrier does not say whether it arrived.' } : {};
     const good = status === 'sent' || status === 'delivered' ? { reason: null } : {};
     const changes = { ...failed, ...unconfirmed, ...good, ...(parts === null ? {} : { parts }) };
+    if (receipt.microUsd !== null) {
+      const of = { ...row, e164: row.ours };
+      yield* fees.text(tx, of, { id: row.id, at: row.at, microUsd: receipt.microUsd });
+    }
     const moved = yield* moveText(tx, row.id, status, changes);
     if (moved && receipt.isBlocked) yield* blocked(tx, row, said, receipt.at);
     tx.afterCommit(() => store.wake.signal(textsTopic));

@@ -6,10 +6,10 @@ import { cursorOf, placeOf } from '../../../kit/http/place.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { SharedReader, SharedStore } from '../../../kit/store/shared-store.ts';
 import { readE164, refusedDestination } from '../e164.ts';
-import type { Consents, Numbers } from '../ports.ts';
+import { type Consents, isOfBots, type Numbers } from '../ports.ts';
 import { toMessage } from './model.ts';
 import type { OptOutLog } from './opt-outs.ts';
-import { isOfBots, type OwnPhones } from './own-phone.ts';
+import type { OwnPhones } from './own-phone.ts';
 import type { Stops } from './stop.ts';
 import { type ConversationRow, findText, listContacts, listTexts } from './store.ts';
 

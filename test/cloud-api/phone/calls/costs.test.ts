@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createWatch } from '../../../../src/cloud-api/phone/calls/watch.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { engines } from '../../../support/engines.ts';
-import { alice, bob, carol, eventually, type Floor, openFloor, ours, said } from './support.ts';
+import { alice, bob, carol, eventually, type Floor, openFloor, ours, person, said } from './support.ts';
 
 const hour = 60 * 60_000;
 
@@ -152,5 +152,27 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
       ...{ occurredAt: floor.clock.now(), receivedAt: floor.clock.now() },
     });
     expect(await floor.list(id)).toMatchObject([{ with: 'ab', direction: 'in' }]);
+  });
+});
+
+describe.each(engines)('what calls cost, on $name', ({ place }) => {
+  test('is counted once for each leg, as the carrier says it, with the minutes', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.talking(id);
+    floor.clock.move(61_000);
+    floor.handset(alice, 'hangup');
+    await floor.settled();
+    await eventually(() => floor.counted.counted()).toEqual(['phone_call 0.01']);
+    const [cost] = floor.events.filter(({ type }) => type === 'call.cost');
+    await floor.take(cost!);
+    await floor.take({ ...cost!, id: 'another', payload: { ...cost!.payload, status: 'error', total_cost: null } });
+    expect([...floor.counted.lines.values()]).toMatchObject([
+      { userId: person, name: ours, botId: 'bot_1', microUsd: 10_000, thousandths: expect.any(Number) },
+    ]);
+    floor.sim.call(alice, ours);
+    await eventually(() => floor.legs(alice).at(-1)?.heard.length).toBe(1);
+    floor.handset(alice, 'hangup');
+    await eventually(() => floor.counted.counted()).toEqual(['phone_call 0.01', 'phone_call 0.0035']);
   });
 });

@@ -8,6 +8,7 @@ import { phoneCarrierMigrations } from '../../../../src/cloud-api/phone/carrier/
 import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/telnyx/index.ts';
 import { phoneNumberMigrations } from '../../../../src/cloud-api/phone/numbers/index.ts';
+import { createInvites } from '../../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../../src/cloud-api/phone/numbers/store.ts';
 import type { CarrierEvent } from '../../../../src/cloud-api/phone/ports.ts';
 import { phoneTextMigrations } from '../../../../src/cloud-api/phone/texts/index.ts';
@@ -21,11 +22,13 @@ import type { Authenticator } from '../../../../src/kit/http/types.ts';
 import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { laneMigrations } from '../../../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../../../src/kit/lane/shared-lanes.ts';
+import { createSealer } from '../../../../src/kit/secrets/sealer.ts';
 import { answered } from '../../../../src/kit/store/answered.ts';
 import type { OpenedSharedStore } from '../../../../src/kit/store/shared-store.ts';
 import { movableClock } from '../../../host/support.ts';
 import { onEnd, ownerToken, type Reply, serve } from '../../../kit/http/support.ts';
 import type { Place } from '../../../support/engines.ts';
+import { countedFees } from '../../../support/phone/fees.ts';
 import { boughtNumber, startSimulator } from '../../../support/phone/simulator.ts';
 
 /** {@link expect.poll} with the patience that a busy machine needs. */
@@ -63,7 +66,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const optOuts = createOptOuts({ ids });
   const events: CarrierEvent[] = [];
   /** Away: what the carrier posts is lost, as while a cloud is down. */
-  const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent' };
+  const away = { is: false, carrier: 'there' as 'there' | 'unreachable' | 'silent', vouches: true };
   const simulated = await startSimulator({
     ...{ clock, webhookUrl: `${cloud}/calls` },
     async fetch(_url, init) {
@@ -89,10 +92,18 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   const warnings: string[] = [];
   const own = { e164: null as string | null };
 
+  const counted = countedFees();
+  const invites = createInvites({
+    ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+    sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
+    consents: () => calls.consents,
+  });
+
   function createPart(over: OpenedSharedStore) {
     return createCalls({
       ...{ store: over, clock, ids, carrier, timers: systemTimers, webhookOrigin: cloud },
-      ...{ numbers: rows.numbers, optOuts, steps: createPaidSteps({ store: over, clock }) },
+      fees: counted.fees,
+      ...{ numbers: rows.numbers, invites, optOuts, steps: createPaidSteps({ store: over, clock }) },
       log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
       openLanes: ({ name, ...how }) =>
         createSharedLanes({
@@ -120,6 +131,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
 
   function heard(body: string): void {
     const { data } = JSON.parse(body);
+    if (!away.vouches) delete data.payload.shaken_stir_attestation;
     const at = { occurredAt: Date.parse(data.occurred_at), receivedAt: clock.now() };
     const event = { id: data.id, type: data.event_type, ...at, payload: data.payload, numberId: null };
     events.push(event);
@@ -181,7 +193,24 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
     store.write((tx) => stops.apply(tx, { numberId, peer, action, source: 'text', evidence: action, at: clock.now() }));
 
   return {
-    ...{ clock, store, ids, rows, sim, simulated, emitted, warnings, away, own, events, addNumber, take, say },
+    ...{
+      clock,
+      store,
+      ids,
+      rows,
+      invites,
+      counted,
+      sim,
+      simulated,
+      emitted,
+      warnings,
+      away,
+      own,
+      events,
+      addNumber,
+      take,
+      say,
+    },
     get web() {
       return web;
     },
@@ -292,6 +321,11 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
         heardAll: () => heard,
         dial: (consentRef: unknown) => door.call('POST', '/api/v1/voice/calls', { body: { consentRef } }),
       };
+    },
+    /** Somebody agreed on the page of an invite and is shown this code. */
+    async agreedOnPage(numberId: string, e164: string): Promise<string> {
+      const { url } = await invites.create(numberId);
+      return (await invites.ask(url.split('/').at(-1)!, { e164, evidence: 'Ticked.' }))!.code;
     },
     random: () => randomBytes(32).toString('base64url'),
   };

@@ -137,7 +137,7 @@ describe.each(carriers)('calls of $name', ({ open }) => {
     answered(opened, leg);
     await calls.speak(leg.legId, 'Hello Ada', 'k1');
     await calls.speak(leg.legId, 'Hello Ada', 'k1');
-    await calls.ask(leg.legId, 'Press 1 to accept', 'k2');
+    await calls.ask(leg.legId, 'Press 1 to accept', 1, 'k2');
     await calls.dtmf(leg.legId, '12#', 'k3');
     expect(seen().heard).toEqual(['Hello Ada', 'Press 1 to accept', 'Keys: 12#']);
     await calls.hold(leg.legId, 'k4');

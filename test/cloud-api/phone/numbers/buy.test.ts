@@ -33,6 +33,26 @@ describe.each(engines)('on $name', ({ place }) => {
     expect((await ada('GET', `${numbers}/search`)).json).toMatchObject({ error: 'carrier_unavailable' });
   });
 
+  test('what it costs is counted when it is bought and each month after, until it is given up', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id } = numberIn(await replica.buy(forSale(150)));
+    await expect.poll(() => world.counted.lines.size).toBe(2);
+    const spent = () => [...world.counted.lines.values()].reduce((sum, { microUsd }) => sum + microUsd, 0) / 1e6;
+    const bill = world.simulated.sim.state.charges.reduce((sum, { amount }) => sum + amount, 0);
+    const { monthlyCost } = (await replica.list())[0]!;
+    expect(spent()).toBe(bill + Number.parseFloat(monthlyCost!));
+    expect([...world.counted.lines.values()][0]).toMatchObject({ userId: 'ada', name: forSale(150), botId: 'bot_1' });
+    world.clock.move(32 * 24 * 3600_000);
+    await replica.part.forgetOld?.(world.clock.now());
+    await replica.part.forgetOld?.(world.clock.now());
+    expect(world.counted.lines.size).toBe(3);
+    await replica.ada('DELETE', `${numbers}/${id}`);
+    world.clock.move(320 * 24 * 3600_000);
+    await replica.part.forgetOld?.(world.clock.now());
+    expect(world.counted.lines.size).toBe(3);
+  });
+
   test('a number is bought, has a relay address, and its computer is told', async () => {
     const world = await openWorld(await place());
     const replica = await world.open();

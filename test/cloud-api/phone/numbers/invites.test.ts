@@ -18,10 +18,17 @@ const submit = (replica: Replica, path: string, form: Record<string, string>) =>
     raw: new URLSearchParams(form).toString(),
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
+      'user-agent': 'test browser',
       origin: `http://127.0.0.1:${replica.web.port}`,
       host: `127.0.0.1:${replica.web.port}`,
     },
   });
+
+/** The code that the page shows. */
+const codeOn = ({ text }: { readonly text: string }) => /<strong>(\d{6})<\/strong>/.exec(text)?.[1] ?? '';
+
+const prove = (replica: Replica, numberId: string, e164: string, code: string) =>
+  replica.store.write((tx) => replica.part.invites.prove(tx, { numberId, e164, code, by: 'Proven by a test.' }));
 
 describe.each(engines)('on $name', ({ place }) => {
   test('the page says who would call; one yes is kept with the words that were shown, and a second finds nothing', async () => {
@@ -38,13 +45,24 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(page.text).toContain('Ada &#60;b&#62;');
     expect(page.text).not.toContain('<b>');
     const agreed = await submit(replica, pathOf(invite), { phone: '(202) 555-0123', agree: 'yes' });
-    expect([agreed.status, agreed.text]).toEqual([200, expect.stringContaining('+12025550123')]);
+    expect([agreed.status, agreed.text]).toEqual([200, expect.stringContaining('from +12025550123')]);
+    const code = codeOn(agreed);
+    expect(world.consents).toEqual([]);
+    expect((await submit(replica, pathOf(invite), { code })).text).toContain(
+      'Nothing has arrived from +12025550123 yet.',
+    );
+    expect(await prove(replica, id, '+12025550123', code)).toBe(true);
+    expect((await submit(replica, pathOf(invite), { code })).text).toContain(
+      'You agreed to be called at +12025550123.',
+    );
     expect(world.consents).toEqual([
       {
         numberId: id,
         e164: '+12025550123',
         source: 'invite',
-        evidence: expect.stringContaining(`“I agree that Ada <b> may`),
+        evidence: expect.stringMatching(
+          /^Ticked on the page of the invite \S+ at \S+Z from 198\.51\.100\.7 with "test browser": “I agree that Ada <b> may.*Proven by a test\.$/,
+        ),
       },
     ]);
     const [words] = /“(.*)”/.exec(world.consents[0]?.evidence ?? '')?.slice(1) ?? [];
@@ -66,19 +84,54 @@ describe.each(engines)('on $name', ({ place }) => {
     const page = await replica.nobody('GET', pathOf(invite));
     expect(page.text).toContain('I agree that Blue Bottle may');
     expect(page.text).not.toContain('Ada');
-    await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' });
+    const agreed = await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' });
+    await prove(replica, id, '+12025550123', codeOn(agreed));
     expect(world.consents[0]?.evidence).toContain('“I agree that Blue Bottle may');
   });
 
-  test('two at once: one yes counts', async () => {
+  test('a number that somebody else typed in counts for nothing: only that phone, with the code, in time', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id, invite } = await invited(replica);
+    const other = numberIn(await replica.buy(forSale(151))).id;
+    const code = codeOn(await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' }));
+    const wrong = code === '123456' ? '654321' : '123456';
+    expect(await prove(replica, id, '+12025550124', code)).toBe(false);
+    expect(await prove(replica, id, '+12025550123', wrong)).toBe(false);
+    expect(await prove(replica, other, '+12025550123', code)).toBe(false);
+    expect((await submit(replica, pathOf(invite), { code: wrong })).status).toBe(404);
+    world.clock.move(15 * 60_000 + 1);
+    expect(await prove(replica, id, '+12025550123', code)).toBe(false);
+    expect((await submit(replica, pathOf(invite), { code })).status).toBe(404);
+    expect(world.consents).toEqual([]);
+    expect(world.simulated.sim.state.texts).toEqual([]);
+    const later = codeOn(await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' }));
+    expect(await prove(replica, id, '+12025550123', later)).toBe(true);
+  });
+
+  test('a yes that is ticked again keeps its code; another number begins anew; two proofs at once count once', async () => {
+    const world = await openWorld(await place());
+    const replica = await world.open();
+    const { id, invite } = await invited(replica);
+    const first = codeOn(await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' }));
+    expect(codeOn(await submit(replica, pathOf(invite), { phone: '2025550123', agree: 'yes' }))).toBe(first);
+    const second = codeOn(await submit(replica, pathOf(invite), { phone: '2025550124', agree: 'yes' }));
+    expect(await prove(replica, id, '+12025550123', first)).toBe(false);
+    const both = await Promise.all([1, 2].map(() => prove(replica, id, '+12025550124', second)));
+    expect(both.sort()).toEqual([false, true]);
+    expect(world.consents.map(({ e164 }) => e164)).toEqual(['+12025550124']);
+  });
+
+  test('a number of a bot cannot be named: what comes from it is no word of a person', async () => {
     const world = await openWorld(await place());
     const replica = await world.open();
     const { invite } = await invited(replica);
-    const both = await Promise.all(
-      ['2025550123', '2025550124'].map((phone) => submit(replica, pathOf(invite), { phone, agree: 'yes' })),
-    );
-    expect(both.map(({ status }) => status).sort()).toEqual([200, 404]);
-    expect(world.consents).toHaveLength(1);
+    await replica.buy(forSale(151));
+    await expect
+      .poll(async () => (await replica.list()).map(({ voiceState }) => voiceState))
+      .toEqual(['active', 'active']);
+    const reply = await submit(replica, pathOf(invite), { phone: forSale(151), agree: 'yes' });
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('belongs to a bot')]);
   });
 
   test('what is no number, cannot be called or was not agreed to leaves the invite open', async () => {

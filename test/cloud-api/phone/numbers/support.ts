@@ -19,6 +19,7 @@ import { answered } from '../../../../src/kit/store/answered.ts';
 import { movableClock } from '../../../host/support.ts';
 import { type CallOptions, onEnd, serve } from '../../../kit/http/support.ts';
 import type { Place } from '../../../support/engines.ts';
+import { countedFees } from '../../../support/phone/fees.ts';
 import { type SimulatedCarrier, startSimulator } from '../../../support/phone/simulator.ts';
 
 const migrations = [...laneMigrations, ...idempotencyMigrations, ...phoneCarrierMigrations, ...phoneNumberMigrations];
@@ -37,6 +38,8 @@ export interface World {
   readonly heard: string[];
   /** Businesses that numbers are registered for, by number. */
   readonly brands: Map<string, string>;
+  /** What the carrier charged. */
+  readonly counted: ReturnType<typeof countedFees>;
   readonly consents: { numberId: string; e164: string; source: string; evidence: string }[];
   /** What the other parts do besides hearing of it. */
   hooks: NumberHooks;
@@ -61,6 +64,7 @@ export async function openWorld(place: Place): Promise<World> {
       heard: [],
       brands: new Map<string, string>(),
       consents: [],
+      counted: countedFees(),
       hooks: {},
     },
     plans: new Map([
@@ -112,6 +116,7 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     createTelnyxCarrier({ baseUrl: sim.url, apiKey: sim.apiKey, connectionId: '1', name: 'simulator' }),
   );
   const part = createNumbers({
+    fees: world.counted.fees,
     ...{ store, clock, ids, carrier, timers: systemTimers },
     log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
     sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
@@ -119,6 +124,7 @@ async function openReplica(place: Place, world: World, wrap: (carrier: Carrier) 
     // Where the carrier posts in vain, at once: a name would be looked up, for seconds where nobody knows it.
     webhookOrigin: 'http://127.0.0.1:9',
     publicKey: sim.publicKey,
+    addressOf: () => '198.51.100.7',
     users: { find: async (id) => ({ plan: world.plans.get(id) ?? 'free', name: id === 'ada' ? 'Ada <b>' : id }) },
     computers: {
       async find(userId, id) {

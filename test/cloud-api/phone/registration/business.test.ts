@@ -32,6 +32,25 @@ describe.each(engines)('a business on $name', (engine) => {
     expect(rig.sim.state.assignments[e164]?.status).toBe('ASSIGNED');
   });
 
+  test('what it costs is counted as the carrier charges it: three months at once, and each month after them', async () => {
+    const rig = await openRig(engine);
+    const { id } = await rig.buy();
+    await rig.submit(id, business);
+    await rig.until(id, isApproved);
+    const spent = () => [...rig.counted.lines.values()].reduce((sum, { microUsd }) => sum + microUsd, 0) / 1e6;
+    const charged = [...rig.charges('brand'), ...rig.charges('campaign')].reduce((sum, { amount }) => sum + amount, 0);
+    expect([spent(), rig.counted.lines.size]).toEqual([charged, 5]);
+    const day = 24 * 60 * 60_000;
+    await rig.part.forgetOld?.(rig.clock.now() + 80 * day);
+    expect(rig.counted.lines.size).toBe(5);
+    await rig.part.forgetOld?.(rig.clock.now() + 95 * day);
+    await rig.part.forgetOld?.(rig.clock.now() + 95 * day);
+    expect([spent(), rig.counted.lines.size]).toEqual([charged + 10, 6]);
+    await rig.release(id);
+    await rig.part.forgetOld?.(rig.clock.now() + 400 * day);
+    expect(rig.counted.lines.size).toBe(6);
+  });
+
   test('its number says that one was filed, from then on and whatever becomes of it; one without says so, too', async () => {
     const rig = await openRig(engine);
     const [{ id }, other] = [await rig.buy(), await rig.buy()];

@@ -33,6 +33,7 @@ describe.each(engines)('a sole proprietor on $name', (engine) => {
     expect(brand?.asked.companyName).toBe(undefined);
     expect(heardBy(rig)).toHaveLength(1);
     expect(heardBy(rig)[0]?.text).toContain(pinOf(rig));
+    expect(rig.counted.counted()).toEqual([]);
     const confirmed = await rig.otp(id, pinOf(rig));
     expect(confirmed.status).toBe(200);
     expect(registrationOf(confirmed)).toMatchObject({ needsPin: false, campaignId: expect.any(String) });

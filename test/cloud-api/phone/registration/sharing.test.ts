@@ -39,7 +39,11 @@ describe.each(engines)('numbers of one business on $name', (engine) => {
     const { rig, one, two, fees } = await twoNumbers({});
     expect(fees).toEqual([]);
     expect([rig.charges('brand').length, rig.charges('campaign').length]).toEqual([1, 1]);
+    expect(rig.counted.lines.size).toBe(5);
     await rig.release(one.id);
+    // Whoever stays in the campaign pays for it on.
+    await rig.part.forgetOld?.(rig.clock.now() + 95 * 24 * 60 * 60_000);
+    expect(rig.counted.lines.size).toBe(6);
     expect(live(rig)).toHaveLength(1);
     expect(rig.sim.state.assignments[one.e164]).toBe(undefined);
     await rig.release(two.id);

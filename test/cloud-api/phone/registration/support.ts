@@ -18,6 +18,7 @@ import type { OpenedSharedStore } from '../../../../src/kit/store/shared-store.t
 import type { LogLine, Reply } from '../../../kit/http/support.ts';
 import { onEnd, serve } from '../../../kit/http/support.ts';
 import type { Engine, Place } from '../../../support/engines.ts';
+import { countedFees } from '../../../support/phone/fees.ts';
 import { boughtNumber, startSimulator } from '../../../support/phone/simulator.ts';
 import { createTestClock } from '../../../support/test-clock.ts';
 
@@ -82,6 +83,7 @@ export async function openPart(
     receiptsUrl: 'http://127.0.0.1:9/receipts',
   });
   const rows = createNumberStore(store, () => clock.now());
+  const counted = countedFees();
   const deps = {
     ...{ store, clock, timers: clock, carrier, origin, webhookOrigin: nobody },
     ids: createIds(clock),
@@ -89,10 +91,11 @@ export async function openPart(
     sealer: createSealer({ masterKey, purpose: 'phone' }),
     numbers: rows.numbers,
     paid: createPaidSteps({ store, clock, timers: clock, settleMs: 0 }),
+    fees: counted.fees,
   };
   const part = createPhoneRegistration(deps);
   onEnd(() => part.close?.());
-  return { part, rows, lines, carrier };
+  return { part, rows, lines, carrier, counted };
 }
 
 export async function openRig(engine: Engine) {

@@ -324,3 +324,40 @@ test('any text is read, quickly, and the same again once it is plain', () => {
     readKeyword(text);
   expect(performance.now() - began).toBeLessThan(500);
 });
+
+describe('STOP in another language or mistyped', () => {
+  const flagged = [
+    'Stpo',
+    'STOPP',
+    'sotp',
+    'Stoop!',
+    'ALTO',
+    'PARAR',
+    'СТОП',
+    'Стоп.',
+    '停止',
+    '退订',
+    '중지',
+    'やめて',
+    'Arrêter',
+    'dừng lại',
+  ];
+  test.each(flagged)('%s is shown to the owner as what may mean it', (text) => {
+    expect(kindOf(text)).toBe('unclear');
+  });
+  test.each([
+    'spot',
+    'Spots',
+    'step',
+    'shop',
+    'post',
+    'stops',
+    'alto sax lessons',
+    'halt 5 uhr',
+    'Para',
+    'top',
+    'Стоп-кран сломан',
+  ])('%s is an ordinary message', (text) => {
+    expect(kindOf(text)).toBeNull();
+  });
+});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { engines } from '../../../support/engines.ts';
-import { alice, bob, eventually, openFloor, ours } from './support.ts';
+import { alice, bob, eventually, openFloor, ours, person } from './support.ts';
 
 const statuses = async (floor: Awaited<ReturnType<typeof openFloor>>, id: string) =>
   (await floor.list(id)).messages.filter(({ direction }) => direction === 'out').map(({ status }) => status);
@@ -249,5 +249,18 @@ describe.each(engines)('a text that is sent, on $name', ({ place }) => {
       entries: unknown[];
     };
     expect(entries).toEqual([expect.objectContaining({ action: 'stop', source: 'carrier' })]);
+  });
+});
+
+describe.each(engines)('what texts cost, on $name', ({ place }) => {
+  test('is counted once for each text, as the carrier says it', async () => {
+    const floor = await openFloor(await place());
+    const { id } = await floor.addNumber();
+    await floor.say(alice, 'Hello');
+    await floor.send(id, alice, 'a'.repeat(200));
+    await eventually(() => floor.counted.counted()).toEqual(['phone_text 0.008']);
+    await floor.settled();
+    for (const event of floor.events.filter(({ type }) => type.startsWith('message.'))) await floor.take(event);
+    expect([...floor.counted.lines.values()]).toMatchObject([{ userId: person, name: ours, botId: 'bot_1' }]);
   });
 });

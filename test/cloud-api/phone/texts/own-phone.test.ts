@@ -131,7 +131,7 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     await floor.request('approval_1', 'clerk: shell.exec', 'rm -r ./old\u200b && ls\npwd');
     await expect
       .poll(() => floor.reached(alice).at(-1))
-      .toMatch(/^Gantry: clerk: shell\.exec: rm -r \.\/old\\u\{200b\} && ls\npwd - reply YES \d{6} /);
+      .toMatch(/^Gantry: clerk: shell\.exec: rm -r \.\/old\\u\{200b\} && ls\\npwd - reply YES \d{6} /);
     await floor.request('approval_2', 'clerk: shell.exec', `echo ${'long '.repeat(100)}`);
     await expect
       .poll(() => floor.reached(alice).at(-1))

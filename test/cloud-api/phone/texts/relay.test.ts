@@ -102,6 +102,6 @@ describe.each(engines)('a text on its way to its bot, on $name', ({ place }) => 
     await expect
       .poll(() => floor.delivered.map(({ text, botId }) => `${text} ${botId}`))
       .toEqual(['after bot_2', 'before bot_1']);
-    expect(floor.pushed.map((one) => one.computerId)).toEqual(['computer_2', computerId]);
+    await eventually(() => floor.pushed.map((one) => one.computerId)).toEqual(['computer_2', computerId]);
   });
 });

@@ -5,6 +5,7 @@ import { phoneCarrierMigrations } from '../../../../src/cloud-api/phone/carrier/
 import { createPaidSteps } from '../../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/telnyx/index.ts';
 import { phoneNumberMigrations } from '../../../../src/cloud-api/phone/numbers/index.ts';
+import { createInvites } from '../../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../../src/cloud-api/phone/numbers/store.ts';
 import type { CarrierEvent, CarrierEventReader } from '../../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../../src/cloud-api/phone/registration/replies.ts';
@@ -24,11 +25,13 @@ import { createIds } from '../../../../src/kit/ids/ids.ts';
 import type { SharedLanes } from '../../../../src/kit/lane/lane.ts';
 import { laneMigrations } from '../../../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../../../src/kit/lane/shared-lanes.ts';
+import { createSealer } from '../../../../src/kit/secrets/sealer.ts';
 import { answered } from '../../../../src/kit/store/answered.ts';
 import type { SharedStore } from '../../../../src/kit/store/shared-store.ts';
 import { movableClock } from '../../../host/support.ts';
 import { onEnd, ownerToken, serve } from '../../../kit/http/support.ts';
 import type { Place } from '../../../support/engines.ts';
+import { countedFees } from '../../../support/phone/fees.ts';
 import { boughtNumber, startSimulator } from '../../../support/phone/simulator.ts';
 
 /** {@link expect.poll} with the patience that a busy machine needs. */
@@ -101,11 +104,26 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
   let answer = options.answer ?? (() => 200);
   let limits = options.limits ?? numberLimits.usual;
 
+  const counted = countedFees();
+  const consents: { numberId: string; e164: string; source: string; evidence: string }[] = [];
+  const invites = createInvites({
+    ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+    sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
+    consents: () => ({
+      *record(_tx, consent) {
+        consents.push(consent);
+        return yield* answered({ id: `consent_${consents.length}`, at: clock.now() });
+      },
+    }),
+  });
+
   const replicaOn = (shared: SharedStore) =>
     createTexts({
+      fees: counted.fees,
       ...{ store: shared, clock, carrier },
       ids: createIds(clock),
       numbers: rows.numbers,
+      invites,
       steps: createPaidSteps({ store: shared, clock }),
       log: { warn: (message) => void warnings.push(message), error: (message) => void warnings.push(message) },
       openLanes({ name, ...how }) {
@@ -276,7 +294,12 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       away,
       pump,
     },
-    ...{ delivered, pushed, emitted, stopped },
+    ...{ delivered, pushed, emitted, stopped, consents, counted },
+    /** Somebody agreed on the page of an invite and is shown this code. */
+    async agreedOnPage(numberId: string, e164: string): Promise<string> {
+      const { url } = await invites.create(numberId);
+      return (await invites.ask(url.split('/').at(-1)!, { e164, evidence: 'Ticked.' }))!.code;
+    },
     /** One more replica of the cloud on the same database. */
     async another() {
       const itsStore = await place.open(migrations, clock);

@@ -5,7 +5,7 @@ import { inner, needed, type TelnyxClient } from './client.ts';
 import { holdTone } from './hold-tone.ts';
 
 const voice = { voice: 'female', language: 'en-US' } as const;
-/** For one key to be pressed. */
+/** For keys to be pressed. */
 const patienceMs = 15_000;
 
 export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): CarrierCalls {
@@ -53,11 +53,11 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
     unmute: async () => {},
     speak: (legId, text, key) =>
       command((actions) => actions.speak(legId, { payload: text, ...voice, command_id: key })),
-    ask: (legId, text, key) =>
+    ask: (legId, text, digits, key) =>
       command((actions) =>
         actions.gatherUsingSpeak(legId, {
           ...{ payload: text, ...voice, command_id: key },
-          ...{ minimum_digits: 1, maximum_digits: 1, maximum_tries: 1, timeout_millis: patienceMs },
+          ...{ minimum_digits: digits, maximum_digits: digits, maximum_tries: 1, timeout_millis: patienceMs },
         }),
       ),
     dtmf: (legId, digits, key) => command((actions) => actions.sendDtmf(legId, { digits, command_id: key })),

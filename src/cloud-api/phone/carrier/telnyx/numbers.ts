@@ -66,13 +66,15 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
       return data.flatMap((one): CarrierOffer[] => {
         if (one.phone_number === undefined || one.best_effort === true) return [];
         const region = (name: string) => one.region_information?.find(({ region_type }) => region_type === name);
-        const { monthly_cost, currency } = one.cost_information ?? {};
+        const { monthly_cost, upfront_cost, currency } = one.cost_information ?? {};
+        const money = (amount?: string) => (amount === undefined ? null : `${amount} ${currency ?? 'USD'}`);
         return [
           {
             e164: one.phone_number,
             type,
             locality: (region('location') ?? region('rate_center'))?.region_name ?? null,
-            monthlyCost: monthly_cost === undefined ? null : `${monthly_cost} ${currency ?? 'USD'}`,
+            monthlyCost: money(monthly_cost),
+            upfrontCost: money(upfront_cost),
           },
         ];
       });
