@@ -12,6 +12,7 @@ import { mostOpenTickets } from '../../src/runtime-server/factory/work-engine/ti
 import { scratchHome } from '../host/support.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
 import { waitFor } from '../runtime-server/factory/engine.ts';
+import { agreeToAll } from '../support/trust.ts';
 
 test('what is posted to a trigger becomes one ticket of its bot, also when it is posted twice or the address is gone', async () => {
   const home = scratchHome();
@@ -32,6 +33,8 @@ test('what is posted to a trigger becomes one ticket of its bot, also when it is
   onEnd(() => gantry.close({ stopBots: true }));
   const port = Number(new URL(gantry.origin).port);
   const owner = caller(port, readFileSync(placesIn(home).token, 'utf8').trim());
+  const token = readFileSync(placesIn(home).token, 'utf8').trim();
+  await agreeToAll(`${gantry.engineUrl}/api/factory`, { authorization: `Bearer ${token}` });
   const stranger = async (url: string, body: string, headers: Record<string, string> = {}) => {
     const response = await fetch(url, { method: 'POST', body, headers });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -73,6 +76,9 @@ test('what is posted to a trigger becomes one ticket of its bot, also when it is
   expect(capture.text).not.toContain('build');
 
   expect((await stranger(made.url, '{"build": 7}', json)).body).toEqual(first.body);
+  const slack = { 'x-slack-signature': 'v0=ab' };
+  const asked = await stranger(made.url, '{"type": "url_verification", "challenge": "c1"}', slack);
+  expect(asked).toEqual({ status: 200, body: { challenge: 'c1' } });
   expect((await stranger(made.url, 'just <b>text</b>')).status).toBe(202);
   const both = await waitFor(tickets, (all) => all.length >= 2);
   expect(both.map((one) => one.data)).toEqual([{ text: 'just <b>text</b>' }, { build: 7 }]);

@@ -1,7 +1,7 @@
 /**
  * What the cloud listens for on behalf of computers, and each event that came for seven days: its receipt, never its data. `key` and
  * `secrets` are sealed; `expired`: events that were given up and of which the computer was not told; those of the notice are
- * being told.
+ * being told. `ended_at`: the server has said that it sends no more; until it is subscribed to again nothing is taken.
  */
 import type { Migration } from '../../kit/store/store.ts';
 
@@ -45,5 +45,11 @@ export const connectorEventMigrations: readonly Migration[] = [
       CREATE INDEX connector_receipt_left ON connector_receipt (computer_id, subscription_id, received_at, id)
         WHERE status <> 'taken';
     `,
+  },
+  {
+    area: 'connector-events',
+    number: 2,
+    name: 'a server ends a subscription',
+    sql: 'ALTER TABLE connector_registration ADD COLUMN ended_at INTEGER',
   },
 ];

@@ -113,8 +113,8 @@ export function* leftBefore(
   const order = 'ORDER BY received_at DESC, id DESC LIMIT ?';
   if (before === null) return yield* tx.all<LeftReceipt>(`${left} ${order}`, computerId, subscriptionId, limit);
   return yield* tx.all<LeftReceipt>(
-    `${left} AND (received_at < ? OR (received_at = ? AND id < ?)) ${order}`,
-    ...[computerId, subscriptionId, before.at, before.at, before.id, limit],
+    `${left} AND (received_at, id) < (?, ?) ${order}`,
+    ...[computerId, subscriptionId, before.at, before.id, limit],
   );
 }
 

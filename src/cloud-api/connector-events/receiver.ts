@@ -18,7 +18,7 @@ import type { Parcel, Relay } from './relay.ts';
 export interface ReceiverDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
-  readonly registrations: Pick<Registrations, 'find' | 'exists' | 'existing'>;
+  readonly registrations: Pick<Registrations, 'find' | 'exists' | 'existing' | 'end'>;
   readonly relay: Pick<Relay, 'append' | 'isFull'>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -71,7 +71,8 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
       kind: parcel.kind,
       said: saidOf(parcel),
     };
-    if (store.engine === 'postgres') {
+    const ends = parcel.kind === 'terminated';
+    if (store.engine === 'postgres' && !ends) {
       // Most are first ones: in one statement, which shares its commit with those of others. What is none is looked at below.
       const cause = noteFirst(receipt, now, registrations.existing(to));
       const append = (tx: SharedTx) => relay.append(tx, to, receipt.id, parcel, cause);
@@ -79,9 +80,12 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
     }
     return store.write(
       function* (tx) {
-        if (!(yield* registrations.exists(tx, to))) return 'gone';
+        // Whoever did not hear that their end was taken says so again.
+        if (!(yield* registrations.exists(tx, to, ends ? 'ended' : undefined))) return 'gone';
         const seen = yield* note(tx, receipt, now);
-        if (seen === 'first') yield* relay.append(tx, to, receipt.id, parcel);
+        if (seen !== 'first') return seen;
+        yield* relay.append(tx, to, receipt.id, parcel);
+        if (ends) yield* registrations.end(tx, to);
         return seen;
       },
       { isolation: 'rows' },
@@ -185,11 +189,11 @@ function invalid(what: string): AppError {
   });
 }
 
-/** Of what an event says; how far its server has come (`cursor`) may differ when it is sent again. */
+/** Of what an event says; how far its server has come (`cursor`) and when it says it was (`timestamp`) may differ when it is sent again. */
 function saidOf(parcel: Carried): string {
   if (parcel.kind === 'event') {
-    const { name, timestamp, data } = parcel.event;
-    return hash('sha256', JSON.stringify([name, timestamp, data]), 'base64url');
+    const { name, data } = parcel.event;
+    return hash('sha256', JSON.stringify([name, data]), 'base64url');
   }
   return hash('sha256', JSON.stringify(parcel), 'base64url');
 }

@@ -43,10 +43,12 @@ export interface Registrations {
   remove(tx: SharedTx, name: SubscriptionName): Op<void>;
   /** Null: nobody listens there. From memory unless `fresh`: whether it is still so, {@link exists} tells. */
   find(key: string, fresh?: boolean): Promise<Registration | null>;
-  /** For the transaction that relies on it: it stays until that has ended. */
-  exists(tx: SharedTx, registration: Registration): Op<boolean>;
+  /** For the transaction that relies on it: it stays until that has ended. `ended`: also one that its server has ended. */
+  exists(tx: SharedTx, registration: Registration, ended?: 'ended'): Op<boolean>;
   /** {@link exists} as PostgreSQL is asked within another statement. */
   existing(registration: Registration): Asking;
+  /** Its server sends no more: nothing is taken until it is put again. */
+  end(tx: SharedTx, registration: Registration): Op<void>;
   /** Subscriptions of a computer that are not this person's; null: all. */
   ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
   /** Computers that something is registered for. */
@@ -89,7 +91,9 @@ const keyBytes = 32;
 
 const select = 'SELECT computer_id, subscription_id, user_id, key, secrets FROM connector_registration';
 const there = 'SELECT 1 AS found FROM connector_registration WHERE key_hash = ?';
+const live = `${there} AND ended_at IS NULL`;
 const stillThere = { sqlite: there, postgres: `${there} FOR KEY SHARE` };
+const stillLive = { sqlite: live, postgres: `${live} FOR KEY SHARE` };
 
 export function createRegistrations({ store, sealer, clock }: RegistrationsDeps): Registrations {
   /**
@@ -131,8 +135,8 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
         );
         if (row !== undefined) {
           const kept = sealer.open(place('key', name), row.key);
-          const sql = `UPDATE connector_registration SET user_id = ?, connector_id = ?, event_name = ?, secrets = ?, updated_at = ?
-            WHERE computer_id = ? AND subscription_id = ?`;
+          const sql = `UPDATE connector_registration SET user_id = ?, connector_id = ?, event_name = ?, secrets = ?, updated_at = ?,
+            ended_at = NULL WHERE computer_id = ? AND subscription_id = ?`;
           const secrets = seal(superseded(secretsOf(row), secret, now));
           yield* tx.run(sql, userId, connectorId, eventName, secrets, now, computerId, subscriptionId);
           return { key: kept, keyHash: hashOf(kept) };
@@ -179,10 +183,13 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
       known.set(keyHash, { registration, until: now + supersededKeptMs });
       return registration;
     },
-    *exists(tx, { keyHash }) {
-      return (yield* tx.get(stillThere, keyHash)) !== undefined;
+    *exists(tx, { keyHash }, ended) {
+      return (yield* tx.get(ended === 'ended' ? stillThere : stillLive, keyHash)) !== undefined;
     },
-    existing: ({ keyHash }) => ({ sql: stillThere.postgres, values: [keyHash] }),
+    existing: ({ keyHash }) => ({ sql: stillLive.postgres, values: [keyHash] }),
+    *end(tx, { keyHash }) {
+      yield* tx.run('UPDATE connector_registration SET ended_at = ? WHERE key_hash = ?', clock.now(), keyHash);
+    },
     *ofOthers(tx, computerId, userId) {
       const sql = 'SELECT subscription_id AS id FROM connector_registration WHERE computer_id = ? AND user_id <> ?';
       const rows = yield* tx.all<{ id: string }>(sql, computerId, userId ?? '');

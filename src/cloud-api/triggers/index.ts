@@ -13,6 +13,7 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
+import { readPosted } from './posted.ts';
 
 export interface TriggerDoorDeps {
   readonly store: SharedStore;
@@ -41,7 +42,6 @@ export interface TriggerDoor {
 const mostWaiting = 1000;
 /** A computer that stays away longer finds the rest gone, as with events of connectors. */
 const keptMs = 24 * 60 * 60_000;
-const utf8 = new TextDecoder('utf-8');
 
 export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
   const { store, clock, ids } = deps;
@@ -57,7 +57,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     return { to: 'dead', reason: `the computer answered ${status}` };
   });
 
-  async function accept(key: string, request: IncomingMessage): Promise<string> {
+  async function accept(key: string, request: IncomingMessage): Promise<{ status: 200 | 202; body: object }> {
     const computerId = triggerKey.exec(key)?.[1];
     const person = computerId === undefined ? null : await deps.ownerOf(computerId);
     if (computerId === undefined || person === null) {
@@ -73,20 +73,23 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
         retryAfter: 60,
       });
     }
-    const eventId = eventOf(request, key) ?? ids.next('event');
-    const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data: dataOf(bytes) };
+    const { mark, data, challenge } = readPosted(request.headers, bytes);
+    if (challenge !== null) return { status: 200, body: { challenge } };
+    const eventId = mark === null ? ids.next('event') : eventOf(key, mark);
+    const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data };
     // A repeated one that still waits is in the lane already; one that was brought, the computer knows.
     await store.write((tx) =>
       lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs, person }),
     );
-    return eventId;
+    return { status: 202, body: { status: 'accepted', eventId } };
   }
 
   return {
     routes: [
       bind(postTrigger, async ({ params, request, response }) => {
-        const text = JSON.stringify({ status: 'accepted', eventId: await accept(params.key, request) });
-        response.writeHead(202, {
+        const { status, body } = await accept(params.key, request);
+        const text = JSON.stringify(body);
+        response.writeHead(status, {
           'content-type': 'application/json; charset=utf-8',
           'content-length': Buffer.byteLength(text),
         });
@@ -99,20 +102,5 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
   };
 }
 
-/** The sender's own name of the event, bound to the key: two senders may count alike. */
-function eventOf(request: IncomingMessage, key: string): string | null {
-  const given = request.headers['webhook-id'] ?? request.headers['idempotency-key'];
-  return typeof given === 'string' && given !== ''
-    ? `event_${hash('sha256', `${key}\n${given}`, 'hex').slice(0, 40)}`
-    : null;
-}
-
-/** JSON as what it says, anything else as text. */
-function dataOf(bytes: Buffer): unknown {
-  const text = utf8.decode(bytes);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return { text };
-  }
-}
+/** The sender's mark, bound to the key: two senders may count alike. */
+const eventOf = (key: string, mark: string) => `event_${hash('sha256', `${key}\n${mark}`, 'hex').slice(0, 40)}`;

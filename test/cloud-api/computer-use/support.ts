@@ -97,7 +97,7 @@ export async function startComputer(
     routes,
     owners: { 'computer-use-run': () => true, 'computer-use-session': () => true, ...owners },
     ids: countingIds(),
-    idempotency: { once: (_asked, perform) => perform() },
+    idempotency: { once: (_asked, perform) => perform(null) },
     log: { ...quiet, error: () => {} },
     answers: 'throw',
     shape: 'plain',

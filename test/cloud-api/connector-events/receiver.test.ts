@@ -133,6 +133,10 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     expect([changed.status, changed.json.error]).toEqual([409, 'event_id_reused']);
     expect(cloud.warnings).toEqual(['A server sent another event under an id that it had used.']);
 
+    // The same event as its server tells it a second time, at another moment.
+    const later = await cloud.send(path, secret, 'evt_1', { timestamp: '2026-01-02T03:04:06Z' });
+    expect([later.status, later.json]).toEqual([202, { status: 'duplicate' }]);
+
     const again = async () => (await cloud.send(path, secret, 'evt_1', { cursor: `${clock.now()}` })).json;
     for (let count = 0; count < 2; count += 1) {
       clock.move(6 * day);
@@ -190,6 +194,28 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     ]);
     const kept = await rows(cloud.store, 'connector_receipt');
     expect(kept.map(({ status }) => status)).toEqual(kept.map(() => 'taken'));
+  });
+
+  test('after its server has ended it nothing more is taken, at any replica, until it is subscribed to again', async () => {
+    const { open, link, taken } = await floor();
+    const [cloud, other] = [await open(), await open()];
+    const secret = newSecret();
+    const path = await cloud.register(secret);
+    await link();
+    expect((await other.send(path, secret, 'evt_1')).status).toBe(202);
+    const terminated = JSON.stringify({ type: 'terminated', error: { code: -32012, message: 'Forbidden' } });
+    expect((await cloud.postSigned(path, secret, 'msg_terminated_1', terminated)).status).toBe(202);
+    const gap = JSON.stringify({ type: 'gap', cursor: 'c9' });
+    for (const replica of [cloud, other]) {
+      expect((await replica.send(path, secret, 'evt_2')).status).toBe(410);
+      expect((await replica.postSigned(path, secret, 'msg_gap_1', gap)).status).toBe(410);
+      expect((await replica.postSigned(path, secret, 'msg_terminated_1', terminated)).status).toBe(202);
+    }
+    await waitFor(taken, (ids) => ids.length === 2);
+    expect(await cloud.register(newSecret())).toBe(path);
+    expect((await other.send(path, secret, 'evt_2')).status).toBe(202);
+    await waitFor(taken, (ids) => ids.length === 3);
+    expect(taken()).toEqual(['evt_1', 'terminated', 'evt_2']);
   });
 
   test('a computer that fails is asked again, one that refuses is not, and neither holds up another subscription', async () => {

@@ -52,6 +52,35 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     return { ...hosted, id, answer };
   };
 
+  test('nothing of what runs inside is passed on that has another shape, and where to answer is said by the cloud', async () => {
+    const hosted = await open();
+    const { act, id, substitute } = hosted;
+    const answerWith = (status: number, body: unknown) => {
+      substitute.settings.answer = () => ({ status, body });
+    };
+    const said = refusal('conflict_error', 'approval_required', 'Approve this first.');
+    const approval = {
+      ...{ id: 'apr_1', action_hash: 'hash', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
+      ...{ confirmation_class: 'always', approve_url: 'javascript:alert(1)', approver: 'owner' },
+    };
+    answerWith(409, { ...said, approval, more: '<script>' });
+    const asked = await act(id, risky);
+    expect(asked.approval).toMatchObject({ approve_url: `https://gantry.example/computers?hosted=${id}` });
+    expect(asked).not.toHaveProperty('more');
+    for (const [status, body] of [
+      [409, { ...said, approval: { approve_url: 'javascript:alert(1)' } }],
+      [409, { error: { code: '<b>', message: 'x' } }],
+      [409, { error: 'no object' }],
+      [200, { content: 'no list', approve_url: 'javascript:alert(1)' }],
+      [200, null],
+    ] as const) {
+      answerWith(status, body);
+      const answer = await act(id, risky);
+      expect(answer).toMatchObject({ status: 503, error: { code: 'computer_unavailable' } });
+      expect(JSON.stringify(answer)).not.toContain('javascript:');
+    }
+  });
+
   test('a question is passed on and recorded once; the owner answers it, and the call that names it runs once', async () => {
     const hosted = await open();
     const { act, id, answer, send, at, types, meters } = hosted;
@@ -172,6 +201,17 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect((await door('POST', '/toolset', 'ada', { ...call, toolset: 'x' })).status).toBe(400);
     expect((await meters(id)).actions).toBe(1);
     expect((await types(id)).slice(2)).toEqual(['control.taken', 'control.released', 'action.completed']);
+    // A computer that drips bytes holds nobody who takes control.
+    substitute.settings.drips = true;
+    const asked = substitute.heard.length;
+    const dripping = door('POST', '/control/take').then(
+      () => 'answered',
+      () => 'cut',
+    );
+    await expect.poll(() => substitute.heard.length).toBe(asked + 1);
+    await clock.advance(330_000);
+    expect(await dripping).toBe('cut');
+    substitute.settings.drips = false;
     // Letters in percents are the same path, and count the same.
     expect((await door('POST', '/%74oolset', 'ada', call)).json).toEqual(result());
     expect((await meters(id)).actions).toBe(2);

@@ -1,11 +1,12 @@
 /** Phases as data and their guard; what becomes of computers when something dies: one of them, the cloud, a start half-way. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMeters } from '../../../src/cloud-api/hosted-computers/meters.ts';
 import { type Move, moves, type Phase } from '../../../src/cloud-api/hosted-computers/model.ts';
 import { createComputerStore } from '../../../src/cloud-api/hosted-computers/store.ts';
 import { hostedStatuses } from '../../../src/contracts/hosted-computers/computer.ts';
 import { answered } from '../../../src/kit/store/answered.ts';
 import { engines } from '../../support/engines.ts';
+import { createSubstituteDriver } from './substitute-driver.ts';
 import { startHosted } from './support.ts';
 
 const prices = { computer_minute: 0, computer_action: 0 };
@@ -114,6 +115,76 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     await until(async () => !substitute.computers().includes(id));
   });
 
+  test('the last computer that could not be removed is removed by the minute, and after a restart, and no other', async () => {
+    const first = await open();
+    const { create, send, at, substitute, until, clock, place, store } = first;
+    await substitute.stray('cmp_anothers1');
+    const { id } = await create();
+    substitute.settings.fails = 'delete';
+    expect((await send('DELETE', at(id))).status).toBe(200);
+    expect(substitute.state(id)).toBe('running');
+    await until(async () => substitute.state(id) === null);
+    const next = await create();
+    substitute.settings.fails = 'delete';
+    expect((await send('DELETE', at(next.id))).status).toBe(200);
+    await first.close();
+    // What its driver may still have is not forgotten, however long it is away.
+    await first.hosted.forgetOld(clock.now() + 200 * 24 * 3600_000);
+    if (store.engine === 'sqlite') await store.close();
+    const second = await startHosted(engine, { clock, place, substitute });
+    await expect.poll(() => substitute.state(next.id)).toBe(null);
+    await second.until(
+      async () => (await second.store.all('SELECT id FROM hosted_computer WHERE removed_at IS NULL')).length === 0,
+    );
+    await second.hosted.forgetOld(clock.now() + 200 * 24 * 3600_000);
+    expect(await second.store.all('SELECT id FROM hosted_computer')).toEqual([]);
+    expect(substitute.done.filter((step) => step.endsWith('cmp_anothers1'))).toEqual([
+      'create cmp_anothers1',
+      'start cmp_anothers1',
+    ]);
+  });
+
+  test('a computer that drips bytes holds no call longer than a call may take', async () => {
+    const { create, act, send, substitute, clock, store } = await open();
+    await send('PATCH', '/v1/computer_settings', { token: 'ada', body: { per_key_concurrency: 1 } });
+    const { id } = await create();
+    substitute.settings.drips = true;
+    const dripping = act(id);
+    await expect.poll(() => substitute.heard.length).toBe(1);
+    await clock.advance(330_000);
+    expect(await dripping).toMatchObject({ status: 503, error: { code: 'computer_unavailable' } });
+    expect(await store.all('SELECT id FROM hosted_call')).toEqual([]);
+    substitute.settings.drips = false;
+    expect((await act(id)).status).toBe(200);
+  });
+
+  test('where the driver cannot be reached, nothing is moved: neither by time nor by a call', async () => {
+    const { create, act, send, at, substitute, clock, body, until, faults } = await open();
+    const [one, two] = [await create(), await create()];
+    await send('POST', at(two.id, '/stop'));
+    substitute.settings.away = 'No computer-host runs here.';
+    const steps = substitute.done.length;
+    clock.jump(301_000);
+    const told = () => faults.filter((fault) => fault.includes('does not answer')).length;
+    await until(async () => told() > 0);
+    for (let look = 0; look < 20; look += 1) await clock.advance(5_000);
+    expect((await body(one.id)).sleeping).toBe(false);
+    for (const path of [at(one.id, '/stop'), at(two.id, '/start')]) {
+      expect(await send('POST', path)).toMatchObject({ status: 503, error: { code: 'computer_unavailable' } });
+    }
+    expect([(await body(one.id)).status, (await body(two.id)).status]).toEqual(['running', 'stopped']);
+    expect(substitute.done).toHaveLength(steps);
+    // Told once, not with every look.
+    expect(told()).toBe(1);
+    substitute.settings.away = null;
+    await until(async () => (await body(one.id)).sleeping);
+    substitute.settings.away = 'No computer-host runs here.';
+    expect(await act(one.id)).toMatchObject({ status: 503, error: { code: 'computer_unavailable' } });
+    expect((await body(one.id)).sleeping).toBe(true);
+    substitute.settings.away = null;
+    expect((await act(one.id)).status).toBe(200);
+  });
+
   test('a computer that was started anew behind our back is found by its new socket', async () => {
     const { create, act, substitute } = await open();
     const { id } = await create();
@@ -143,7 +214,9 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     if (store.engine === 'sqlite') await store.close();
     const second = await startHosted(engine, { clock, place, substitute });
     const status = async (id: string) => (await second.send('GET', second.at(id))).body;
-    await expect.poll(() => substitute.computers()).not.toContain('cmp_nobodys1');
+    await expect.poll(async () => (await status(halfUp)).status).toBe('running');
+    // It may be another cloud's.
+    expect(substitute.computers()).toContain('cmp_nobodys1');
     expect(await status(fell)).toMatchObject({ status: 'error' });
     expect([(await status(asleep)).sleeping, substitute.state(asleep)]).toEqual([true, 'frozen']);
     expect([(await status(awake)).sleeping, substitute.state(awake)]).toEqual([false, 'running']);
@@ -157,6 +230,28 @@ describe.each(engines)('hosted computers on $name', (engine) => {
 });
 
 describe.each(engines.filter(({ name }) => name === 'postgres'))('two replicas on $name', (engine) => {
+  test('one without the way to the driver leaves the minute to the other', async () => {
+    const first = await startHosted(engine);
+    await first.project();
+    const { clock, place, substitute } = first;
+    const blind = createSubstituteDriver(() => clock.now());
+    onTestFinished(() => blind.close());
+    blind.settings.away = 'No computer-host runs here.';
+    const { id } = await first.create();
+    await first.close();
+    // The one without it looks first, each time.
+    const second = await startHosted(engine, { clock, place, substitute: blind });
+    const third = await startHosted(engine, { clock, place, substitute });
+    const minutes = async () => (await third.meters(id)).minutes;
+    clock.jump(60_000);
+    await third.until(async () => (await minutes()) >= 1);
+    clock.jump(301_000);
+    await third.until(async () => (await third.send('GET', third.at(id))).body.sleeping);
+    expect(substitute.state(id)).toBe('frozen');
+    expect(blind.done).toEqual([]);
+    expect((await second.send('GET', second.at(id))).body.status).toBe('running');
+  });
+
   test('look after each computer once, wake it once, and call one that the other started', async () => {
     const first = await startHosted(engine);
     await first.project();

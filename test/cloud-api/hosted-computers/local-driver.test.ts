@@ -138,3 +138,14 @@ test('whoever listens hears of a computer that ended by itself', async () => {
   await expect.poll(() => ended).toEqual([`${id} out of memory`]);
   stop();
 });
+
+test('says whether the helper can be reached at all, and from when on', async () => {
+  const { folder, listen, asked } = helper(() => null);
+  const driver = driverOf(folder);
+  expect(await driver.away()).toContain('No computer-host runs here');
+  await listen();
+  expect(await driver.away()).toBe(null);
+  expect(asked).toEqual([]);
+  driver.close();
+  expect(await driver.away()).not.toBe(null);
+});

@@ -49,6 +49,10 @@ export function createSubstituteDriver(now: () => number) {
   const done: string[] = [];
   const settings = {
     refused: null as string | null,
+    /** Why it cannot be reached at all. */
+    away: null as string | null,
+    /** Answers come byte by byte, and never to their end. */
+    drips: false,
     egress: 'enforced' as 'enforced' | 'none',
     /** The next of these fails. */
     fails: null as string | null,
@@ -104,6 +108,13 @@ export function createSubstituteDriver(now: () => number) {
           ? await settings.answer(question)
           : { status: 401, body: refusal('authentication_error', 'unauthorized') };
         response.writeHead(said.status, { 'content-type': 'application/json' });
+        if (settings.drips) {
+          while (!response.destroyed) {
+            response.write(' ');
+            await new Promise((resolve) => setTimeout(resolve, 5));
+          }
+          return;
+        }
         response.end(JSON.stringify(said.body));
       });
     });
@@ -113,6 +124,7 @@ export function createSubstituteDriver(now: () => number) {
 
   const driver: HostedDriver = {
     name: 'substitute',
+    away: async () => settings.away,
     capabilities: async () => ({ refused: settings.refused, egress: settings.egress }),
     async create(computer) {
       await step('create', computer);

@@ -152,7 +152,11 @@ test('what may have been sent when the program ended is not sent again, and what
 
 test('an approval that was answered meanwhile is not pushed late, and its token is never in the database', async () => {
   const until = createTestClock().now() + 3_600_000;
-  let open: { until: number; summary: string } | 'closed' = { until, summary: 'rm -r out' };
+  let open: { until: number; summary: string; reason: string | null } | 'closed' = {
+    until,
+    summary: 'rm -r out',
+    reason: null,
+  };
   const world = await openWorld({
     approvals: {
       open: (_tx, id) => answeredWith(id === 'apr_unknown' ? 'unknown' : open),
@@ -205,7 +209,7 @@ test('a person who is shut out is told nothing, and the buttons that they have a
   const world = await openWorld({
     admits: () => !shut,
     approvals: {
-      open: () => answeredWith({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out' }),
+      open: () => answeredWith({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out', reason: null }),
       async resolve(id) {
         answered.push(id);
         return { id, title: 'Run it' };
@@ -324,6 +328,27 @@ test('an independent push service takes our signature and reads what we sent', a
   ]);
 });
 
+test('a page of the list says how many there are in all, and only what is named is marked read', async () => {
+  const world = await openWorld();
+  for (let n = 1; n <= 6; n += 1) await world.emit('thread.needs_user', `n${n}`, needs);
+  const question = { approvalId: 'apr_1', kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' } as const;
+  await world.emit('approval.requested', 'apr_1', question);
+  await world.emit('thread.needs_user', 'other', needs, { userId: 'user_2' });
+  const page = async (query: string) =>
+    (await world.call('GET', `/api/v1/notifications?${query}`)).json as never as {
+      notifications: { id: string }[];
+      nextCursor: string;
+    };
+  await world.settled(async () => (await world.feed()).length === 7);
+  const first = await page('limit=4');
+  expect(first).toMatchObject({ total: 7, unread: 7, questions: { total: 1, unread: 1 } });
+  expect(await page(`limit=4&cursor=${first.nextCursor}`)).toMatchObject({ total: 7, nextCursor: null });
+  const ids = first.notifications.map(({ id }) => id);
+  await world.call('POST', '/api/v1/notifications/read', { body: { ids } });
+  const later = await page('limit=1&unread=true');
+  expect(later).toMatchObject({ total: 7, unread: 3, questions: { total: 1, unread: 0 } });
+});
+
 test('a device belongs to one person: others neither see nor try nor remove it', async () => {
   const world = await openWorld();
   const mine = await world.device();
@@ -340,7 +365,7 @@ test('a device belongs to one person: others neither see nor try nor remove it',
   await outcome(world, 'sent');
   const notification = (await world.feed())[0]!;
   const read = await stranger('POST', '/api/v1/notifications/read', { body: { ids: [notification.id] } });
-  expect(read.json).toEqual({ read: 0, unread: 0 });
+  expect(read.json).toMatchObject({ read: 0, unread: 0 });
   expect((await world.feed())[0]?.readAt).toBeNull();
 });
 

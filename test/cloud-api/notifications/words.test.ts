@@ -18,10 +18,13 @@ const examples: { readonly [T in (typeof notifiableEventNames)[number]]: readonl
     { runId: 'run_1', status: 'completed', title: 'Look', botId: 'agent_1', botName: 'coder' },
     { runId: 'run_1', status: 'failed', title: 'Look', botId: 'agent_1' },
     { runId: 'run_1', status: 'done', title: 'Ship it' },
+    { runId: 'run_1', status: 'failed', title: 'Ship it\nBuild: exited with 2' },
   ],
   'thread.needs_user': [
     { reason: 'It asks.', botId: 'agent_1' },
     { reason: 'It asks.', dagId: 'dag_1', nodeId: 'node_1' },
+    { reason: 'Ship it\nBuild: asks.', dagId: 'dag_1', nodeId: 'node_2' },
+    { reason: 'Ship it\nBuild: asks.', dagId: 'dag_1', nodeId: 'node_2', botId: 'agent_1', botName: 'coder' },
     { reason: 'It asks.', botId: 'agent_1', botName: 'coder', threadId: 'thread_1' },
   ],
   'message.received': [
@@ -57,15 +60,20 @@ test('tags name the matter, so that what is told of it replaces what was told be
   const tags = (type: (typeof notifiableEventNames)[number]) => built(type).map(({ tag }) => tag);
   expect(tags('approval.requested')).toEqual(['approval-apr_1']);
   expect(tags('approval.resolved')).toEqual(['approval-apr_1', 'approval-apr_1']);
-  expect(tags('agent.run.completed')).toEqual(['run-run_1', 'run-run_1', 'run-run_1']);
-  expect(tags('thread.needs_user')).toEqual(['needs-agent_1', 'needs-dag_1-node_1', 'needs-thread_1']);
+  expect(tags('agent.run.completed')).toEqual(Array.from({ length: 4 }, () => 'run-run_1'));
+  expect(tags('thread.needs_user')).toEqual([
+    'needs-agent_1',
+    'needs-dag_1-node_1',
+    'needs-dag_1-node_2',
+    'needs-agent_1',
+    'needs-thread_1',
+  ]);
   expect(tags('message.received')).toEqual(['channel-sms', 'msg-a&b=c', 'channel-unknown']);
 });
 
 test('a click leads to the thread with its bot, to the channel of a message without a thread, else home', () => {
   expect(built('thread.needs_user').map(({ url }) => url)).toEqual([
-    '/',
-    '/',
+    ...['/', '/', '/', '/'],
     '/?allternit_thread=thread_1&bot=agent_1',
   ]);
   expect(built('message.received').map(({ url }) => url)).toEqual([
@@ -75,14 +83,21 @@ test('a click leads to the thread with its bot, to the channel of a message with
   ]);
 });
 
-test('the bot is called by its forwarded name, or Your bot; a run without one by the name of the run', () => {
-  const titles = built('thread.needs_user').map(({ title }) => title);
-  expect(titles).toEqual(['Your bot needs you', 'A run needs you', 'coder needs you']);
+test('the bot is called by its forwarded name, or Your bot; a run by its own name, with the cause below it', () => {
+  const needs = built('thread.needs_user').map(({ title, body }) => [title, body]);
+  expect(needs).toEqual([
+    ['Your bot needs you', 'It asks.'],
+    ['A run needs you', 'It asks.'],
+    ['The run “Ship it” needs you', 'Build: asks.'],
+    ['coder needs you', '“Ship it”, Build: asks.'],
+    ['coder needs you', 'It asks.'],
+  ]);
   const ends = built('agent.run.completed').map(({ title, body }) => [title, body]);
   expect(ends).toEqual([
     ['coder has finished', 'Look'],
     ['Your bot has failed', 'Look'],
     ['The run “Ship it” has finished', ''],
+    ['The run “Ship it” has failed', 'Build: exited with 2'],
   ]);
 });
 

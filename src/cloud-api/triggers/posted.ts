@@ -1,0 +1,77 @@
+/**
+ * What a sender posts to a trigger, read: its data, and the mark by which the sender says that it is the same event again. Senders that
+ * mark their events in a way of their own are known here by it. Pure. Must not know keys, lanes or HTTP servers.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+export interface Posted {
+  readonly data: unknown;
+  /** Null: two alike may be two events. */
+  readonly mark: string | null;
+  /** Slack asks once, before it sends events, that the address answers with this. */
+  readonly challenge: string | null;
+}
+
+const utf8 = new TextDecoder('utf-8');
+
+export function readPosted(headers: IncomingHttpHeaders, bytes: Buffer): Posted {
+  const data = dataOf(headers, utf8.decode(bytes));
+  return { data, mark: markOf(headers, data, bytes), challenge: challengeOf(headers, data) };
+}
+
+/** JSON as what it says, a form as its fields, anything else as text. */
+function dataOf(headers: IncomingHttpHeaders, text: string): unknown {
+  if (/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) return formOf(text);
+  return parsed(text) ?? (text.trim() === 'null' ? null : { text });
+}
+
+/** Undefined: it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** GitHub and Slack put JSON into a field named payload. A field that comes several times is a list. */
+function formOf(text: string): unknown {
+  const fields = new URLSearchParams(text);
+  const names = [...new Set(fields.keys())];
+  const payload = names.length === 1 && names[0] === 'payload' ? parsed(fields.get('payload') ?? '') : undefined;
+  if (payload !== undefined) return payload;
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = fields.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
+function challengeOf(headers: IncomingHttpHeaders, data: unknown): string | null {
+  if (headers['x-slack-signature'] === undefined || typeof data !== 'object' || data === null) return null;
+  const { type, challenge } = data as Record<string, unknown>;
+  return type === 'url_verification' && typeof challenge === 'string' ? challenge : null;
+}
+
+function markOf(headers: IncomingHttpHeaders, data: unknown, bytes: Buffer): string | null {
+  const header = (name: string) => {
+    const given = headers[name];
+    return typeof given === 'string' && given !== '' ? given : null;
+  };
+  const field = (name: string) => {
+    const value = typeof data === 'object' && data !== null ? (data as Record<string, unknown>)[name] : null;
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const named = header('webhook-id') ?? header('idempotency-key');
+  if (named !== null) return named;
+  const github = header('x-github-delivery');
+  if (github !== null) return `github ${github}`;
+  const gitlab = header('x-gitlab-event-uuid');
+  // Events that one event causes share its mark: only the same words are the same event.
+  if (gitlab !== null) return `gitlab ${gitlab} ${hash('sha256', bytes, 'hex')}`;
+  if (header('stripe-signature') !== null && field('id') !== null) return `stripe ${field('id')}`;
+  if (header('x-slack-signature') !== null && field('event_id') !== null) return `slack ${field('event_id')}`;
+  return null;
+}
