@@ -44,6 +44,12 @@ const denied4 = [
 /** Of global unicast: what wraps or tunnels. All that is not global unicast is refused whatever it is. */
 const denied6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
+/**
+ * Packets to the name server, of each computer: a page with two hundred hosts asks six hundred questions at once, and then hardly any. What
+ * asks without end would take the machine's own name servers from everybody else.
+ */
+const questions = '100/second burst 1000 packets';
+
 type Chains = Readonly<Record<string, { readonly hook: string | null; readonly rules: readonly string[] }>>;
 
 /**
@@ -60,6 +66,7 @@ function chainsOf(names: Names, only: boolean): Chains {
         'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept',
         'meta nfproto ipv6 drop',
         'iifname . ip saddr != @computers4 drop',
+        `fib daddr . iif type local meta l4proto { tcp, udp } th dport 53 update @questions { iifname limit rate over ${questions} } drop`,
         'fib daddr . iif type local meta l4proto { tcp, udp } th dport 53 accept',
         'drop',
       ],
@@ -134,6 +141,8 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
       ),
       set('denied4', 'ipv4_addr', denied4, 'flags interval; auto-merge; '),
       set('denied6', 'ipv6_addr', denied6, 'flags interval; auto-merge; '),
+      // Filled by the rule that counts: how fast each computer asks.
+      set('questions', 'ifname', [], 'size 1024; flags dynamic; '),
     ];
     const written = Object.entries(chains).map(([name, { hook, rules }]) => {
       const head = hook === null ? [] : [`type ${hook}; policy accept;`];
@@ -260,7 +269,7 @@ function readTable(listed: readonly Listed[]): Read {
       for (const element of set.elem ?? []) {
         guests.add((element as { concat: readonly string[] }).concat.join(' '));
       }
-    } else if (set !== undefined) {
+    } else if (set !== undefined && set.name !== 'questions') {
       sets.set(set.name, set.elem?.length ?? 0);
       fixed.push([set.name, set.elem]);
     }

@@ -153,6 +153,22 @@ describe.skipIf(missing !== null)('a hosted computer', () => {
     expect(Object.entries(upstream).filter(([, answer]) => answer === 'none')).toEqual([]);
   });
 
+  test('asks its name server so often a second and no more, and takes it from no other computer', async () => {
+    const ask = (slot: number) => ({ do: 'name', name: 'public.example', server: addresses(slot).gateway4 }) as const;
+    const known = `${world.public4} ${world.public6}`;
+    const flood = { do: 'flood', name: 'public.example', server: addresses(0).gateway4, count: 5000 } as const;
+    const [count = 0, of] = tryFrom(names.namespaceOf(0), [flood])[0]!.split(' of ').map(Number);
+    // A thousand at once and a hundred a second.
+    expect([of, count > 100, count < 2500]).toEqual([5000, true, true]);
+    expect(tried(names.namespaceOf(1), { another: ask(1) })).toEqual({ another: known });
+    // What counts is no fault of the firewall, and who stops asking may ask again.
+    const third = 'cmp_000000000003';
+    for (const op of ['create', 'start', 'delete'] as const) await helper.ask(op, third);
+    await expect
+      .poll(() => tried(names.namespaceOf(0), { again: ask(0) }), { timeout: 20_000 })
+      .toEqual({ again: known });
+  });
+
   const spoofed = (text: string): Record<string, Attempt> => ({
     'IPv4 as another computer': { do: 'datagram', host: world.public4, text: `${text}4`, from: addresses(1).computer4 },
     'IPv6 as another computer': { do: 'datagram', host: world.public6, text: `${text}6`, from: addresses(1).computer6 },

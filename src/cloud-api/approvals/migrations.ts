@@ -44,4 +44,10 @@ export const approvalMigrations: readonly Migration[] = [
     name: 'names of bots',
     sql: 'ALTER TABLE approval ADD COLUMN bot_name TEXT',
   },
+  {
+    area: 'approvals',
+    number: 3,
+    name: 'reasons',
+    sql: 'ALTER TABLE approval ADD COLUMN reason TEXT',
+  },
 ];

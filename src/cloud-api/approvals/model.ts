@@ -17,6 +17,7 @@ export interface ApprovalRow {
   readonly kind: string;
   readonly title: string;
   readonly summary: string;
+  readonly reason: string | null;
   readonly risk: ApprovalRisk;
   readonly source: ApprovalSource;
   readonly agentId: string | null;
@@ -66,7 +67,7 @@ export function eventData(row: ApprovalRow): EventData<'approval.requested'> {
   };
 }
 
-export function toApproval(row: ApprovalRow): Approval {
+export function toApproval(row: ApprovalRow, now: number): Approval {
   return {
     id: row.id,
     kind: row.kind,
@@ -74,6 +75,7 @@ export function toApproval(row: ApprovalRow): Approval {
     decision: row.decision,
     title: row.title,
     summary: row.summary,
+    ...(row.reason === null ? {} : { reason: row.reason }),
     risk: row.risk,
     source: row.source,
     agentId: row.agentId,
@@ -82,6 +84,7 @@ export function toApproval(row: ApprovalRow): Approval {
     ...(row.runId === null ? {} : { runId: row.runId }),
     requestedAt: iso(row.requestedAt),
     expiresAt: iso(row.expiresAt),
+    ...(row.state === 'pending' ? { remainingMs: Math.max(0, row.expiresAt - now) } : {}),
     resolvedAt: row.resolvedAt === null ? null : iso(row.resolvedAt),
     resolvedBy:
       row.resolvedUser === null || row.resolvedSurface === null
@@ -95,7 +98,7 @@ export function toApproval(row: ApprovalRow): Approval {
 /** Why this row cannot be answered now; null when it can. Every surface says the same. */
 export function refusal(row: ApprovalRow, now: number): AppError | null {
   const outcome = approvalMoves[phaseOf(row, now)].resolve;
-  const extra = { approval: toApproval(row) };
+  const extra = { approval: toApproval(row, now) };
   if (outcome === 'expired') {
     return new AppError(
       'refused',

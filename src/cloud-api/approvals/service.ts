@@ -3,7 +3,7 @@
  * listeners of this process what changed, once it is durable. Must not know HTTP.
  */
 import type { Approval, ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
-import { approvalEventId, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
+import { approvalEventId, byOwnClock, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData } from '../../contracts/events/registry.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -44,7 +44,7 @@ export interface ApprovalService {
     tx: SharedReader,
     id: string,
     userId: string,
-  ): Op<{ readonly until: number; readonly summary: string } | 'closed' | 'unknown'>;
+  ): Op<{ readonly until: number; readonly summary: string; readonly reason: string | null } | 'closed' | 'unknown'>;
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
@@ -89,7 +89,7 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
 
   function tell(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
     const id = approvalEventId(row.engineId, row.id);
-    const event = { userId: row.userId, id, data: { type, at: iso(clock.now()), data: toApproval(row) } };
+    const event = { userId: row.userId, id, data: { type, at: iso(clock.now()), data: toApproval(row, clock.now()) } };
     for (const listener of [...listeners]) listener(event);
   }
 
@@ -110,7 +110,7 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
     if (row === null || row.userId !== userId) throw unknown(id);
     const refused = refusal(row, clock.now());
     if (refused !== null) throw refused;
-    return toApproval(row);
+    return toApproval(row, clock.now());
   }
 
   const stop = shared
@@ -128,13 +128,15 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
   return {
     check,
     close: stop,
-    async put(id, report, owner) {
+    async put(id, given, owner) {
+      // What the computer's clock says counts for nothing here: only how long it still waits does.
+      const report = byOwnClock(given, clock.now());
       const put = await store.put(id, report, owner, emit);
       // Another computer's id reads as one that cannot be used: whose it is stays unsaid.
       if (put === 'foreign') throw unknown(id);
       if (put.change !== 'nothing')
         tellHere(put.change === 'requested' ? 'approval.requested' : 'approval.resolved', put.row);
-      return toApproval(put.row);
+      return toApproval(put.row, clock.now());
     },
     async resolve(id, { decision, note, userId, surface }) {
       const now = clock.now();
@@ -145,16 +147,17 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
       if (outcome === null) throw unknown(id);
       if (!outcome.won) throw refusal(outcome.row, now) ?? new Error(`The approval ${id} was lost without a reason.`);
       tellHere('approval.resolved', outcome.row);
-      return toApproval(outcome.row);
+      return toApproval(outcome.row, clock.now());
     },
     async list(listing) {
-      return (await store.list({ ...listing, now: clock.now() })).map(toApproval);
+      const now = clock.now();
+      return (await store.list({ ...listing, now })).map((row) => toApproval(row, now));
     },
     *open(tx, id, userId) {
       const row = yield* store.find(tx, id);
       if (row === null || row.userId !== userId) return 'unknown';
       if (phaseOf(row, clock.now()) !== 'pending') return 'closed';
-      return { until: row.expiresAt, summary: row.summary };
+      return { until: row.expiresAt, summary: row.summary, reason: row.reason };
     },
     async owns(userId, id) {
       return (await store.get(id))?.userId === userId;

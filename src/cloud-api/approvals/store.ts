@@ -58,17 +58,18 @@ export interface ApprovalStore {
 }
 
 const columns = `id, user_id AS "userId", computer_id AS "computerId", engine_id AS "engineId", ledger_id AS "ledgerId",
-  kind, title, summary, risk, source, agent_id AS "agentId", bot_name AS "botName", dag_id AS "dagId", node_id AS "nodeId", run_id AS "runId",
+  kind, title, summary, reason, risk, source, agent_id AS "agentId", bot_name AS "botName", dag_id AS "dagId", node_id AS "nodeId", run_id AS "runId",
   requested_at AS "requestedAt", expires_at AS "expiresAt", state, decision, resolved_at AS "resolvedAt",
   resolved_user AS "resolvedUser", resolved_surface AS "resolvedSurface", note, applied_at AS "appliedAt"`;
-const insert = `INSERT INTO approval (id, user_id, computer_id, engine_id, ledger_id, kind, title, summary, risk, source,
+const insert = `INSERT INTO approval (id, user_id, computer_id, engine_id, ledger_id, kind, title, summary, reason, risk, source,
   agent_id, bot_name, dag_id, node_id, run_id, requested_at, expires_at, state)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending') ON CONFLICT (id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending') ON CONFLICT (id) DO NOTHING`;
 const selectOne = `SELECT ${columns} FROM approval WHERE id = ?`;
 const answerIt = `UPDATE approval SET state = 'resolved', decision = ?, note = ?, resolved_at = ?, resolved_user = ?,
   resolved_surface = ? WHERE id = ? AND user_id = ? AND state = 'pending' AND expires_at > ?`;
 const withdrawIt = `UPDATE approval SET state = 'resolved', resolved_at = ?, resolved_user = ?, resolved_surface = ?
   WHERE id = ? AND state = 'pending'`;
+const moveEnd = `UPDATE approval SET expires_at = ? WHERE id = ? AND state = 'pending'`;
 const newestFirst = 'ORDER BY requested_at DESC, id DESC';
 /** A list without a limit still ends. */
 const most = 1000;
@@ -88,7 +89,12 @@ export function createApprovalStore(store: SharedStore): ApprovalStore {
         const { withdrawn } = report;
         if (withdrawn === undefined) {
           if (added) yield* changed(tx, row, 'requested');
-          return { row, change: added ? 'requested' : 'nothing' };
+          const end = Date.parse(report.expiresAt);
+          if (added || report.remainingMs === undefined || row.state !== 'pending' || row.expiresAt === end) {
+            return { row, change: added ? 'requested' : 'nothing' };
+          }
+          yield* tx.run(moveEnd, end, id);
+          return { row: (yield* read(tx, id))!, change: 'nothing' };
         }
         const at = Date.parse(withdrawn.at);
         const { changes } = yield* tx.run(withdrawIt, at, row.userId, withdrawn.surface, id);
@@ -129,7 +135,7 @@ function* add(tx: SharedTx, id: string, report: ApprovalReport, { userId, comput
   const { engineId, ledgerId, kind, title, summary, risk, source, agentId } = report;
   const about = [report.dagId ?? null, report.nodeId ?? null, report.runId ?? null];
   const times = [Date.parse(report.requestedAt), Date.parse(report.expiresAt)];
-  const asked = [kind, title, summary, risk, source, agentId, report.botName ?? null];
+  const asked = [kind, title, summary, report.reason ?? null, risk, source, agentId, report.botName ?? null];
   const values = [id, userId, computerId, engineId, ledgerId, ...asked, ...about, ...times];
   return (yield* tx.run(insert, ...values)).changes === 1;
 }

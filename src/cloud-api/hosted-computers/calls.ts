@@ -3,6 +3,7 @@
  * state of the computer, waking it; then the call, unread; then what it used and what happened. Never acts itself. Must not know
  * members or policy.
  */
+import { z } from 'zod';
 import {
   AppError,
   type ErrorCode,
@@ -10,7 +11,7 @@ import {
   type RefusedStatus,
   refusedStatuses,
 } from '../../contracts/common/errors.ts';
-import { ToolsetApproval, type ToolsetCall, type ToolsetResult } from '../../contracts/computer-use/toolset.ts';
+import { Control, ToolsetApproval, type ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
 import { answerHostedApproval } from '../../contracts/hosted-computers/device.ts';
 import { clientOf } from '../../kit/http/principals.ts';
@@ -172,7 +173,11 @@ export function createCalls(deps: CallsDeps): Calls {
       },
       check,
     );
-    if (answer.status === 200) return answer.body as ToolsetResult;
+    if (answer.status === 200) {
+      const result = ToolsetResult.safeParse(answer.body);
+      if (result.success) return result.data;
+      throw unreadable();
+    }
     throw refusalOf(answer, (approval) => ({
       ...approval,
       approve_url: deps.approveUrl(computerId),
@@ -183,7 +188,9 @@ export function createCalls(deps: CallsDeps): Calls {
       const tell = (type: HostedEvent['type'], code?: string) =>
         computers.append(tx, computerId, type, code === undefined ? about : { ...about, code });
       if (status === 200) {
-        const { is_error: failed, error } = body as ToolsetResult;
+        const result = ToolsetResult.safeParse(body);
+        if (!result.success) return yield* tell('action.failed', 'unreadable');
+        const { is_error: failed, error } = result.data;
         const code = error?.code ?? 'failed';
         if (code === 'not_executed') return yield* tell('action.failed', code);
         const { turn_id: turn, call_index: index } = call;
@@ -217,18 +224,36 @@ interface Refusal {
   readonly error: { readonly code: string; readonly message: string };
 }
 
+/**
+ * What runs inside a hosted computer answers: nothing of it is passed on but what has this shape, and where a person answers is said by
+ * the cloud alone.
+ */
+const RefusalBody = z.object({
+  error: z.object({ code: z.string().regex(/^[a-z_]{1,60}$/), message: z.string().max(4000) }),
+  approval: ToolsetApproval.optional(),
+  words: z.string().optional(),
+  result: ToolsetResult.optional(),
+  control: Control.optional(),
+  rule: z.string().optional(),
+});
+
+export const unreadable = () =>
+  unavailable('The computer answered something that cannot be read.', 'Look at its events.');
+
 const codeOf: Readonly<Record<number, ErrorCode>> = { 400: 'usage', 404: 'not_found', 504: 'timeout' };
 
 /** The executor's refusal, in our name: same code, same words, and what stands beside it. */
 export function refusalOf(
   { status, body }: Answered,
-  approvalOf: (given: ToolsetApproval) => ToolsetApproval = (given) => given,
+  approvalOf: (given: ToolsetApproval) => ToolsetApproval | null = () => null,
 ): AppError {
-  const { error, approval, ...rest } = body as Partial<Refusal> & { approval?: ToolsetApproval };
-  if (error === undefined || status === 401 || status === 421) {
+  const read = RefusalBody.safeParse(body);
+  if (!read.success || status === 401 || status === 421) {
     return unavailable(`The computer answered ${status}.`, 'Look at its events.');
   }
-  const extra = approval === undefined ? rest : { approval: approvalOf(approval), ...rest };
+  const { error, approval: given, ...beside } = read.data;
+  const approval = given === undefined ? null : approvalOf(given);
+  const extra = { ...(approval === null ? {} : { approval }), ...beside };
   const refused = refusedStatuses.find((known) => known === status) as RefusedStatus | undefined;
   const known = status in codeOf || plainStatus[error.code] === status;
   const code = codeOf[status] ?? (status >= 500 ? 'transport' : 'refused');

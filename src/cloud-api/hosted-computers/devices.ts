@@ -7,6 +7,7 @@ import type { Route } from '../../contracts/common/route.ts';
 import { callToolset } from '../../contracts/computer-use/device-routes.ts';
 import { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import type { HostedEvent } from '../../contracts/hosted-computers/computer.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
 import { readBody } from '../../kit/http/request-parts.ts';
 import type { Context, Principal } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
@@ -17,10 +18,11 @@ import { type ComputerRow, disabled, notRunning, unknownComputer } from './model
 import type { Project, ProjectsOf } from './projects.ts';
 import type { HostedSettings } from './settings.ts';
 import { type ComputerStore, topicOf } from './store.ts';
-import type { Ways } from './ways.ts';
+import { patienceMs, type Ways } from './ways.ts';
 
 export interface DevicesDeps {
   readonly store: SharedStore;
+  readonly timers: Timers;
   readonly computers: ComputerStore;
   readonly projects: ProjectsOf;
   readonly settings: Pick<HostedSettings, 'of'>;
@@ -42,7 +44,7 @@ const told = new Map<string, HostedEvent['type']>([
 ]);
 
 export function createDevices(deps: DevicesDeps): Devices {
-  const { store, computers, calls, ways } = deps;
+  const { store, timers, computers, calls, ways } = deps;
 
   async function ownedBy(principal: Principal, id: string): Promise<{ row: ComputerRow; project: Project }> {
     const row = await computers.get(id);
@@ -91,7 +93,8 @@ export function createDevices(deps: DevicesDeps): Devices {
         return;
       }
       await calls.during({ project, computerId: id, principal }, async (up) => {
-        const status = await relay(await ways.upstream(up, path, principal), context);
+        const late = timers.after(patienceMs, () => response.destroy());
+        const status = await relay(await ways.upstream(up, path, principal), context).finally(late);
         const event = told.get(at);
         if (event === undefined || status !== 200) return;
         await store.write((tx) => computers.append(tx, id, event, { by: principal.userId }));

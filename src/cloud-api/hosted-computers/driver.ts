@@ -40,6 +40,8 @@ export class DriverFault extends Error {
 export interface HostedDriver {
   /** `local`. */
   readonly name: string;
+  /** Null: it can be asked from this process. Else why not, in a sentence. Never rejects. */
+  away(): Promise<string | null>;
   /** Never rejects: a driver that cannot be reached refuses, and says so. */
   capabilities(): Promise<DriverCapabilities>;
   /** Makes what is kept of it; it is stopped then. */

@@ -65,7 +65,7 @@ export function createHostedComputers(deps: HostedComputersDeps): HostedComputer
   const settings = createHostedSettings(store);
   const caps = createCaps(settings, now);
   const turns = createTurns({ store, now, ids });
-  const ways = createWays(driver);
+  const ways = createWays(driver, timers);
   const approvals = createHostedApprovals({ store, now, computers });
   const lifecycle = createLifecycle({ store, computers, turns, driver, ways, prices, log });
   // Its page in the web interface: what waits stands below its screen.
@@ -78,7 +78,7 @@ export function createHostedComputers(deps: HostedComputersDeps): HostedComputer
     ...{ store, now, timers, computers, lifecycle, meters, settings, projects, driver, prices, log },
   });
   return {
-    devices: createDevices({ store, computers, projects, settings, calls, ways }),
+    devices: createDevices({ store, timers, computers, projects, settings, calls, ways }),
     owners: {
       'hosted-computer': async ({ userId }, id) => {
         const row = await computers.get(id);

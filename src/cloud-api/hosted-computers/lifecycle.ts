@@ -38,7 +38,7 @@ export interface Lifecycle {
   sleep(id: string, reason: SleepReason): Promise<boolean>;
   /** It ended by itself. */
   ended(id: string, why: string, at?: number): Promise<void>;
-  /** Makes cloud and driver say the same: of each computer, and of those that the cloud does not know. */
+  /** Makes cloud and driver say the same of each computer that was made here. For whoever reaches the driver. */
   reconcile(): Promise<void>;
 }
 
@@ -117,13 +117,26 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     }
   }
 
+  /** What cannot be removed now is tried again with every comparison, by whoever reaches the driver. */
+  async function clear(id: string): Promise<void> {
+    try {
+      await driver.delete(id);
+      await computers.removed(id);
+    } catch (fault) {
+      log.warn('A hosted computer could not be removed yet.', { computer: id, fault: (fault as Error).message });
+    }
+  }
+
+  /** Before anything is written: to a driver that cannot be reached nothing has happened, and its computers are as they were. */
+  async function reachable(id: string): Promise<void> {
+    const away = await driver.away();
+    if (away !== null) throw unavailable(`The computer ${id} cannot be reached from here: ${away}`);
+  }
+
   async function gone(id: string): Promise<ComputerRow> {
     const row = await move(id, 'delete');
     ways.forget(id);
-    // What cannot be removed now is unknown to the cloud from here on, and removed as such.
-    await driver.delete(id).catch((fault: Error) => {
-      log.warn('A hosted computer could not be removed yet.', { computer: id, fault: fault.message });
-    });
+    await clear(id);
     if (row === null) throw unknownComputer(id);
     return row;
   }
@@ -162,6 +175,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     },
     start: (id, room) =>
       turns.take(id, async () => {
+        await reachable(id);
         const row = await mended(id);
         if (row.phase === 'running') return row;
         return row.phase === 'sleeping' ? thaw(id, room) : begin(id, room);
@@ -170,11 +184,15 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       turns.take(id, async () => {
         const row = await there(id);
         if (row.phase === 'running') return row;
-        if (row.phase === 'sleeping') return thaw(id, room);
+        if (row.phase === 'sleeping') {
+          await reachable(id);
+          return thaw(id, room);
+        }
         throw awake.includes(row.phase) ? starting(id) : notRunning(id, row.phase);
       }),
     stop: (id) =>
       turns.take(id, async () => {
+        await reachable(id);
         if ((await mended(id)).phase !== 'stopped') {
           await move(id, 'halt');
           await halt(id);
@@ -213,20 +231,15 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
       await turns.tryTake(id, () => move(id, 'fail', { data: { why }, ...(at === undefined ? {} : { until: at }) }));
     },
     async reconcile() {
-      // A cloud that never made one leaves the computers of another alone.
-      if (!(await computers.any())) return;
-      // First what the driver has: whatever comes after that is known to the cloud before it is made.
-      const has = await driver.list();
-      const rows = await computers.there();
-      for (const row of rows) {
+      for (const row of await computers.there()) {
         await turns
           .tryTake(row.id, async () => reconcileOne(await there(row.id)))
           .catch((fault: Error) => {
             log.warn('A hosted computer could not be put right.', { computer: row.id, fault: fault.message });
           });
       }
-      const known = new Set(rows.map(({ id }) => id));
-      for (const { computer } of has) if (!known.has(computer)) await driver.delete(computer);
+      // By what was made here and never by what the driver has: another cloud's computers may be there too.
+      for (const id of await computers.left()) await turns.tryTake(id, () => clear(id));
     },
   };
 }

@@ -110,6 +110,16 @@ export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverD
 
   return {
     name: 'local',
+    async away() {
+      try {
+        if (closed) throw new Error('The driver is closed.');
+        connection ??= dial();
+        await connection;
+        return null;
+      } catch (fault) {
+        return awayWords(path, fault);
+      }
+    },
     async capabilities() {
       try {
         const { refused, egress } = await ask({ op: 'capabilities' });

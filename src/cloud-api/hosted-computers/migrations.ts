@@ -89,4 +89,13 @@ export const hostedComputerMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    area: 'hosted-computers',
+    number: 2,
+    name: 'which deleted computers their driver may still have',
+    sql: `
+      ALTER TABLE hosted_computer ADD COLUMN removed_at INTEGER;
+      CREATE INDEX hosted_computer_left ON hosted_computer (id) WHERE phase = 'deleted' AND removed_at IS NULL;
+    `,
+  },
 ];

@@ -9,7 +9,7 @@ import { type Before, type BoundRoute, bind, type Context, type Principal } from
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { HostedApprovals } from './approvals.ts';
-import { type Calls, devicePath, refusalOf } from './calls.ts';
+import { type Calls, devicePath, refusalOf, unreadable } from './calls.ts';
 import type { CapsOf } from './caps.ts';
 import type { HostedDriver } from './driver.ts';
 import type { EventStream } from './event-stream.ts';
@@ -111,7 +111,9 @@ export function createHostedRoutes(deps: HostedRoutesDeps): readonly BoundRoute[
       const about = { project, computerId: row.id, principal };
       const answer = await calls.during(about, (up) => deps.ways.ask(up, { method: 'GET', path, principal }));
       if (answer.status !== 200) throw refusalOf(answer);
-      return { body: answer.body as never };
+      const schema = contract.readHostedToolsetSchema.answers[200].safeParse(answer.body);
+      if (!schema.success) throw unreadable();
+      return { body: schema.data };
     }),
     bind(contract.listHostedEvents, async (context) => {
       const { row } = await named(context);

@@ -49,8 +49,10 @@ export interface ComputerStore {
   idle(since: number): Promise<ComputerRow[]>;
   /** Whether a call to it is under way, in any process. */
   underWay(tx: SharedReader, id: string): Op<boolean>;
-  /** Whether there ever was one. */
-  any(): Promise<boolean>;
+  /** Those that were deleted here and that their driver may still have. */
+  left(): Promise<string[]>;
+  /** Its driver has nothing of it any more. */
+  removed(id: string): Promise<void>;
   countAwake(): Promise<number>;
   create(computer: NewComputer, room: Room): Promise<ComputerRow>;
   /** Null: it is not in a phase from which the move is open. */
@@ -108,10 +110,10 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
     get: (id) => store.read((tx) => find(tx, id)),
     list: ({ projectId, status, after, limit }) => {
       const phases = status === undefined ? kept : status === 'running' ? (['running', 'sleeping'] as const) : [status];
-      const behind = after === null ? '' : 'AND (created_at < ? OR (created_at = ? AND id < ?))';
+      const behind = after === null ? '' : 'AND (created_at, id) < (?, ?)';
       const sql = `SELECT ${columns} FROM hosted_computer WHERE project_id = ? AND ${phaseIn(phases)} ${behind}
         AND phase <> 'deleted' ORDER BY created_at DESC, id DESC LIMIT ?`;
-      const place: Value[] = after === null ? [] : [after.at, after.at, after.id];
+      const place: Value[] = after === null ? [] : [after.at, after.id];
       return store.all<ComputerRow>(sql, projectId, ...place, limit);
     },
     there: () => store.all<ComputerRow>(`SELECT ${columns} FROM hosted_computer WHERE phase <> 'deleted' ORDER BY id`),
@@ -126,7 +128,14 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
       const sql = 'SELECT 1 AS one FROM hosted_call WHERE computer_id = ? AND until > ? LIMIT 1';
       return (yield* tx.get(sql, id, now())) !== undefined;
     },
-    any: async () => (await store.get('SELECT 1 AS one FROM hosted_computer LIMIT 1')) !== undefined,
+    left: async () => {
+      const sql = `SELECT id FROM hosted_computer WHERE phase = 'deleted' AND removed_at IS NULL ORDER BY id`;
+      return (await store.all<{ id: string }>(sql)).map(({ id }) => id);
+    },
+    async removed(id) {
+      const sql = `UPDATE hosted_computer SET removed_at = ? WHERE id = ? AND phase = 'deleted'`;
+      await store.write((tx) => tx.run(sql, now(), id));
+    },
     countAwake: async () =>
       (await store.get<{ n: number }>(`SELECT count(*) AS n FROM hosted_computer WHERE ${phaseIn(awake)}`))!.n,
     create: ({ id, projectId, userId, keyId, accountId, name, metadata }, room) =>
@@ -173,7 +182,9 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
     },
     async forget(before) {
       for (;;) {
-        const sql = `SELECT id FROM hosted_computer WHERE phase = 'deleted' AND ended_at < ? LIMIT ${forgetMost}`;
+        // One that its driver may still have is not forgotten: nobody else would remove it.
+        const sql = `SELECT id FROM hosted_computer WHERE phase = 'deleted' AND removed_at IS NOT NULL AND ended_at < ?
+          LIMIT ${forgetMost}`;
         const gone = await store.all<{ id: string }>(sql, before);
         for (const { id } of gone) {
           await store.write(function* (tx) {

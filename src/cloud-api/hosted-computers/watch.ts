@@ -21,7 +21,7 @@ export interface WatchDeps {
   readonly meters: Meters;
   readonly settings: Pick<HostedSettings, 'pool'>;
   readonly projects: ProjectsOf;
-  readonly driver: Pick<HostedDriver, 'onEnded'>;
+  readonly driver: Pick<HostedDriver, 'away' | 'onEnded'>;
   readonly prices: () => Promise<Prices>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -42,6 +42,7 @@ const claim = `INSERT INTO hosted_job (name, at) VALUES ('minute', ?) ON CONFLIC
 export function createWatch(deps: WatchDeps): Watch {
   const { store, now, timers, computers, lifecycle, meters, log } = deps;
   let closed = false;
+  let toldAway: string | null = null;
   let cancel = () => {};
   let under: Promise<void> = Promise.resolve();
 
@@ -56,7 +57,8 @@ export function createWatch(deps: WatchDeps): Watch {
 
   async function minute(): Promise<void> {
     const rows = await computers.there();
-    if (rows.length === 0) return;
+    // One that was deleted and is still there costs its machine as much as any.
+    if (rows.length === 0 && (await computers.left()).length === 0) return;
     const { changes } = await store.write((tx) => tx.run(claim, now(), now() - minuteLess), { isolation: 'statement' });
     if (changes === 0) return;
     // First: what is not there any more costs nothing.
@@ -83,9 +85,26 @@ export function createWatch(deps: WatchDeps): Watch {
     }
   }
 
+  /** Whoever cannot reach the driver leaves the work, and the claim to it, to a replica that can. */
   async function look(): Promise<void> {
+    const away = await deps.driver.away();
+    if (away !== null) return tellAway(away);
+    toldAway = null;
     await sleepIdle();
     await minute();
+  }
+
+  /** Once, and not where no computer is there: nobody misses a driver then. */
+  async function tellAway(fault: string): Promise<void> {
+    if (toldAway === fault || (await computers.there()).length === 0) return;
+    toldAway = fault;
+    log.warn('The driver of hosted computers does not answer.', { fault });
+  }
+
+  async function begin(): Promise<void> {
+    const away = await deps.driver.away();
+    if (away === null) await lifecycle.reconcile();
+    else await tellAway(away);
   }
 
   function later(): void {
@@ -105,13 +124,8 @@ export function createWatch(deps: WatchDeps): Watch {
 
   return {
     start() {
-      under = lifecycle
-        .reconcile()
-        .catch(async (fault: Error) => {
-          // Where no computer is there, nobody misses a driver.
-          if ((await computers.there()).length === 0) return;
-          log.warn('The driver of hosted computers does not answer.', { fault: fault.message });
-        })
+      under = begin()
+        .catch((fault: Error) => log.warn('Hosted computers could not be compared.', { fault: fault.message }))
         .finally(later);
     },
     async close() {

@@ -4,6 +4,7 @@
  */
 import { Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
 import { driverUser } from '../../contracts/hosted-computers/computer.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
 import { clientOf, linkHeaders, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Upstream } from '../link/ask.ts';
@@ -38,8 +39,8 @@ interface Way {
 
 /** Bytes of an answer: two pictures of the largest screen. */
 const largestAnswer = 32 * 1024 * 1024;
-/** Longer than any call may take: a key is held for 300 s at most. Milliseconds. */
-const patienceMs = 330_000;
+/** For a whole answer, longer than any call may take: a key is held for 300 s at most. Milliseconds. */
+export const patienceMs = 330_000;
 /** Nothing was sent: the socket is an earlier start's. */
 const notThere = new Set(['ENOENT', 'ECONNREFUSED']);
 
@@ -54,7 +55,7 @@ class SocketAgent extends Agent {
   }
 }
 
-export function createWays(driver: Pick<HostedDriver, 'inspect'>): Ways {
+export function createWays(driver: Pick<HostedDriver, 'inspect'>, timers: Timers): Ways {
   const known = new Map<string, Way>();
 
   function forget(id: string): void {
@@ -102,8 +103,12 @@ export function createWays(driver: Pick<HostedDriver, 'inspect'>): Ways {
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const more = bytes && { 'content-type': 'application/json', 'content-length': bytes.length };
     return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
-      const outgoing = startRequest({ agent, method, path, headers: { ...headers, ...more }, timeout: patienceMs });
-      outgoing.once('timeout', () => outgoing.destroy(new Error('The computer does not answer.')));
+      const outgoing = startRequest({ agent, method, path, headers: { ...headers, ...more } });
+      // From the first byte to the last: a computer that drips bytes is never silent and never done.
+      const cancel = timers.after(patienceMs, () =>
+        outgoing.destroy(new Error('The computer does not answer in time.')),
+      );
+      outgoing.once('close', cancel);
       outgoing.once('error', reject);
       outgoing.once('response', (answer) => {
         readAnswer(answer, largestAnswer)

@@ -3,6 +3,7 @@
  * same for a push and for the list in the app. Must not know rows, devices or preferences.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
+import { runWordsIn } from '../../contracts/events/run-words.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
 /** An event as it was checked when it was stored. */
@@ -30,14 +31,21 @@ const builders: Builders = {
     const ended = runWords[status] ?? `ended as ${status}`;
     const tag = `run-${runId}`;
     // A run of a template has steps of several bots, or of none: it has a name of its own.
-    if (botId === undefined && bot === yourBot) return { title: `The run “${title}” ${ended}`, body: '', tag };
+    const { name, why } = runWordsIn(title);
+    if (botId === undefined && bot === yourBot) return { title: `The run “${name}” ${ended}`, body: why, tag };
     return { title: `${bot} ${ended}`, body: title, tag };
   },
-  'thread.needs_user': ({ reason, threadId, botId, dagId, nodeId }, bot) => ({
-    title: dagId !== undefined && botId === undefined && bot === yourBot ? 'A run needs you' : `${bot} needs you`,
-    body: reason,
-    tag: `needs-${threadId ?? botId ?? [dagId, nodeId].join('-')}`,
-  }),
+  'thread.needs_user': ({ reason, threadId, botId, dagId, nodeId }, bot) => {
+    const tag = `needs-${threadId ?? botId ?? [dagId, nodeId].join('-')}`;
+    const ofBot = { title: `${bot} needs you`, body: reason, tag };
+    if (dagId === undefined) return ofBot;
+    const { name, why } = runWordsIn(reason);
+    // A computer with an older Gantry does not say which run it is.
+    if (why === '') return botId === undefined && bot === yourBot ? { ...ofBot, title: 'A run needs you' } : ofBot;
+    return botId === undefined && bot === yourBot
+      ? { title: `The run “${name}” needs you`, body: why, tag }
+      : { ...ofBot, body: `“${name}”, ${why}` };
+  },
   'message.received': ({ from, text, ...data }, bot) => ({
     title: `${from} to ${bot === yourBot ? 'your bot' : bot}`,
     body: text,

@@ -27,7 +27,9 @@ export function feedRoutes({ feed, devices, computers, pushConfigured, sinkWorks
       body: await feed.list({ userId: principal.userId, unread, limit, cursor }),
     })),
     bind(readNotifications, async ({ principal, body }) => ({
-      body: await feed.read(principal.userId, 'ids' in body ? body.ids : null),
+      body: await ('undo' in body
+        ? feed.undo(principal.userId, body.undo)
+        : feed.read(principal.userId, 'ids' in body ? body.ids : null)),
     })),
     bind(getReach, async ({ principal: { userId } }) => {
       const all = await devices.list(userId);

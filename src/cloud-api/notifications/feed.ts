@@ -14,11 +14,16 @@ import { buildNotification } from './build.ts';
 export interface Feed {
   list(query: { userId: string; unread: boolean; limit: number; cursor?: string | undefined }): Promise<{
     notifications: Notification[];
+    total: number;
     unread: number;
+    /** Of both, those of approvals. */
+    questions: { total: number; unread: number };
     nextCursor: string | null;
   }>;
   /** Null: all. What is not the person's own is passed over. */
-  read(userId: string, ids: readonly string[] | null): Promise<{ read: number; unread: number }>;
+  read(userId: string, ids: readonly string[] | null): Promise<{ read: number; unread: number; at: string }>;
+  /** What was marked at that moment is unread again. */
+  undo(userId: string, at: string): Promise<{ read: number; unread: number; at: string }>;
   latest(userId: string): Promise<{ event: string; outcome: NotificationOutcome; at: string } | null>;
   forget(before: number): Promise<void>;
 }
@@ -35,6 +40,7 @@ interface Row {
 
 /** A list shows the beginning of a long message; the thread has it whole. */
 const longestBody = 500;
+const isQuestion = "e.type IN ('approval.requested', 'approval.resolved')";
 const joined = `SELECT e.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
   FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
 
@@ -42,6 +48,16 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
   function* unreadOf(tx: SharedReader, userId: string): Op<number> {
     const sql = 'SELECT count(*) AS n FROM notification WHERE user_id = ? AND read_at IS NULL';
     return (yield* tx.get<{ n: number }>(sql, userId))?.n ?? 0;
+  }
+
+  function* countsOf(tx: SharedReader, userId: string) {
+    const sql = `SELECT count(*) AS total, count(*) - count(n.read_at) AS unread,
+        count(*) FILTER (WHERE ${isQuestion}) AS questions,
+        count(*) FILTER (WHERE ${isQuestion} AND n.read_at IS NULL) AS open
+      FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
+    const row = yield* tx.get<{ total: number; unread: number; questions: number; open: number }>(sql, userId);
+    const { total = 0, unread = 0, questions = 0, open = 0 } = row ?? {};
+    return { total, unread, questions: { total: questions, unread: open } };
   }
 
   return {
@@ -54,7 +70,7 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
         const shown = rows.slice(0, limit);
         const last = shown.at(-1);
         const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last.seq) : null;
-        return { notifications: shown.map(wire), unread: yield* unreadOf(tx, userId), nextCursor };
+        return { notifications: shown.map(wire), ...(yield* countsOf(tx, userId)), nextCursor };
       });
     },
     read: (userId, ids) =>
@@ -64,7 +80,14 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
         let read = 0;
         if (ids === null) read = (yield* tx.run(all, now, userId)).changes;
         else for (const id of ids) read += (yield* tx.run(`${all} AND event_id = ?`, now, userId, id)).changes;
-        return { read, unread: yield* unreadOf(tx, userId) };
+        return { read, unread: yield* unreadOf(tx, userId), at: iso(now) };
+      }),
+    undo: (userId, at) =>
+      store.write(function* (tx) {
+        const sql = `UPDATE notification SET read_at = NULL WHERE read_at = ?
+          AND event_id IN (SELECT id FROM user_event WHERE user_id = ?)`;
+        yield* tx.run(sql, Date.parse(at), userId);
+        return { read: 0, unread: yield* unreadOf(tx, userId), at };
       }),
     async latest(userId) {
       const row = await store.get<Row>(`${joined} ORDER BY e.seq DESC LIMIT 1`, userId);

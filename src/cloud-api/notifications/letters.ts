@@ -2,6 +2,7 @@
  * Pushes on their way: one lane a device, appended in the transaction that claimed the event (architecture.md 4), so that a crash
  * loses none and repeats none. What may have been sent when the program ended is not sent again. Must not know why one is sent.
  */
+import { visibleLine } from '../../contracts/approvals/visible.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import { answered } from '../../kit/store/answered.ts';
@@ -13,7 +14,10 @@ import type { Outcomes } from './outcomes.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
 /** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
-export type Answerable = { readonly until: number; readonly summary: string } | 'closed' | 'unknown';
+export type Answerable =
+  | { readonly until: number; readonly summary: string; readonly reason: string | null }
+  | 'closed'
+  | 'unknown';
 export type OpenApproval = (tx: SharedReader, approvalId: string, userId: string) => Asked<Answerable>;
 
 export interface LaneWorker {
@@ -140,8 +144,14 @@ export function createLetters(deps: LettersDeps): Letters {
     if (open === 'closed') return null;
     if (open === 'unknown' || !device.answers) return payload;
     const approve = await actions.mint({ userId, approvalId, deviceId: device.id, expiresAt: open.until });
-    // Some titles say all of it: `asks to run: npm test`.
-    const body = payload.body.includes(open.summary) ? payload.body : `${payload.body}\n${open.summary}`;
+    // One line each, so that no command can pass for one with a reason.
+    const asked = visibleLine(open.summary);
+    const body = [
+      payload.body,
+      // Some titles say all of it: `asks to run: npm test`.
+      ...(payload.body.includes(asked) ? [] : [asked]),
+      ...(open.reason === null ? [] : [`Its reason: ${visibleLine(open.reason)}`]),
+    ].join('\n');
     return { ...payload, body, data: { ...payload.data, approve } };
   }
 

@@ -1,11 +1,12 @@
 /**
  * The web interface as files (architecture.md, "Ideas" 1: Express keeps static files and the shell around the dispatcher).
- * Serves the built renderer with its Content-Security-Policy, and its one page for every path that is no file.
- * Must not know what the renderer shows.
+ * Serves the built renderer with its Content-Security-Policy, as the build compressed it where the client takes that, and its one page
+ * for every path that is no file. Must not know what the renderer shows.
  */
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import express, { type RequestHandler, type Response } from 'express';
+import { basename, extname, join } from 'node:path';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import Negotiator from 'negotiator';
 import { pageHeaders, plainPage } from '../../kit/http/plain-page.ts';
 
 /** desktop.md 6.1.5: everything from here, styles may be inline (xterm and React set them), images may be data. */
@@ -29,6 +30,13 @@ export interface PagesDeps {
   readonly buildCommand: string;
 }
 
+/** What the build writes beside a file (vite.config.ts), by the name that a client asks with; the smallest first. */
+const endings = { br: '.br', gzip: '.gz' } as const;
+const codings = ['br', 'gzip'] as const;
+
+/** Of those that the client takes equally, the first. The published types do not have this argument yet. */
+const bySize = (names: string[]): [string[]] => [names, { preferred: [...codings] }] as unknown as [string[]];
+
 function protect(response: Response): void {
   response.setHeader('content-security-policy', contentSecurityPolicy);
   response.setHeader('x-content-type-options', 'nosniff');
@@ -51,20 +59,51 @@ export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler
       response.setHeader('cache-control', hashed ? 'public, max-age=31536000, immutable' : 'no-cache');
     },
   });
+
+  /**
+   * Turns the request to the file's compressed form. Each form has its own length, tag and ranges, as a representation of its own. What
+   * was not compressed at the build stays as it is.
+   */
+  function choose(request: Request, response: Response): void {
+    const { path } = request;
+    // Names as the build gives them: nothing that has to be decoded, and no way out of the folder.
+    if (!/^(?:\/[\w-][\w.-]*)+$/.test(path)) return;
+    const beside = codings.filter((coding) => existsSync(join(folder, path + endings[coding])));
+    if (beside.length === 0) return;
+    response.vary('Accept-Encoding');
+    const [chosen] = new Negotiator(request).encodings(...bySize([...beside, 'identity']));
+    const coding = beside.find((one) => one === chosen);
+    if (coding === undefined) return;
+    response.type(extname(path));
+    response.setHeader('content-encoding', coding);
+    request.url = path + endings[coding];
+  }
+
+  const sendFile: RequestHandler = (request, response, next) => {
+    choose(request, response);
+    files(request, response, (fault?: unknown) => {
+      const status = fault instanceof Error && 'status' in fault ? Number(fault.status) : 500;
+      if (fault === undefined || status >= 500) return next(fault);
+      response.removeHeader('content-encoding');
+      response.removeHeader('content-type');
+      response.status(status).json({ error: 'usage', message: 'This part of the file cannot be sent.' });
+    });
+  };
+
   return [
     (request, response, next) => {
       protect(response);
       if (request.method === 'GET' || request.method === 'HEAD') next();
       else response.status(404).json({ error: 'not_found', message: 'Only pages are served here.' });
     },
-    files,
-    (request, response) => {
+    sendFile,
+    (request, response, next) => {
       // A name with a dot asks for a file, and there is none.
       if (basename(request.path).includes('.')) {
         response.status(404).json({ error: 'not_found', message: 'There is no such file.' });
       } else if (existsSync(index)) {
-        response.setHeader('cache-control', 'no-cache');
-        response.sendFile(index, { cacheControl: false });
+        request.url = '/index.html';
+        sendFile(request, response, next);
       } else {
         response.writeHead(503, pageHeaders);
         response.end(
