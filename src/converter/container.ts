@@ -19,8 +19,10 @@ export async function sniffZip(bytes: Uint8Array): Promise<Sniffed> {
   if (said === 'application/epub+zip' || zip.has('META-INF/container.xml'))
     return binary('epub', 'application/epub+zip');
   if (said.startsWith(`${openDocument}.spreadsheet`)) return binary('ods', `${openDocument}.spreadsheet`);
+  if (said.startsWith(`${openDocument}.text`)) return binary('odt', `${openDocument}.text`);
+  if (said.startsWith(`${openDocument}.presentation`)) return binary('odp', `${openDocument}.presentation`);
   if (said.startsWith(openDocument))
-    throw unsupported(`an OpenDocument file (${said})`, 'Save it as docx, pptx, ods or pdf');
+    throw unsupported(`an OpenDocument file (${said})`, 'Save it as odt, odp, ods or pdf');
   return binary('zip', 'application/zip');
 }
 

@@ -10,9 +10,11 @@ import {
   type Family,
   type Kind,
   type MetadataValue,
+  saidBy,
 } from './format.ts';
 import { formats } from './formats/index.ts';
 import { deepest, longestMarkdown, longestMetadata, mostInner, mostNotes, mostUnpacked } from './limits.ts';
+import { openRecognizer, type Recognize } from './ocr.ts';
 import { claimedKind, sniff } from './sniff.ts';
 
 export interface ConvertRequest {
@@ -21,6 +23,8 @@ export interface ConvertRequest {
   /** Only documents of this family; null for all. */
   readonly family: Family | null;
   readonly deadlineMs: number;
+  /** Text in pictures is recognised; off without it. */
+  readonly ocr?: boolean;
 }
 
 export interface Conversion extends Converted {
@@ -33,8 +37,14 @@ export interface Conversion extends Converted {
 /** Milliseconds that only grow. */
 export type Clock = () => number;
 
+/** Of the whole time: what is left is for all else. */
+const shareOfOcr = 0.7;
+
 interface Budget {
   readonly until: number;
+  /** Until when pictures are read; null: not at all. */
+  readonly ocrUntil: number | null;
+  recognize: Promise<Recognize> | null;
   unpacked: number;
   inner: number;
   /** Characters that documents inside have given. */
@@ -43,7 +53,15 @@ interface Budget {
 
 /** Throws {@link ConvertFault}; whatever else a format throws becomes `damaged`. */
 export async function convert(bytes: Uint8Array, request: ConvertRequest, now: Clock): Promise<Conversion> {
-  const budget: Budget = { until: now() + request.deadlineMs, unpacked: 0, inner: 0, written: 0 };
+  const begun = now();
+  const budget: Budget = {
+    until: begun + request.deadlineMs,
+    ocrUntil: request.ocr === true ? begun + request.deadlineMs * shareOfOcr : null,
+    recognize: null,
+    unpacked: 0,
+    inner: 0,
+    written: 0,
+  };
   return bounded(await convertAt(bytes, request, budget, 0, now));
 }
 
@@ -74,6 +92,13 @@ async function convertAt(
     sniffed,
     text: () => decode(bytes, charset ?? 'utf-8'),
     mustHaveTime,
+    ocr: budget.ocrUntil !== null,
+    async recognize(picture) {
+      mustHaveTime();
+      if (budget.ocrUntil === null || now() > budget.ocrUntil) return null;
+      budget.recognize ??= openRecognizer();
+      return (await budget.recognize)(picture);
+    },
     unpacked: (more) => {
       budget.unpacked += more;
       if (budget.unpacked > mostUnpacked) throw tooMuch(`it unpacks to more than ${mostUnpacked} bytes`);
@@ -124,10 +149,9 @@ async function readBy(
     return await format.convert(bytes, context);
   } catch (cause) {
     if (cause instanceof ConvertFault) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw new ConvertFault(
       'damaged',
-      `This ${kind} could not be read: ${why.slice(0, 300).replace(/\.$/, '')}.`,
+      `This ${kind} could not be read${saidBy(cause)}.`,
       'It is cut, broken or unusual: get it again, or save it anew with its program.',
       { cause },
     );

@@ -14,6 +14,8 @@ export type Kind =
   | 'xlsx'
   | 'xls'
   | 'ods'
+  | 'odt'
+  | 'odp'
   | 'rtf'
   | 'html'
   | 'epub'
@@ -62,6 +64,13 @@ export interface ConvertContext {
   readonly sniffed: Sniffed;
   /** The bytes as text in the charset found, without a byte order mark, line ends as they are. */
   text(): string;
+  /**
+   * Markdown of what a picture says (PNG, JPEG, PNM, BMP), '' where nothing is found in it. Null: text recognition is off, or the time that
+   * one conversion may give to it is over.
+   */
+  recognize(picture: Uint8Array): Promise<string | null>;
+  /** Text recognition is on. */
+  readonly ocr: boolean;
   /** Throws the fault `timeout` once the deadline is over. To be called in long loops; who never calls it is killed instead. */
   mustHaveTime(): void;
   /**
@@ -85,6 +94,15 @@ export interface Format {
 
 /** `unsupported`: no format reads it. `damaged`: cut or broken. `encrypted`: a password is needed. `timeout`, `too_large`: a cap. */
 export type FaultCode = 'unsupported' | 'damaged' | 'encrypted' | 'timeout' | 'too_large' | 'wrong_family';
+
+/** What a library says of a document that it could not read, behind a colon; nothing where a fault of its own ended it. */
+export function saidBy(cause: unknown): string {
+  const { name = '', code, message = '' } = cause as NodeJS.ErrnoException;
+  const ownFault =
+    /^(?:TypeError|RangeError|ReferenceError|AssertionError|InternalError)/.test(name) || code !== undefined;
+  const words = message.replace(/\s+/g, ' ').trim().slice(0, 200).replace(/\.$/, '');
+  return ownFault || words === '' ? '' : `: ${words}`;
+}
 
 /** Why a document was not converted. `fact` says what is wrong with it, `action` what to do next. */
 export class ConvertFault extends Error {

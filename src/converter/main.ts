@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { createFrameReader, frames } from '../kit/process/frames.ts';
 import { type Conversion, type ConvertRequest, convert } from './convert.ts';
-import { ConvertFault } from './format.ts';
+import { ConvertFault, saidBy } from './format.ts';
 import { largestInput } from './limits.ts';
 import { type AnswerHead, longestHead, type RequestHead } from './protocol.ts';
 import { watchSource } from './watch.ts';
@@ -79,10 +79,9 @@ function plain({
 
 function faultOf(error: unknown): NonNullable<AnswerHead['fault']> {
   if (error instanceof ConvertFault) return { code: error.code, fact: error.fact, action: error.action };
-  const why = error instanceof Error ? error.message : String(error);
   return {
     code: 'damaged',
-    fact: `The document could not be read: ${why.slice(0, 300)}.`,
+    fact: `The document could not be read${saidBy(error)}.`,
     action: 'Get it again, or save it anew with its program.',
   };
 }

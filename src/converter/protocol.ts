@@ -13,6 +13,8 @@ export interface RequestHead {
   /** Only documents of this family; null for all. */
   readonly family: string | null;
   readonly deadlineMs: number;
+  /** Text in pictures is recognised. */
+  readonly ocr: boolean;
   /** Bytes of the document, which follow. */
   readonly size: number;
 }

@@ -43,6 +43,8 @@ const endings: Readonly<Record<string, Kind>> = {
       'xlsx',
       'xls',
       'ods',
+      'odt',
+      'odp',
       'rtf',
       'html',
       'epub',

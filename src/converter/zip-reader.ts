@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { crc32, inflateRaw } from 'node:zlib';
 import { type Entry, fromBufferPromise, getFileNameLowLevel, validateFileName, type ZipFile } from 'yauzl';
-import { type ConvertContext, ConvertFault } from './format.ts';
+import { type ConvertContext, ConvertFault, saidBy } from './format.ts';
 
 export interface ZipEntry {
   /** With forward slashes; lies inside. */
@@ -127,7 +127,7 @@ async function directory(buffer: Buffer): Promise<{ found: Map<string, Entry>; r
     }
   } catch (cause) {
     if (cause instanceof ConvertFault) throw cause;
-    throw damaged((cause as Error).message.toLowerCase().replace(/\.$/, ''), cause);
+    throw damaged(saidBy(cause).slice(2).toLowerCase() || 'its directory cannot be read', cause);
   }
   return { found, refused };
 }
@@ -156,7 +156,7 @@ async function unpack(packed: Uint8Array, method: number, size: number, shown: s
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw bomb(`${shown} unpacks to more than its directory says`);
-    throw damaged(`${shown} cannot be unpacked (${(cause as Error).message})`, cause);
+    throw damaged(`${shown} cannot be unpacked`, cause);
   }
 }
 

@@ -100,6 +100,55 @@ test('lists keep their marks, their depth and the lines that go on', async () =>
   );
 });
 
+/** A row of cells that begin at these places. */
+const cells = (y: number, ...all: readonly (readonly [string, number])[]): PdfText[] =>
+  all.map(([text, x]) => ({ text, x, y, size: 10 }));
+
+test('a number at the beginning of a line stays the number that it is, and counts items only in a list', async () => {
+  const said = [
+    '(415) 555-0199',
+    '(2) is the second',
+    '2024. That was a year.',
+    '007. Bond',
+    '12) is no item by itself',
+    '3.14 is a number',
+  ];
+  const { markdown } = await convert(
+    makePdf([{ texts: said.flatMap((text, index) => lines([text], 60, 80 + index * 40)) }]),
+  );
+  expect(markdown.replaceAll('\\', '').trim().split('\n\n')).toEqual(said);
+  const list = await convert(
+    makePdf([
+      { texts: [...lines(['9. nine', '10. ten', '11. eleven'], 60, 80), ...lines(['Call (212) 555-0100'], 60, 200)] },
+    ]),
+  );
+  expect(list.markdown).toBe('9. nine\n10. ten\n11. eleven\n\nCall (212) 555-0100\n');
+});
+
+test('a receipt keeps its columns and its rows: sums under two of them, long names, tight lines', async () => {
+  const { markdown } = await convert(
+    makePdf([
+      {
+        texts: [
+          ...cells(90, ['Item', 60], ['Qty', 200], ['Price', 240], ['Total', 290]),
+          ...cells(99, ['Espresso', 60], ['2', 208], ['3.50', 246], ['7.00', 294]),
+          ...cells(108, ['Blueberry muffin with cream', 60], ['1', 208], ['4.25', 246], ['4.25', 294]),
+          ...cells(117, ['Subtotal', 240], ['11.25', 290]),
+          ...cells(126, ['Tax', 240], ['0.96', 294]),
+          ...cells(135, ['Total', 240], ['12.21', 290]),
+          ...cells(170, ['Phone', 60], ['(415) 555-0199', 200]),
+          ...cells(182, ['Fax', 60], ['(415) 555-0198', 200]),
+        ],
+      },
+    ]),
+  );
+  expect(markdown).toContain(
+    '| Item | Qty | Price | Total |\n| --- | --- | --- | --- |\n| Espresso | 2 | 3.50 | 7.00 |\n' +
+      '| Blueberry muffin with cream | 1 | 4.25 | 4.25 |\n|  |  | Subtotal | 11.25 |\n|  |  | Tax | 0.96 |\n|  |  | Total | 12.21 |',
+  );
+  for (const number of ['(415) 555-0199 |', '(415) 555-0198 |']) expect(markdown).toContain(number);
+});
+
 test('what repeats at the edges of pages is left out and told; the rest of every page is there', async () => {
   const { markdown, notes, metadata } = await convert(makeReport(12));
   expect(markdown).not.toMatch(/Report of the year|Page \d+ of/);

@@ -1,4 +1,5 @@
 /** Text and data: the encoding is found, the kind is read from the content, and what is shown is what is there. */
+import iconv from 'iconv-lite';
 import { afterAll, expect, test } from 'vitest';
 import { failure, startConverter } from '../support/documents/converter.ts';
 
@@ -35,6 +36,88 @@ test.each(encodings)('%s is found and read', async (_name, bytes, charset, text)
   expect(found.charset).toBe(charset);
   expect(found.markdown).toContain(text);
 });
+
+/** What people write, in the encodings that their programs wrote it in before UTF-8. */
+const languages: [string, string][] = [
+  [
+    'windows-1251',
+    'Привет всем. Это длинный текст на русском языке, в котором говорится о погоде, дорогах и людях. Утром мы вышли из дома и пошли к реке, где стояла старая лодка.',
+  ],
+  [
+    'windows-1251',
+    'Добрий день. Це довгий текст українською мовою, в якому йдеться про погоду, дороги й людей. Вранці ми вийшли з дому і пішли до річки, де стояв старий човен.',
+  ],
+  [
+    'koi8-r',
+    'Привет всем. Это длинный текст на русском языке, в котором говорится о погоде, дорогах и людях. Утром мы вышли из дома и пошли к реке, где стояла старая лодка.',
+  ],
+  [
+    'gbk',
+    '大家好。这是一篇很长的中文文章，讲的是天气、道路和人们。早上我们离开家，走到河边，那里有一条旧船。我们坐在船上，看着水面，谈论过去的事情。',
+  ],
+  [
+    'big5',
+    '大家好。這是一篇很長的中文文章，講的是天氣、道路和人們。早上我們離開家，走到河邊，那裡有一條舊船。我們坐在船上，看著水面，談論過去的事情。',
+  ],
+  [
+    'euc-kr',
+    '안녕하세요. 이것은 날씨와 도로와 사람들에 대한 긴 한국어 글입니다. 아침에 우리는 집을 나와 강가로 걸어갔고 거기에는 오래된 배가 있었습니다.',
+  ],
+  [
+    'shift_jis',
+    '皆さん、こんにちは。これは天気と道と人々についての長い日本語の文章です。朝、私たちは家を出て川まで歩きました。そこには古い船がありました。',
+  ],
+  [
+    'euc-jp',
+    '皆さん、こんにちは。これは天気と道と人々についての長い日本語の文章です。朝、私たちは家を出て川まで歩きました。そこには古い船がありました。',
+  ],
+  [
+    'windows-1250',
+    'Dzień dobry. To jest długi tekst po polsku, w którym mówi się o pogodzie, drogach i ludziach. Rano wyszliśmy z domu i poszliśmy nad rzekę, gdzie stała stara łódź. Źle się działo, żeby ktoś śpiewał.',
+  ],
+  [
+    'windows-1252',
+    'Guten Tag. Dies ist ein längerer Text auf Deutsch, in dem es um das Wetter, die Straßen und die Menschen geht. Früh gingen wir über die Brücke zum Fluß, wo ein altes Boot lag. Schöne Grüße – „bis bald“.',
+  ],
+  [
+    'windows-1252',
+    'Bonjour à tous. Ceci est un long texte en français où l’on parle de la météo, des routes et des gens. Le matin, nous sommes sortis de la maison et allés à la rivière, où était amarré un vieux bateau. Ça a été très agréable.',
+  ],
+  [
+    'windows-1253',
+    'Καλημέρα σας. Αυτό είναι ένα μεγάλο κείμενο στα ελληνικά, που μιλά για τον καιρό, τους δρόμους και τους ανθρώπους. Το πρωί βγήκαμε από το σπίτι και πήγαμε στο ποτάμι.',
+  ],
+  [
+    'windows-1254',
+    'Merhaba. Bu, havadan, yollardan ve insanlardan söz eden uzun bir Türkçe metindir. Sabah evden çıktık ve eski bir kayığın durduğu ırmağa yürüdük. Güneş doğuyordu, şarkılar söyledik.',
+  ],
+  [
+    'windows-1255',
+    'שלום לכולם. זהו טקסט ארוך בעברית, שמדבר על מזג האוויר, הדרכים והאנשים. בבוקר יצאנו מהבית והלכנו אל הנהר, שם עמדה סירה ישנה.',
+  ],
+  [
+    'windows-1256',
+    'مرحبا بكم. هذا نص طويل باللغة العربية يتحدث عن الطقس والطرق والناس. في الصباح خرجنا من البيت وذهبنا إلى النهر حيث كان هناك قارب قديم.',
+  ],
+  [
+    'windows-1257',
+    'Laba diena. Tai ilgas tekstas lietuvių kalba, kuriame kalbama apie orą, kelius ir žmones. Rytą išėjome iš namų ir nuėjome prie upės, kur stovėjo sena valtis. Ąžuolas šlamėjo, žvaigždė švietė.',
+  ],
+  ['windows-1258', 'Xin chào. Đây là một văn bản dài bằng tiếng Việt nói về thời tiết, đường xá và con người.'],
+];
+
+test.each(languages)(
+  '%s is found in a text of any length, also where it begins with much that is ASCII: %s',
+  async (encoding, text) => {
+    // What the encoding has no letter for is no letter of the test.
+    const kept = iconv.decode(iconv.encode(text, encoding), encoding);
+    for (const whole of [kept, `${kept}\n`.repeat(600), `${'plain words\n'.repeat(8000)}${`${kept}\n`.repeat(20)}`]) {
+      const { markdown, notes } = await convert(iconv.encode(whole, encoding), 'a.txt');
+      expect(markdown.trim().endsWith(kept), markdown.slice(-200)).toBe(true);
+      expect(notes.join()).toContain('was guessed');
+    }
+  },
+);
 
 test('a charset that was given is taken before any guess, and a guess is told', async () => {
   const bytes = Buffer.from('\u00e4\u00f6', 'latin1');

@@ -21,6 +21,7 @@ const media = (load: () => Promise<Format>): FormatEntry => ({ family: 'media', 
 
 const pdf: FormatEntry = { family: 'pdf', load: async () => (await import('./pdf/pdf.ts')).pdfFormat };
 
+const openDocument = office(async () => (await import('./office/open-document.ts')).openDocumentFormat);
 const sheets = office(async () => (await import('./office/sheets.ts')).sheetsFormat);
 
 export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
@@ -42,6 +43,8 @@ export const formats: Readonly<Partial<Record<Kind, FormatEntry>>> = {
   xlsx: sheets,
   xls: sheets,
   ods: sheets,
+  odt: openDocument,
+  odp: openDocument,
   rtf: office(async () => (await import('./office/rtf.ts')).rtfFormat),
   eml: mail(async () => (await import('./mail/eml.ts')).emlFormat),
   msg: mail(async () => (await import('./mail/msg.ts')).msgFormat),

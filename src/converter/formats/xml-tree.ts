@@ -3,7 +3,7 @@
  * expanded, nothing is fetched, and trees deeper than any real document are refused. Must not know what any element means.
  */
 import { XMLParser } from 'fast-xml-parser';
-import { ConvertFault } from '../format.ts';
+import { ConvertFault, saidBy } from '../format.ts';
 
 export interface XmlElement {
   /** With its prefix, as written: `w:p`. */
@@ -43,7 +43,7 @@ export function parseXml(text: string, what: string): XmlElement {
   try {
     nodes = convert(parser.parse(text.replace(/^\ufeff/, '')) as Parsed[]);
   } catch (cause) {
-    throw broken(what, (cause as Error).message, cause);
+    throw broken(what, saidBy(cause).slice(2) || 'it is no XML', cause);
   }
   const root = nodes.find((node): node is XmlElement => typeof node !== 'string');
   if (root === undefined) throw broken(what, 'it has no element');

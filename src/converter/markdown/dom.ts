@@ -3,6 +3,7 @@
  * tree is deeper than what recursion stands. Scripts never run and nothing is fetched. Must not know Markdown or any format.
  */
 import { parseHTML } from 'linkedom';
+import { type DefaultTreeAdapterTypes, Parser } from 'parse5';
 
 export interface DomNode {
   readonly nodeType: number;
@@ -57,38 +58,85 @@ const deepest = 200;
 const dropped =
   'script, style, template, noscript, iframe, object, embed, applet, canvas, svg, select, datalist, textarea, title, meta, link, rp';
 
-/** A document from HTML, whole page or fragment: always with html, head and body. */
+/** A document from HTML, whole page or fragment, as a browser reads it: always with html, head and body. */
 export function parseDocument(text: string): DomDocument {
   // Browsers drop it too, and a check that it stands in the middle of would not hold.
   const html = text.replaceAll('\0', '');
-  const whole = /<(?:html|body|head|!doctype)[\s>]/i.test(html.slice(0, 4096)) || /<body[\s>]/i.test(html);
-  const source = whole ? html : `<!doctype html><html><head></head><body>${html}</body></html>`;
-  const document = parseHTML(source).document as unknown as DomDocument;
-  withBody(document);
+  const document = parseHTML('<!doctype html><html><head></head><body></body></html>')
+    .document as unknown as DomDocument;
+  const parser = new BoundedParser(html.length);
+  parser.tokenizer.write(html, true);
+  for (const node of parser.document.childNodes) {
+    if (node.nodeName !== 'html') continue;
+    const { attrs, childNodes } = node as DefaultTreeAdapterTypes.Element;
+    setAttributes(document.documentElement, attrs);
+    for (const part of childNodes as DefaultTreeAdapterTypes.Element[]) {
+      // A page of frames has no body, and nothing that could be read.
+      const own = part.nodeName === 'head' ? document.head : part.nodeName === 'body' ? document.body : null;
+      if (own === null) continue;
+      setAttributes(own, part.attrs);
+      copyChildren(part, own);
+    }
+  }
   return document;
 }
 
-/** The parser does not add what a page leaves out (`<html>` without `<body>` is right in HTML). */
-function withBody(document: DomDocument): void {
-  const root = document.documentElement;
-  if (root === null || root.localName !== 'html') {
-    const html = document.createElement('html');
-    const body = document.createElement('body');
-    for (const node of [...document.childNodes]) if (node.nodeType !== 10) body.appendChild(node);
-    html.appendChild(document.createElement('head'));
-    html.appendChild(body);
-    document.appendChild(html);
-    return;
+type Tree = DefaultTreeAdapterTypes.DefaultTreeAdapterMap;
+
+/** As many open elements as Chromium keeps. The parser looks through them at many tags. */
+const mostOpen = 512;
+
+/** Keeps a page from becoming far more than it is. */
+class BoundedParser extends Parser<Tree> {
+  #left: number;
+
+  /** `characters`: of the page. */
+  constructor(characters: number) {
+    super({});
+    this.#left = 10_000 + characters / 4;
   }
-  const strays = [...document.childNodes].filter((node) => node !== root && (isElement(node) || isText(node)));
-  if (root.querySelector('body') === null) {
-    const body = document.createElement('body');
-    for (const node of [...root.childNodes]) {
-      if (!(isElement(node) && node.localName === 'head')) body.appendChild(node);
+
+  override onItemPush(...pushed: Parameters<Parser<Tree>['onItemPush']>): void {
+    super.onItemPush(...pushed);
+    this.#left -= 1;
+    const { openElements } = this;
+    const around = openElements.items[openElements.stackTop - 1];
+    // The one around is closed early: what follows stays in its place, and nothing is lost.
+    if (openElements.stackTop >= mostOpen && around !== undefined)
+      openElements.remove(around as DefaultTreeAdapterTypes.Element);
+  }
+
+  /** Emphasis that was never closed is opened again in each paragraph that follows: thousands of both would be millions of elements. */
+  override _reconstructActiveFormattingElements(): void {
+    if (this.#left < 0) this.activeFormattingElements.clearToLastMarker();
+    super._reconstructActiveFormattingElements();
+  }
+}
+
+/** Without recursion: pages are as deep as somebody made them. */
+function copyChildren(from: DefaultTreeAdapterTypes.Element, to: DomElement): void {
+  const document = to.ownerDocument;
+  const open: {
+    readonly nodes: readonly DefaultTreeAdapterTypes.ChildNode[];
+    at: number;
+    readonly into: DomElement;
+  }[] = [{ nodes: from.childNodes, at: 0, into: to }];
+  for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
+    const node = level.nodes[level.at];
+    level.at += 1;
+    if (node === undefined) open.pop();
+    else if ('value' in node) level.into.appendChild(document.createTextNode(node.value));
+    else if ('tagName' in node) {
+      const element = document.createElement(node.tagName);
+      setAttributes(element, node.attrs);
+      level.into.appendChild(element);
+      if (node.childNodes.length > 0) open.push({ nodes: node.childNodes, at: 0, into: element });
     }
-    root.appendChild(body);
   }
-  for (const node of strays) document.body.appendChild(node);
+}
+
+function setAttributes(element: DomElement, attributes: DefaultTreeAdapterTypes.Element['attrs']): void {
+  for (const { name, value } of attributes) element.setAttribute(name, value);
 }
 
 /** Takes out what is never shown. Call after what is needed from scripts (such as TeX) was read. */

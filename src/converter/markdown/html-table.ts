@@ -3,6 +3,7 @@
  * content. Must not know the rules for anything inside a cell.
  */
 import { type DomElement, isElement } from './dom.ts';
+import { codeBlock, inlineCode } from './escape.ts';
 import { table } from './table.ts';
 
 export interface TableTools {
@@ -10,6 +11,8 @@ export interface TableTools {
   keep(markdown: string): DomElement;
   /** Markdown of an element. */
   render(element: DomElement): string;
+  /** What a block of code says, with its spaces and lines. */
+  code(element: DomElement): { readonly text: string; readonly language: string };
   mustHaveTime(): void;
 }
 
@@ -24,10 +27,17 @@ export function replaceTables(root: DomElement, tools: TableTools): void {
   for (const element of tables) {
     tools.mustHaveTime();
     const rows = rowsOf(element);
+    const code = codeTable(element, rows, tools);
+    if (code !== null) {
+      element.replaceWith(tools.keep(code));
+      continue;
+    }
     if (layout(element, rows)) {
       unwrap(element, rows);
       continue;
     }
+    for (const block of [...element.querySelectorAll('pre:not([data-rendered])')])
+      block.replaceWith(tools.keep(codeCell(block, tools)));
     const caption = childrenNamed(element, 'caption')[0];
     const captionText = caption === undefined ? '' : tools.render(caption).trim();
     const grid = gridOf(rows, tools);
@@ -54,6 +64,45 @@ function rowsOf(element: DomElement): DomElement[] {
 }
 
 const cellsOf = (row: DomElement) => childrenNamed(row, 'td', 'th');
+
+/** Cells beside code that only count or mark its lines. */
+const gutter = /^[\s\d+\-.:…|]*$/;
+/** What pages call a cell that is a line of code: its spaces count though there is no `pre`. */
+const codeClass = /(?:^|[\s_-])(?:blob-code|code|line-content|code-line|diff-line|src)(?:$|[\s_-])/i;
+
+/** A table that only sets line numbers beside code, as one block; null for any other. */
+function codeTable(element: DomElement, rows: readonly DomElement[], tools: TableTools): string | null {
+  if (rows.length === 0 || element.querySelector('th, caption') !== null) return null;
+  const lines: string[] = [];
+  let language = '';
+  let numbered = false;
+  for (const row of rows) {
+    const cells = cellsOf(row);
+    // Numbers stand before the code.
+    const cell = cells.at(-1);
+    if (cell === undefined || cells.some((each) => each !== cell && !gutter.test(each.textContent ?? ''))) return null;
+    numbered ||= cells.length > 1;
+    const block = onlyCode(cell);
+    if (block === null && !(codeClass.test(cell.className) && rows.length > 1)) return null;
+    const code = tools.code(block ?? cell);
+    language ||= code.language;
+    lines.push(code.text.replace(/\n$/, ''));
+  }
+  return lines.length > 0 && (numbered || rows.length > 1) ? codeBlock(lines.join('\n'), language) : null;
+}
+
+/** The one block of code that a cell holds and nothing else. */
+function onlyCode(cell: DomElement): DomElement | null {
+  const [block, ...more] = cell.querySelectorAll('pre:not([data-rendered])');
+  if (block === undefined || more.length > 0) return null;
+  return (block.textContent ?? '').trim() === (cell.textContent ?? '').trim() ? block : null;
+}
+
+/** Code in a cell among others: a line of Markdown each, since a cell has no blocks, with the spaces before it. */
+function codeCell(block: DomElement, tools: TableTools): string {
+  const lines = tools.code(block).text.replace(/\n+$/, '').split('\n');
+  return lines.map((line) => (line.trim() === '' ? '' : inlineCode(line))).join('<br>');
+}
 
 function layout(element: DomElement, rows: readonly DomElement[]): boolean {
   const role = element.getAttribute('role');

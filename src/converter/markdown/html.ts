@@ -2,7 +2,7 @@
  * Owns HTML to Markdown: one set of rules for pages, books, feeds, mail and office documents. Must not know where the HTML came
  * from, what of a page is its main content (`page.ts`), or how tables are laid out (`html-table.ts`).
  */
-import { strikethrough, taskListItems } from '@joplin/turndown-plugin-gfm';
+import { strikethrough } from '@joplin/turndown-plugin-gfm';
 import TurndownService from 'turndown';
 import {
   type DomDocument,
@@ -63,6 +63,7 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
     return stand;
   };
   replaceMath(root, keep);
+  replaceBoxes(root, keep);
   removeUnshown(root);
   flatten(root);
   // The parser splits text at character references; escaping must see it whole.
@@ -71,9 +72,11 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
   const service = createService(rendered, options);
   const render = (node: DomElement) => service.turndown(node as unknown as TurndownService.Node);
   const renderCell = (cell: DomElement) => wordsAlone(cell) ?? render(cell);
-  replaceTables(root, { keep, render: renderCell, mustHaveTime: options.mustHaveTime ?? (() => {}) });
+  replaceTables(root, { keep, code: codeOf, render: renderCell, mustHaveTime: options.mustHaveTime ?? (() => {}) });
   return tidy(renderPieces(root, document, render, options).join('\n\n'));
 }
+
+const codeOf = (node: DomElement) => ({ text: preformattedText(node), language: languageOf(node) });
 
 /** Most cells hold words and nothing else; the converter would copy each as a document of its own. Null for any other. */
 function wordsAlone(cell: DomElement): string | null {
@@ -145,19 +148,28 @@ function renderPieces(
   return pieces.filter((piece) => piece.trim() !== '');
 }
 
+/** The same stand within a line. */
+function inText(stand: DomElement): DomElement {
+  const inline = stand.ownerDocument.createElement('span');
+  inline.setAttribute(renderedAttribute, stand.getAttribute(renderedAttribute) ?? '');
+  inline.appendChild(stand.ownerDocument.createTextNode('x'));
+  return inline;
+}
+
+/** Boxes to check, wherever they stand: in a list this is how Markdown writes them, elsewhere it is what they say. */
+function replaceBoxes(root: DomElement, keep: (markdown: string) => DomElement): void {
+  for (const box of [...root.querySelectorAll('input[type="checkbox" i]')]) {
+    const spaced = /^\s/.test(box.nextSibling?.textContent ?? '');
+    box.replaceWith(inText(keep(`${box.hasAttribute('checked') ? '[x]' : '[ ]'}${spaced ? '' : ' '}`)));
+  }
+}
+
 /** Formulas whose TeX is in the page: MathML with an annotation (KaTeX, MathJax 3) and MathJax's scripts. */
 function replaceMath(root: DomElement, keep: (markdown: string) => DomElement): void {
   const place = (element: DomElement, tex: string, display: boolean) => {
     const markdown = formula(tex, display);
     if (markdown === '') return;
-    if (display) element.replaceWith(keep(markdown));
-    else {
-      const code = element.ownerDocument.createElement('span');
-      const made = keep(markdown);
-      code.setAttribute(renderedAttribute, made.getAttribute(renderedAttribute) ?? '');
-      code.appendChild(element.ownerDocument.createTextNode('x'));
-      element.replaceWith(code);
-    }
+    element.replaceWith(display ? keep(markdown) : inText(keep(markdown)));
   };
   for (const math of [...root.querySelectorAll('math')]) {
     const annotation = [...math.querySelectorAll('annotation')].find((each) =>
@@ -181,7 +193,7 @@ function createService(rendered: readonly string[], options: HtmlOptions): Turnd
     strongDelimiter: '**',
   });
   service.escape = escapeText;
-  service.use([strikethrough, taskListItems]);
+  service.use([strikethrough]);
   const element = (node: unknown) => node as DomElement;
   const linkOptions = (node: DomElement) => ({
     title: node.getAttribute('title') ?? undefined,
@@ -276,7 +288,8 @@ function listItem(): TurndownService.ReplacementFunction {
     let marker = '* ';
     if (parent?.localName === 'ol') {
       const start = Number.parseInt(parent.getAttribute('start') ?? '1', 10);
-      const number = counted.get(parent) ?? (Number.isNaN(start) ? 1 : start);
+      const own = Number.parseInt(item.getAttribute('value') ?? '', 10);
+      const number = Number.isNaN(own) ? (counted.get(parent) ?? (Number.isNaN(start) ? 1 : start)) : own;
       counted.set(parent, number + 1);
       marker = `${number}. `;
     }
@@ -288,7 +301,8 @@ function listItem(): TurndownService.ReplacementFunction {
   };
 }
 
-function preformattedText(node: DomElement): string {
+/** As it is shown, with its spaces and lines. */
+export function preformattedText(node: DomElement): string {
   for (const line of [...node.querySelectorAll('br')]) line.replaceWith('\n');
   return (node.textContent ?? '').replace(/^\n/, '');
 }

@@ -44,6 +44,33 @@ export const spaces =
 export const coreProperties = (title: string, author: string) =>
   `${xmlHead}<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"><dc:title>${title}</dc:title><dc:creator>${author}</dc:creator><dcterms:created>2024-05-06T07:08:09Z</dcterms:created></cp:coreProperties>`;
 
+const openSpaces = [
+  'office',
+  'style',
+  'text',
+  'table',
+  'drawing',
+  'presentation',
+  'svg-compatible',
+  'xsl-fo-compatible',
+]
+  .map((name) => {
+    const short = { drawing: 'draw', 'svg-compatible': 'svg', 'xsl-fo-compatible': 'fo' }[name] ?? name;
+    return `xmlns:${short}="urn:oasis:names:tc:opendocument:xmlns:${name}:1.0"`;
+  })
+  .concat('xmlns:dc="http://purl.org/dc/elements/1.1/"', 'xmlns:xlink="http://www.w3.org/1999/xlink"')
+  .join(' ');
+
+/** A document of OpenDocument with this body and these automatic styles, as LibreOffice writes them. */
+export function openDocument(kind: string, body: string, styles = '', more: Record<string, string> = {}): Uint8Array {
+  return zipOf({
+    mimetype: `application/vnd.oasis.opendocument.${kind}`,
+    'content.xml': `${xmlHead}<office:document-content ${openSpaces}><office:automatic-styles>${styles}</office:automatic-styles><office:body>${body}</office:body></office:document-content>`,
+    'meta.xml': `${xmlHead}<office:document-meta ${openSpaces} xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0"><office:meta><dc:title>The plan</dc:title><meta:initial-creator>Ada Writer</meta:initial-creator><meta:document-statistic meta:page-count="2"/></office:meta></office:document-meta>`,
+    ...more,
+  });
+}
+
 export type CompoundFolder = { readonly [name: string]: Uint8Array | CompoundFolder };
 
 /** A compound file ([MS-CFB]) of streams and folders, such as Outlook and older office programs write. */

@@ -49,6 +49,41 @@ describe('a Word document', () => {
     expect(result.notes).toEqual([]);
   });
 
+  it('counts a list on over what stands between its items: a nested list, a paragraph, a table; and begins another one anew', async () => {
+    const level = (n: number, format: string) =>
+      `<w:lvl w:ilvl="${n}"><w:start w:val="1"/><w:numFmt w:val="${format}"/></w:lvl>`;
+    const kind = (id: number, format: string) =>
+      `<w:abstractNum w:abstractNumId="${id}">${level(0, format)}${level(1, format)}</w:abstractNum>`;
+    const list = (id: number, of: number, more = '') =>
+      `<w:num w:numId="${id}"><w:abstractNumId w:val="${of}"/>${more}</w:num>`;
+    const anew = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>';
+    const { markdown } = await converted(
+      docx(
+        item(0, 1, 'one') +
+          item(1, 2, 'dot') +
+          item(0, 1, 'two') +
+          item(1, 1, 'two a') +
+          item(1, 1, 'two b') +
+          item(0, 1, 'three') +
+          paragraph(run('In between.')) +
+          item(0, 1, 'four') +
+          item(1, 1, 'four a') +
+          `<w:tbl><w:tr><w:tc>${paragraph(run('cell'))}</w:tc><w:tc>${paragraph(run('of a table'))}</w:tc></w:tr></w:tbl>` +
+          styled('ListNumber', 'five') +
+          styled('Heading1', 'Another') +
+          item(0, 3, 'first again'),
+        {
+          'word/numbering.xml': `${xmlHead}<w:numbering ${spaces}>${kind(0, 'decimal')}${kind(1, 'bullet')}${list(1, 0)}${list(2, 1)}${list(3, 0, anew)}</w:numbering>`,
+          'word/styles.xml': `${xmlHead}<w:styles ${spaces}><w:style w:type="paragraph" w:styleId="Heading1"><w:name w:val="heading 1"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style><w:style w:type="paragraph" w:styleId="ListNumber"><w:name w:val="List Number"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style></w:styles>`,
+        },
+      ),
+    );
+    expect(markdown).toBe(
+      '1. one\n   * dot\n2. two\n   1. two a\n   2. two b\n3. three\n\nIn between.\n\n4. four\n   1. four a\n\n' +
+        '| cell | of a table |\n| --- | --- |\n\n5. five\n\n# Another\n\n1. first again',
+    );
+  });
+
   it('keeps links, and tables with merged cells, pipes and lines in them', async () => {
     const cell = (text: string, properties = '') =>
       `<w:tc><w:tcPr>${properties}</w:tcPr>${text

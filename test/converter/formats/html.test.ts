@@ -5,6 +5,70 @@ const sentence = 'This is a rather long sentence about the thing itself, with co
 const story = Array.from({ length: 6 }, (_, index) => `<p>${index} ${sentence.repeat(4)}</p>`).join('');
 
 describe('a web page', () => {
+  it('is read as a browser reads it, whatever stands around, between and after head and body', async () => {
+    const pages = [
+      '<div>before</div><html><head><title>T</title></head><body><p>words here</p></body></html><p>after</p>',
+      '<!-- c --><style>x{}</style><html><script>1</script><head></head><div>between</div><body class="x"><p>words here</p></body><div>after</div></html>',
+      '<link rel="x"><meta charset="utf-8"><head></head><table><tr><td>words here<td>and there</table>',
+      '<title>T</title><body><p>words here<p>unclosed<div>more</p></span></div>',
+      `<html><head><title>T</title><div>results ${'x '.repeat(50)}</div></head><body>${'<p>words here</p>'.repeat(200)}</body></html>`,
+      '<body><p>one</p></body><body data-again><p>words here</p>',
+    ];
+    for (const page of pages) expect((await converted(page, { filename: 'a.html' })).markdown).toContain('words here');
+    expect((await converted(pages[0] ?? '', { filename: 'a.html' })).markdown).toMatch(
+      /before[\s\S]*words here[\s\S]*after/,
+    );
+    expect((await converted(pages[1] ?? '', { filename: 'a.html' })).markdown).toMatch(
+      /between[\s\S]*words here[\s\S]*after/,
+    );
+  });
+
+  it('does not grow without end by emphasis and blocks that are never closed', async () => {
+    const bombs = [
+      `${Array.from({ length: 1500 }, (_, index) => `<b a=${index}>`).join('')}${'<p>x'.repeat(1500)}`,
+      '<div>'.repeat(20_000),
+      '<table>'.repeat(5000),
+      '<p><b>'.repeat(5000),
+    ];
+    for (const bomb of bombs) {
+      const { markdown } = await converted(`<body>${bomb}words here`, { filename: 'a.html' });
+      expect(markdown.length).toBeLessThan(1_000_000);
+      expect(markdown).toContain('words here');
+    }
+  });
+
+  it('says of each box whether it is checked', async () => {
+    const { markdown } = await converted(
+      '<body><ul><li><input type="checkbox" checked> done</li><li><input type=checkbox disabled> open</li><li><label><input type="checkbox" checked=""> labelled</label></li><li><p><input type="checkbox" checked> in a paragraph</p></li></ul><p><input type="checkbox" checked> agreed</p></body>',
+    );
+    expect(markdown.split('\n').filter((line) => line !== '')).toEqual([
+      '* [x] done',
+      '* [ ] open',
+      '* [x] labelled',
+      '* [x] in a paragraph',
+      '[x] agreed',
+    ]);
+  });
+
+  it('keeps the spaces of code that pages set in tables, without its line numbers', async () => {
+    const code = 'def f(a):\n    if a:\n        return "<b>"\n\n    return 1';
+    const lines = code.split('\n');
+    const shown = (text: string) => text.replaceAll('<', '&lt;');
+    const pages = [
+      `<table class="highlighttable"><tr><td class="linenos"><pre>1\n2\n3\n4\n5</pre></td><td class="code"><div class="highlight language-py"><pre>${shown(code)}\n</pre></div></td></tr></table>`,
+      `<table>${lines.map((line, index) => `<tr><td class="blob-num" data-line="${index + 1}"></td><td class="blob-code blob-code-inner">${shown(line)}</td></tr>`).join('')}</table>`,
+      `<table>${lines.map((line, index) => `<tr><td>${index + 1}</td><td><pre>${shown(line)}</pre></td></tr>`).join('')}</table>`,
+    ];
+    for (const page of pages) {
+      const { markdown } = await converted(`<body><p>Look:</p>${page}</body>`);
+      expect(markdown.replace('```py', '```')).toBe(`Look:\n\n\`\`\`\n${code}\n\`\`\``);
+    }
+    const beside = await converted(
+      '<body><table><tr><th>Name</th><th>Code</th></tr><tr><td>loop</td><td><pre>for a in b:\n    go(a)</pre></td></tr></table></body>',
+    );
+    expect(beside.markdown).toContain('| loop | `for a in b:`<br>`    go(a)` |');
+  });
+
   it('gives headings, links with titles, nested lists, code, quotes and tables', async () => {
     const result = await converted(
       `<!doctype html><html lang="en"><head><title>Guide – Site</title><meta name="description" content="All of it"></head><body>

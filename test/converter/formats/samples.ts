@@ -1,7 +1,7 @@
 /** The smallest honest document of every format, made here: what the program must read, and what is measured. */
 import { utils, write } from '@e965/xlsx';
 import { makePdf } from '../../support/documents/pdf.ts';
-import { compoundOf, relationships, spaces, xmlHead, zipOf } from './documents.ts';
+import { compoundOf, openDocument, relationships, spaces, xmlHead, zipOf } from './documents.ts';
 
 const book = utils.book_new();
 utils.book_append_sheet(book, utils.aoa_to_sheet([['words'], ['here']]), 'Sheet');
@@ -37,6 +37,11 @@ export const samples: Readonly<Record<string, Uint8Array>> = {
   'a.xlsb': sheet('xlsb'),
   'a.xls': sheet('biff8'),
   'a.ods': sheet('ods'),
+  'a.odt': openDocument('text', '<office:text><text:p>words here</text:p></office:text>'),
+  'a.odp': openDocument(
+    'presentation',
+    '<office:presentation><draw:page><draw:frame><draw:text-box><text:p>words here</text:p></draw:text-box></draw:frame></draw:page></office:presentation>',
+  ),
   'a.rtf': Buffer.from('{\\rtf1\\ansi words here\\par}'),
   'a.html': Buffer.from('<html><body><nav>n</nav><p>words here</p></body></html>'),
   'a.epub': zipOf({

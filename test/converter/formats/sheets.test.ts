@@ -85,4 +85,24 @@ describe('a spreadsheet', () => {
     const bomb = zipOf({ 'xl/workbook.xml': `${xmlHead}<workbook/>`, 'xl/sharedStrings.xml': ' '.repeat(40_000_000) });
     await expect(converted(bomb)).rejects.toMatchObject({ code: 'too_large' });
   });
+
+  it('gives numbers with all their digits, which a program shows in powers of ten only where a cell is narrow', async () => {
+    const book = utils.book_new();
+    const rows = [
+      ['Code', 'n'],
+      [4006381333931, 1],
+      [123456789012345, 2],
+      [123456789012.25, 3],
+      [0.00000123, 4],
+      [0.1 + 0.2, 5],
+    ];
+    utils.book_append_sheet(book, utils.aoa_to_sheet(rows), 'Sheet');
+    for (const bookType of ['xlsx', 'biff8', 'ods'] as const) {
+      const { markdown } = await converted(new Uint8Array(write(book, { type: 'buffer', bookType })), {
+        filename: `a.${bookType}`,
+      });
+      for (const shown of ['4006381333931', '123456789012345', '123456789012.25', '0.00000123', '| 0.3 |'])
+        expect([bookType, markdown]).toEqual([bookType, expect.stringContaining(shown)]);
+    }
+  });
 });

@@ -1,6 +1,6 @@
 /** Sound and video files: what they say of themselves, length and lyrics. What is said in them is not written down, and told so. */
 import { type IAudioMetadata, parseBuffer } from 'music-metadata';
-import { ConvertFault, type Format } from '../../format.ts';
+import { ConvertFault, type Format, saidBy } from '../../format.ts';
 import { escapeText } from '../../markdown/escape.ts';
 import { fieldLines } from './lines.ts';
 
@@ -54,10 +54,14 @@ async function parse(bytes: Uint8Array, mimeType: string): Promise<IAudioMetadat
   try {
     return await parseBuffer(bytes, { mimeType, size: bytes.length }, { duration: true, skipCovers: true });
   } catch (cause) {
-    const why = (cause as Error).message.replace(/\s+/g, ' ').slice(0, 200).replace(/\.$/, '');
-    throw new ConvertFault('damaged', `The sound file is cut or broken: ${why}.`, 'Get the file again, whole.', {
-      cause,
-    });
+    throw new ConvertFault(
+      'damaged',
+      `The sound file is cut or broken${saidBy(cause)}.`,
+      'Get the file again, whole.',
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -17,10 +17,20 @@ export const imageFormat: Format = {
       ['ImageSize', size === null ? undefined : `${size.width}x${size.height}`],
       ...fieldsOf(blocks),
     ]);
-    const notes = ['Text and things shown in the picture are not read: only what the file says of itself is given.'];
+    const seen = await context.recognize(bytes);
+    const notes = [
+      seen === null
+        ? 'Text and things shown in the picture are not read: only what the file says of itself is given.'
+        : 'Text in the picture was recognised and may have errors; things shown in it are not read.',
+    ];
     if (!readable) notes.push('What the picture says of itself is cut or broken.');
     if (size === null) notes.push('Its size could not be read: the file may be cut.');
-    return { markdown, metadata: { ...metadata, ...(size ?? {}), mimeType: context.sniffed.mimeType }, notes };
+    const said = seen === null || seen === '' ? '' : `\n\n## Text in the picture\n\n${seen}`;
+    return {
+      markdown: `${markdown}${said}`.trim(),
+      metadata: { ...metadata, ...(size ?? {}), mimeType: context.sniffed.mimeType },
+      notes,
+    };
   },
 };
 

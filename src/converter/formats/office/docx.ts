@@ -1,6 +1,6 @@
 /**
  * Word documents: mammoth makes HTML of them, and the rules for HTML make Markdown of that. Own here is what mammoth leaves out:
- * equations, the names of who commented, and notes in Markdown's own form. Pictures are named, never embedded; nothing outside the
+ * equations, the numbers of lists that go on, the names of who commented, and notes in Markdown's own form. Pictures are named, never embedded; nothing outside the
  * file is read.
  */
 import mammoth from 'mammoth';
@@ -10,6 +10,7 @@ import { escapeLine } from '../../markdown/escape.ts';
 import { elementToMarkdown } from '../../markdown/html.ts';
 import { attribute, childrenOf } from '../xml-tree.ts';
 import { createEquations } from './equations.ts';
+import { readNumbering } from './numbering.ts';
 import { type OfficePackage, openPackage } from './package.ts';
 import { repack } from './repack.ts';
 
@@ -42,8 +43,9 @@ export const docxFormat: Format = {
       if (name === main || withEquations.test(name)) parts.set(name, (await office.zip.readText(name)) ?? '');
     }
     const equations = createEquations([...parts.values()]);
+    const numbering = await readNumbering(office, [...parts.values()]);
     const replaced = new Map<string, Uint8Array>();
-    for (const [name, text] of parts) replaced.set(name, Buffer.from(equations.take(text), 'utf8'));
+    for (const [name, text] of parts) replaced.set(name, Buffer.from(equations.take(numbering.take(text)), 'utf8'));
     for (const entry of office.zip.entries) {
       // What a picture holds is never looked at, but without its part mammoth gives up.
       if (!entry.folder && !isXml(entry.name)) replaced.set(entry.name, new Uint8Array(0));
@@ -53,7 +55,7 @@ export const docxFormat: Format = {
     const commented = commentReferences(source).every((id) => authors.has(id));
     const packed = await repack(office.zip, () => true, replaced);
     context.mustHaveTime();
-    const document = parseDocument(equations.mark(await toHtml(packed, commented)));
+    const document = parseDocument(equations.mark(numbering.mark(await toHtml(packed, commented))));
     const notes = takeNotes(document, authors);
     const render = (element: DomElement) =>
       elementToMarkdown(element, {

@@ -4,7 +4,14 @@
  * unpacked or what a cell's format string means (the library's).
  */
 import { type CellObject, read, SSF, utils, type WorkBook, type WorkSheet } from '@e965/xlsx';
-import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
+import {
+  type ConvertContext,
+  type Converted,
+  ConvertFault,
+  type Format,
+  type MetadataValue,
+  saidBy,
+} from '../../format.ts';
 import { escapeLine, escapeText } from '../../markdown/escape.ts';
 import { link } from '../../markdown/link.ts';
 import { table } from '../../markdown/table.ts';
@@ -75,7 +82,7 @@ async function readBook(bytes: Uint8Array, context: ConvertContext): Promise<{ b
     if (/password|encrypt/i.test(why)) throw encrypted(cause);
     throw new ConvertFault(
       'damaged',
-      `The spreadsheet is cut or broken: ${why.slice(0, 200).replace(/\.$/, '')}.`,
+      `The spreadsheet is cut or broken${saidBy(cause)}.`,
       'Open it in its program, save it anew and convert that.',
       { cause },
     );
@@ -187,7 +194,19 @@ function shownText(cell: CellObject, date1904: boolean): string {
     return isoDate(cell.v, cell.z, date1904) ?? cell.w ?? String(cell.v);
   }
   if (cell.t === 'b') return cell.v ? 'TRUE' : 'FALSE';
-  return cell.w ?? String(cell.v);
+  return plainNumber(cell) ?? cell.w ?? String(cell.v);
+}
+
+/**
+ * A number that no format asks to be shown in powers of ten, with all its digits: a program shows 4.00638E+12 only because the cell is narrow,
+ * and the number is lost to a reader. Excel keeps 15 digits. Null where what is shown says it all.
+ */
+function plainNumber({ t, v, w, z }: CellObject): string | null {
+  const general = z === undefined || /^(?:general|@)?$/i.test(String(z));
+  if (t !== 'n' || typeof v !== 'number' || !general) return null;
+  if (!/\dE[+-]?\d|\d{17}/i.test(w ?? '')) return null;
+  const digits = String(Number(v.toPrecision(15)));
+  return digits.includes('e') ? null : digits;
 }
 
 /** Null for durations and times of day, which are written in one way everywhere. */

@@ -138,14 +138,40 @@ const left = (row: Row): number => (row.segments[0] as Segment).left;
 const textOf = (row: Row): string => row.segments.map((segment) => segment.text).join(' ');
 
 const bulleted = /^(?:[•◦▪▫‣●○■□➢➤✓]|[\uf0b7\uf0a7\uf0d8\uf076\uf0fc]|[–—-](?=\s))\s*/;
-const numbered = /^\(?(\d{1,3})[.)]\s+/;
+/** Of two digits at most, and none before the first: `(415) 555-0199`, `007. Bond` and `1984. It was` are no items. */
+const numbered = /^\(?([1-9]\d?)[.)]\s+/;
 const lettered = /^\(?[a-z][.)]\s+/;
+
+/** As far as a list is looked for around one of its items, in lines. */
+const nearby = 60;
+
+/**
+ * A number at the beginning of a line counts an item only where its neighbour in a list stands near, at the same edge: Markdown would show
+ * the number of anything else as another one.
+ */
+function isCounted(rows: readonly Row[], at: number): boolean {
+  const row = rows[at] as Row;
+  const number = numberOf(row);
+  if (number === null) return false;
+  if (number === 1) return true;
+  const counts = (other: Row, wanted: number) =>
+    numberOf(other) === wanted && Math.abs(left(other) - left(row)) < 1.5 * row.size;
+  return (
+    rows.slice(Math.max(0, at - nearby), at).some((other) => counts(other, number - 1)) ||
+    rows.slice(at + 1, at + nearby).some((other) => counts(other, number + 1))
+  );
+}
+
+function numberOf(row: Row): number | null {
+  const found = numbered.exec(textOf(row))?.[1];
+  return found === undefined ? null : Number(found);
+}
 
 /** Index after the list item that begins at `at`, or `at`. */
 function itemEnd(rows: readonly Row[], at: number): number {
   const row = rows[at] as Row;
   const text = textOf(row);
-  if (!bulleted.test(text) && !numbered.test(text) && !lettered.test(text)) return at;
+  if (!bulleted.test(text) && !isCounted(rows, at) && !lettered.test(text)) return at;
   let end = at + 1;
   for (; end < rows.length; end += 1) {
     const [before, next] = [rows[end - 1] as Row, rows[end] as Row];
@@ -154,7 +180,7 @@ function itemEnd(rows: readonly Row[], at: number): number {
       break;
     const nextText = textOf(next);
     // What goes on is drawn in to the text of its item.
-    if (left(next) <= left(row) + 0.4 * row.size || bulleted.test(nextText) || numbered.test(nextText)) break;
+    if (left(next) <= left(row) + 0.4 * row.size || bulleted.test(nextText) || isCounted(rows, end)) break;
     if (lettered.test(nextText)) break;
   }
   return end;
@@ -197,13 +223,16 @@ function tableEnd(rows: readonly Row[], at: number): number {
   if ((rows[at] as Row).segments.length < 2) return at;
   let end = at;
   let cells = 0;
+  let columns = 0;
   for (; end < rows.length; end += 1) {
     const row = rows[end] as Row;
     const before = rows[end - 1];
     if (end > at && before !== undefined && (row.y <= before.y || row.y - before.y > 4 * row.size)) break;
     if (row.segments.length < 2 && !goesOnInCell(rows, at, end)) break;
     const all = columnsOf(rows.slice(at, end + 1));
-    if (all.length < 2) break;
+    // A row that would make one column of two is none of this table, or says where another begins.
+    if (all.length < 2 || all.length < columns) break;
+    columns = all.length;
     cells += row.segments.length;
   }
   // A line by itself below the table is no cell of it.
@@ -233,8 +262,29 @@ interface Column {
   right: number;
 }
 
-/** What stays of the width when all segments are laid over each other. */
+/**
+ * By the rows that have a segment in every column, where those stand below each other; else what stays of the width when all segments
+ * are laid over each other. A sum or a long name that reaches into the next column does not make one of two.
+ */
 function columnsOf(rows: readonly Row[]): Column[] {
+  const most = Math.max(...rows.map((row) => row.segments.length));
+  const whole = rows.filter((row) => row.segments.length === most);
+  const columns = Array.from({ length: most }, (_, index) => {
+    const cells = whole.map((row) => row.segments[index] as Segment);
+    return { left: Math.min(...cells.map((cell) => cell.left)), right: Math.max(...cells.map((cell) => cell.right)) };
+  });
+  const apart = columns.every((column, index) => index === 0 || column.left > (columns[index - 1] as Column).right + 1);
+  // One row says nothing about where the others have their cells.
+  if (!apart || most < 2 || (whole.length === 1 && rows.length > 1)) return laidOver(rows);
+  // Rows with fewer segments must have them in these columns, not across their borders.
+  const fits = rows.every((row) => {
+    const taken = cellsIn(row, columns).map((cells) => cells.length);
+    return row.segments.length < 2 || taken.filter((count) => count > 0).length >= row.segments.length;
+  });
+  return fits ? columns : laidOver(rows);
+}
+
+function laidOver(rows: readonly Row[]): Column[] {
   const spans = rows
     .flatMap((row) => row.segments.map(({ left, right }) => ({ left, right })))
     .toSorted((a, b) => a.left - b.left);
@@ -247,23 +297,36 @@ function columnsOf(rows: readonly Row[]): Column[] {
   return columns;
 }
 
+type Part = Segment['parts'][number];
+
+/** What of a row stands in each column: a part is of the one that it shares most of its width with, else of the nearest. */
+function cellsIn(row: Row, columns: readonly Column[]): Part[][] {
+  const cells: Part[][] = columns.map(() => []);
+  for (const part of row.segments.flatMap((segment) => segment.parts)) {
+    const near = columns.map((column) => Math.min(part.right, column.right) - Math.max(part.left, column.left));
+    cells[near.indexOf(Math.max(...near))]?.push(part);
+  }
+  return cells;
+}
+
 function tableOf(rows: readonly Row[]): string {
   const columns = columnsOf(rows);
   const cells: string[][] = [];
+  let before: readonly boolean[] = [];
   for (const [index, row] of rows.entries()) {
-    const line = columns.map((column) =>
-      row.segments
-        .filter((segment) => segment.left < column.right && segment.right > column.left)
-        .map((segment) => runsOf(segment.runs))
-        .join(' '),
-    );
-    const before = cells.at(-1);
+    const parts = cellsIn(row, columns);
+    const line = parts.map((cell) => cell.map((part) => runsOf(part.runs)).join(' '));
+    const filled = parts.map((cell) => cell.length > 0);
+    const last = cells.at(-1);
     const gap = index === 0 ? Number.POSITIVE_INFINITY : row.y - (rows[index - 1] as Row).y;
-    // Cells that are centred beside one of several lines stand between its lines; a cell that goes on stands close below.
-    const same = gap < 0.95 * row.size || (row.segments.length === 1 && gap < 1.5 * row.size);
-    if (before !== undefined && same)
-      for (const [at, text] of line.entries()) before[at] = `${before[at] ?? ''} ${text}`.trim();
+    // Cells that are centred beside one of several lines stand between its lines; a cell that goes on stands close below. Rows that have the
+    // same cells are two rows, however tight they are set.
+    const between = gap < 0.95 * row.size && !filled.some((has, at) => has && before[at] === true);
+    const goesOn = filled.filter(Boolean).length === 1 && gap < 1.5 * row.size;
+    if (last !== undefined && (between || goesOn))
+      for (const [at, text] of line.entries()) last[at] = `${last[at] ?? ''} ${text}`.trim();
     else cells.push(line);
+    before = filled;
   }
   return table(cells);
 }

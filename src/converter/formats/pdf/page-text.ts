@@ -23,6 +23,8 @@ export interface Segment {
   readonly right: number;
   readonly y: number;
   readonly size: number;
+  /** The same, divided at gaps that would be cells beside each other in a table, and are spaces in a line of text. */
+  readonly parts: readonly Omit<Segment, 'parts'>[];
 }
 
 /** Segments on one baseline, from the left. */
@@ -34,6 +36,8 @@ export interface Row {
 
 /** A gap this wide, in font sizes, is more than a space in justified text. */
 const wideGap = 1.4;
+/** A gap this wide, in font sizes, may divide two cells of a table. */
+const cellGap = 0.7;
 /** A gap this wide is a space that was not painted. */
 const spaceGap = 0.18;
 /** Baselines within this part of the font size are one: indices and powers are a little off. */
@@ -62,7 +66,7 @@ function rowOf(pieces: readonly Piece[]): Row {
     const gap = piece.x - right;
     const size = Math.max(piece.size, group.at(-1)?.size ?? 0);
     if (group.length > 0 && gap > wideGap * size && !isBullet(group)) {
-      segments.push(segmentOf(group));
+      segments.push(withParts(group));
       group = [];
     }
     // Painted twice a little apart: a poor program's bold.
@@ -75,7 +79,7 @@ function rowOf(pieces: readonly Piece[]): Row {
     if (!twice) group.push(piece);
     right = Math.max(group.length === 1 ? 0 : right, piece.x + piece.width);
   }
-  if (group.length > 0) segments.push(segmentOf(group));
+  if (group.length > 0) segments.push(withParts(group));
   const main = segments.toSorted((a, b) => b.text.length - a.text.length)[0] as Segment;
   return { segments, y: main.y, size: main.size };
 }
@@ -92,7 +96,20 @@ function isBullet(group: readonly Piece[]): boolean {
   );
 }
 
-function segmentOf(pieces: readonly Piece[]): Segment {
+function withParts(pieces: readonly Piece[]): Segment {
+  const groups: Piece[][] = [];
+  let right = Number.NEGATIVE_INFINITY;
+  for (const piece of pieces) {
+    const group = groups.at(-1);
+    if (group === undefined || piece.x - right > cellGap * piece.size) groups.push([piece]);
+    else group.push(piece);
+    right = Math.max(right, piece.x + piece.width);
+  }
+  const whole = segmentOf(pieces);
+  return { ...whole, parts: groups.length === 1 ? [whole] : groups.map(segmentOf) };
+}
+
+function segmentOf(pieces: readonly Piece[]): Omit<Segment, 'parts'> {
   const runs: { text: string; link: string | null }[] = [];
   let right = pieces[0]?.x ?? 0;
   for (const piece of pieces) {

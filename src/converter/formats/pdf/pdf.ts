@@ -3,7 +3,14 @@
  * so. Scripts in it are never run. Loads pdf.js, which reads in this thread and needs neither a canvas nor a network.
  */
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
-import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
+import {
+  type ConvertContext,
+  type Converted,
+  ConvertFault,
+  type Format,
+  type MetadataValue,
+  saidBy,
+} from '../../format.ts';
 import { escapeLine } from '../../markdown/escape.ts';
 import { markdownOf, measure, type PageRows, plain, withoutRepeats } from './blocks.ts';
 import { cMapFolder } from './cmaps.ts';
@@ -11,6 +18,8 @@ import { inReadingOrder, type Piece } from './page-text.ts';
 
 type Library = typeof import('pdfjs-dist');
 
+/** Of a picture that is read, dots: a page of a scanner has 9 million at 300 a inch. */
+const largestPicture = 40_000_000;
 /** Pages beyond are not read: a limit for broken files that claim millions. */
 const mostPages = 5000;
 
@@ -37,7 +46,8 @@ async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Conv
     useWasm: false,
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
-    maxImageSize: 0,
+    // Pictures are decoded only to be read.
+    maxImageSize: context.ocr ? largestPicture : 0,
     enableXfa: false,
     verbosity: library.VerbosityLevel.ERRORS,
   });
@@ -55,7 +65,7 @@ async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Conv
 }
 
 function faultOf(cause: unknown): ConvertFault {
-  const { name, message } = cause as Error;
+  const { name } = cause as Error;
   if (name === 'PasswordException') {
     return new ConvertFault(
       'encrypted',
@@ -64,12 +74,9 @@ function faultOf(cause: unknown): ConvertFault {
       { cause },
     );
   }
-  return new ConvertFault(
-    'damaged',
-    `The PDF is cut or broken: ${message.replace(/\.$/, '')}.`,
-    'Get the file again, whole.',
-    { cause },
-  );
+  return new ConvertFault('damaged', `The PDF is cut or broken${saidBy(cause)}.`, 'Get the file again, whole.', {
+    cause,
+  });
 }
 
 async function read(document: PDFDocumentProxy, library: Library, context: ConvertContext): Promise<Converted> {
@@ -78,6 +85,9 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   const fields: string[] = [];
   const empty: number[] = [];
   const failed: number[] = [];
+  /** Blocks of a page that is a picture, by its number. */
+  const recognised = new Map<number, string[]>();
+  const unread: number[] = [];
   const last = Math.min(document.numPages, mostPages);
   for (let number = 1; number <= last; number += 1) {
     context.mustHaveTime();
@@ -85,7 +95,12 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
       const page = await document.getPage(number);
       const { pieces, height, filled } = await readPage(page, library);
       fields.push(...filled);
-      if (pieces.length === 0) empty.push(number);
+      if (pieces.length === 0) {
+        const seen = context.ocr ? await readPictures(page, library, context) : '';
+        if (seen === null) unread.push(number);
+        else if (seen !== '') recognised.set(raw.length, seen.split(/\n{2,}/));
+        if (seen === null || seen === '') empty.push(number);
+      }
       raw.push({ rows: inReadingOrder(pieces), height });
       page.cleanup();
     } catch (error) {
@@ -96,16 +111,19 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   const outline = await outlineOf(document);
   const { pages, dropped } = withoutRepeats(raw);
   const measures = measure(pages, outline);
-  const markdown = joinPages(pages.map((page) => markdownOf(page, measures)));
+  const markdown = joinPages(pages.map((page, at) => recognised.get(at) ?? markdownOf(page, measures)));
   const metadata = await metadataOf(document);
 
   if (last < document.numPages) notes.push(`Only the first ${last} of ${document.numPages} pages were read.`);
   if (failed.length > 0) notes.push(`${pagesOf(failed)} could not be read.`);
   const textless =
     empty.length > 0 ? `without text: ${empty.length === last ? 'the whole document' : pagesOf(empty)}` : '';
+  if (recognised.size > 0)
+    notes.push('Text in pictures was recognised (OCR): it may have errors, and tables and headings are not seen.');
+  if (unread.length > 0) notes.push(`${pagesOf(unread)} could not be recognised in the time that there is.`);
   if (textless !== '')
     notes.push(
-      `There are pages ${textless}. They are scans or pictures, and text in pictures is not recognised: use a program for text recognition (OCR) first.`,
+      `There are pages ${textless}. They are scans or pictures, ${context.ocr ? 'and no text was recognised in them' : 'and text in pictures is not recognised: use a program for text recognition (OCR) first, or start Gantry with GANTRY_OCR=on'}.`,
     );
   if (markdown.includes('\uFFFD'))
     notes.push('Some fonts in it do not say which characters they show; those stand as \uFFFD.');
@@ -114,6 +132,53 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   if (attached.length > 0) notes.push(`It has files attached that were not read: ${attached.slice(0, 20).join(', ')}.`);
   const form = fields.length === 0 ? '' : `\n\n## Form fields\n\n${fields.join('\n')}`;
   return { markdown: `${markdown}${form}`.trim() + (markdown + form === '' ? '' : '\n'), metadata, notes };
+}
+
+/** Smaller ones are lines and marks. Dots. */
+const smallestPicture = 20;
+const mostPictures = 20;
+
+/** What the pictures of a page say; null where there is no time for it. */
+async function readPictures(page: PDFPageProxy, library: Library, context: ConvertContext): Promise<string | null> {
+  const { fnArray, argsArray } = await page.getOperatorList();
+  const texts: string[] = [];
+  for (const [index, operation] of fnArray.entries()) {
+    if (operation !== library.OPS.paintImageXObject || texts.length >= mostPictures) continue;
+    const name = String((argsArray[index] as unknown[])[0]);
+    const store = name.startsWith('g_') ? page.commonObjs : page.objs;
+    const picture = await new Promise<Picture | null>((resolve) => store.get(name, resolve));
+    const pnm = picture === null ? null : portable(picture);
+    if (pnm === null) continue;
+    const seen = await context.recognize(pnm);
+    if (seen === null) return null;
+    if (seen !== '') texts.push(seen);
+  }
+  return texts.join('\n\n');
+}
+
+interface Picture {
+  readonly width: number;
+  readonly height: number;
+  readonly kind: number;
+  readonly data?: Uint8Array | Uint8ClampedArray;
+}
+
+/** As a portable map (PNM), which needs no packing; null for what is too small, or was not decoded. */
+function portable({ width, height, kind, data }: Picture): Uint8Array | null {
+  if (data === undefined || width < smallestPicture || height < smallestPicture) return null;
+  const framed = (type: string, body: Uint8Array) =>
+    Buffer.concat([Buffer.from(`${type}\n${width} ${height}\n${type === 'P4' ? '' : '255\n'}`), body]);
+  // One bit a dot: here 1 is black, there it is white.
+  if (kind === 1)
+    return framed(
+      'P4',
+      Uint8Array.from(data, (byte) => byte ^ 0xff),
+    );
+  if (kind === 2) return framed('P6', Uint8Array.from(data));
+  if (kind !== 3) return null;
+  const body = new Uint8Array(width * height * 3);
+  for (let at = 0, to = 0; to < body.length; at += 4, to += 3) body.set(data.subarray(at, at + 3), to);
+  return framed('P6', body);
 }
 
 interface PageText {
