@@ -23,6 +23,7 @@ import {
   liveHolds,
   liveOfAgent,
   liveOfClient,
+  moveDeadline,
   nextDeadline,
   overdue,
   readHold,
@@ -39,6 +40,8 @@ export interface DeskDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly ownerId: string;
+  /** How far the home cloud's clock is ahead of this computer's, as far as it is known. Milliseconds. */
+  readonly cloudAheadMs: () => number;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
@@ -70,6 +73,8 @@ export const mostOfOne = 50;
 /** The wall clock may jump: deadlines are looked at this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;
+/** Two ends this close are one: whoever leaves when its time is over moves nothing. */
+const sameEndMs = 1000;
 const nobody = { decision: null, note: null, user: null } as const;
 
 export function createDesk(deps: DeskDeps): Desk {
@@ -77,8 +82,6 @@ export function createDesk(deps: DeskDeps): Desk {
   const waiters = new Map<string, Set<Waiter>>();
   /** Holds of an earlier run that nobody has asked for again yet. */
   const orphans = new Set<string>();
-  /** Holds whose askers have all left, and how to let them stay. */
-  const leaving = new Map<string, () => void>();
   let cancelTimer = () => {};
   let cancelOrphans = () => {};
   let closed = false;
@@ -99,7 +102,7 @@ export function createDesk(deps: DeskDeps): Desk {
         }
         joined = join(tx, request) ?? hold(tx, request);
         // At once: the next operation of this commit may be the answer.
-        wait(joined, waiter, options.signal, request.withdrawnAfterMs);
+        wait(joined, waiter, options.signal, request.comesBack?.withdrawnAfterMs);
         return joined;
       });
       schedule();
@@ -124,11 +127,16 @@ export function createDesk(deps: DeskDeps): Desk {
     return { id: found.id, verdict };
   }
 
-  function join(tx: Tx, { dedupeKey, actionHash }: ApprovalAsk): string | null {
+  function join(tx: Tx, request: ApprovalAsk): string | null {
+    const { dedupeKey, actionHash } = request;
     const found = dedupeKey === undefined ? null : liveByKey(tx, dedupeKey);
     if (found === null) return null;
-    if (found.deadline <= clock.now()) end(tx, found.id, 'expire', { ...nobody, surface: null });
-    else if (found.actionHash === actionHash) return found.id;
+    if (found.deadline <= clock.now()) endOverdue(tx, found);
+    else if (found.actionHash === actionHash) {
+      const deadline = endOf(request, Date.parse(found.question.requestedAt), clock.now());
+      if (deadline > found.deadline) endsAt(tx, found, deadline);
+      return found.id;
+    }
     // Another action under the same key: what was asked before is not asked any more.
     else end(tx, found.id, 'withdraw', { ...nobody, surface: 'engine' });
     return null;
@@ -142,7 +150,8 @@ export function createDesk(deps: DeskDeps): Desk {
       throw new AppError('refused', fact, 'Wait until some are answered.', { status: 429 });
     }
     const id = ids.next('apr');
-    const question = questionOf(request, clock.now());
+    const now = clock.now();
+    const question = questionOf(request, now);
     const { actionHash, dedupeKey = null } = request;
     const { kind, source, risk, agentId, dagId, nodeId } = question;
     const summarySha256 = hash('sha256', question.summary, 'hex');
@@ -154,7 +163,8 @@ export function createDesk(deps: DeskDeps): Desk {
       subject: `approval:${id}`,
       body: { v: 1, ...about },
     });
-    insertHold(tx, { id, question, actionHash, dedupeKey, client, ledgerId: row.id });
+    const longest = endOf({ expiresInMs: request.expiresInMs }, now, now);
+    insertHold(tx, { id, question, actionHash, dedupeKey, client, longest, ledgerId: row.id });
     reports.queue(tx, readHold(tx, id)!);
     return id;
   }
@@ -164,7 +174,6 @@ export function createDesk(deps: DeskDeps): Desk {
       // An ended hold has no waiters any more.
       if (waiters.get(id)?.delete(waiter)) withdrawUnlessAsked(id, withdrawnAfterMs);
     };
-    stays(id);
     if (signal?.aborted) {
       withdrawUnlessAsked(id, withdrawnAfterMs);
       return;
@@ -175,23 +184,30 @@ export function createDesk(deps: DeskDeps): Desk {
     signal?.addEventListener('abort', left, { once: true });
   }
 
-  function stays(id: string): void {
-    leaving.get(id)?.();
-    leaving.delete(id);
-  }
-
+  /** All who waited have left: it ends so long from now, and everybody who reads it is told. */
   function withdrawUnlessAsked(id: string, ms: number | undefined): void {
     if (closed || ms === undefined || (waiters.get(id)?.size ?? 0) > 0) return;
-    stays(id);
-    leaving.set(
-      id,
-      timers.after(ms, () => {
-        leaving.delete(id);
-        withdraw(id, 'engine').catch((fault: unknown) =>
-          log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
-        );
-      }),
-    );
+    store
+      .write((tx) => {
+        const found = (waiters.get(id)?.size ?? 0) > 0 ? null : readHold(tx, id);
+        const deadline = clock.now() + ms;
+        if (found?.state === 'live' && deadline < found.deadline - sameEndMs) endsAt(tx, found, deadline);
+      })
+      .then(schedule)
+      .catch((fault: unknown) =>
+        log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
+      );
+  }
+
+  function endsAt(tx: Tx, found: Hold, deadline: number): void {
+    moveDeadline(tx, found.id, deadline);
+    reports.queue(tx, readHold(tx, found.id)!, found.deadline);
+  }
+
+  /** Past its time: nobody answered, or nobody asked again. */
+  function endOverdue(tx: Tx, { id, deadline, longest }: Hold): void {
+    if (deadline < longest) end(tx, id, 'withdraw', { ...nobody, surface: 'engine' });
+    else end(tx, id, 'expire', { ...nobody, surface: null });
   }
 
   /** Ends a live hold and tells those who wait, once it is durable. False: it had ended before. */
@@ -219,7 +235,6 @@ export function createDesk(deps: DeskDeps): Desk {
 
   function settle(id: string, answer: ApprovalAnswer): void {
     orphans.delete(id);
-    stays(id);
     const waiting = waiters.get(id);
     waiters.delete(id);
     for (const { resolve } of waiting ?? []) resolve(answer);
@@ -233,10 +248,13 @@ export function createDesk(deps: DeskDeps): Desk {
       if (found.state === 'answered') return isSame(found, body) ? 'applied' : 'gone';
       if (found.state !== 'live') return 'gone';
       if (found.deadline <= clock.now()) {
-        end(tx, found.id, 'expire', { ...nobody, surface: null });
+        endOverdue(tx, found);
         return 'gone';
       }
-      const ended = { decision, note, ...resolvedBy, at: Date.parse(body.at) };
+      // The cloud's clock may be another one: how long the answer keeps is told by this computer's.
+      const answeredAt = Date.parse(body.at);
+      const at = Math.min(clock.now(), answeredAt - deps.cloudAheadMs());
+      const ended = { decision, note, ...resolvedBy, at, answeredAt };
       if (!endHold(tx, id, 'answer', ended)) return 'gone';
       ledger.append(tx, {
         type: 'approval.answered',
@@ -258,7 +276,7 @@ export function createDesk(deps: DeskDeps): Desk {
   function expireOverdue(): Promise<number | null> {
     return store.write((tx) => {
       forgetEnded(tx, clock.now() - endedKeptMs);
-      for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
+      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
       return nextDeadline(tx);
     });
   }
@@ -289,7 +307,7 @@ export function createDesk(deps: DeskDeps): Desk {
   async function start(): Promise<void> {
     await store.write((tx) => {
       forgetEnded(tx, clock.now() - endedKeptMs);
-      for (const each of overdue(tx, clock.now())) end(tx, each.id, 'expire', { ...nobody, surface: null });
+      for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
       for (const each of liveHolds(tx)) {
         // Who asked without a key cannot find its hold again.
         if (each.dedupeKey === null) end(tx, each.id, 'withdraw', { ...nobody, surface: 'engine' });
@@ -312,7 +330,7 @@ export function createDesk(deps: DeskDeps): Desk {
     answer,
     withdraw,
     start,
-    live: async () => (await store.read(liveHolds)).map(holdAsApproval),
+    live: async () => (await store.read(liveHolds)).map((hold) => holdAsApproval(hold, clock.now())),
     reportAgain: () =>
       store.write((tx) => {
         for (const each of liveHolds(tx)) reports.queue(tx, each);
@@ -321,17 +339,16 @@ export function createDesk(deps: DeskDeps): Desk {
       const found = await store.read((tx) => readHold(tx, id));
       if (found === null) return null;
       const waiting = (await reports.waiting()).has(id);
-      return { approval: holdAsApproval(found), actionHash: found.actionHash, waiting };
+      return { approval: holdAsApproval(found, clock.now()), actionHash: found.actionHash, waiting };
     },
     async ofNode(dagId, nodeId) {
       const found = await store.read((tx) => holdOfNode(tx, dagId, nodeId));
-      return found === null ? null : holdAsApproval(found);
+      return found === null ? null : holdAsApproval(found, clock.now());
     },
     async close() {
       closed = true;
       cancelTimer();
       cancelOrphans();
-      for (const cancel of leaving.values()) cancel();
       await reports.close();
     },
   };
@@ -344,13 +361,23 @@ function verdictOf(hold: Hold): ApprovalVerdict {
 
 /** The same answer once more: the cloud did not hear that it had arrived. */
 function isSame(hold: Hold, body: ApprovalAnswerBody): boolean {
-  return hold.decision === body.decision && hold.user === body.resolvedBy.user && hold.endedAt === Date.parse(body.at);
+  return (
+    hold.decision === body.decision && hold.user === body.resolvedBy.user && hold.answeredAt === Date.parse(body.at)
+  );
+}
+
+/** When a question of `asked` ends that is asked now: for one who comes back, as long as it waits and has to come back. */
+function endOf({ expiresInMs, comesBack }: Pick<ApprovalAsk, 'expiresInMs' | 'comesBack'>, asked: number, now: number) {
+  const longest = asked + Math.min(Math.max(1000, expiresInMs), longestExpiryMs);
+  if (comesBack === undefined) return longest;
+  return Math.min(longest, now + comesBack.waitsMs + comesBack.withdrawnAfterMs);
 }
 
 function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
-  const { source, kind, risk, agentId, dagId, nodeId, runId, expiresInMs } = ask;
+  const { source, kind, risk, agentId, dagId, nodeId, runId } = ask;
   // Once, for every surface: nobody may be shown other than what is done.
   const [title, summary] = [visibleLine(ask.title), visible(ask.summary)];
+  const reason = ask.reason === undefined ? '' : visible(ask.reason).slice(0, longestReason);
   if (summary.length > largestSummary) {
     throw new AppError(
       'refused',
@@ -362,6 +389,7 @@ function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
     kind,
     title: title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title,
     summary,
+    ...(reason === '' ? {} : { reason }),
     risk,
     source,
     agentId,
@@ -369,10 +397,11 @@ function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
     ...(nodeId === undefined ? {} : { nodeId }),
     ...(runId === undefined ? {} : { runId }),
     requestedAt: iso(now),
-    expiresAt: iso(now + Math.min(Math.max(1000, expiresInMs), longestExpiryMs)),
+    expiresAt: iso(endOf(ask, now, now)),
   };
 }
 
 /** The contract's bounds (`ApprovalQuestion`). */
 const largestSummary = 200_000;
 const longestTitle = 200;
+const longestReason = 2000;

@@ -19,6 +19,8 @@ export interface ApprovalAsk {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
+  /** Why, in the asker's own words: shown beside the summary, never in it. */
+  readonly reason?: string;
   readonly risk: ApprovalRisk;
   readonly agentId: string | null;
   /** Who asks where no bot does: a key, a program of the person's. So many of its questions wait, and no more. */
@@ -34,8 +36,11 @@ export interface ApprovalAsk {
    * when whoever asked asks again within a minute; one without is withdrawn.
    */
   readonly dedupeKey?: string;
-  /** With a key: withdrawn when all who waited have left and nobody asks again for so long. Default: it stays until it expires. */
-  readonly withdrawnAfterMs?: number;
+  /**
+   * With a key, for an asker that comes back: it waits so long, and the question is withdrawn when nobody asks again for `withdrawnAfterMs`
+   * after that. Until then, and not until `expiresInMs`, is what a person is told. Default: it stays until it expires.
+   */
+  readonly comesBack?: { readonly waitsMs: number; readonly withdrawnAfterMs: number };
 }
 
 export interface ApprovalVerdict {

@@ -3,6 +3,7 @@
  * it joins its question, or takes the answer that came meanwhile. Must not know how an answer arrives.
  */
 import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
+import { visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { clientOf } from '../../kit/http/principals.ts';
@@ -66,13 +67,14 @@ async function askPerson(
     source: 'gate' as const,
     kind: 'gate',
     title: `${who}: ${name}`,
-    summary: summaryOf(action, reason),
+    summary: summaryOf(action),
+    ...(reason === undefined ? {} : { reason }),
     risk: riskOf[classOf(action)],
     agentId: principal.agentId ?? null,
     client: `${principal.userId}/${clientOf(principal)}`,
     actionHash: hash,
     expiresInMs,
-    withdrawnAfterMs: comesBackWithinMs,
+    comesBack: { waitsMs: waitSeconds * 1000, withdrawnAfterMs: comesBackWithinMs },
     dedupeKey: `gate:${asker}:${hash}`,
   };
   try {
@@ -130,15 +132,14 @@ function wordsOf(answer: ApprovalAnswer | null): Omit<GateAnswer, 'approvalId'> 
   }
 }
 
-/** Whole: the person approves this and nothing else. */
-function summaryOf({ tool, member, path, host, command }: PolicyAction, reason: string | undefined): string {
-  const lines = [
-    command,
-    path === undefined ? undefined : `path: ${path}`,
-    host === undefined ? undefined : `host: ${host}`,
+/** Whole: the person approves this and nothing else. The command stands last: no line of it can pass for the path or the host. */
+function summaryOf({ tool, member, path, host, command }: PolicyAction): string {
+  const about = [
+    path === undefined ? undefined : `path: ${visibleLine(path)}`,
+    host === undefined ? undefined : `host: ${visibleLine(host)}`,
   ].filter((line) => line !== undefined);
-  const action = lines.length === 0 ? [tool, member].filter(Boolean).join('.') : lines.join('\n');
-  return reason === undefined ? action : `${action}\n\nReason given: ${reason}`;
+  const lines = command === undefined ? about : [...about, command];
+  return lines.length === 0 ? [tool, member].filter(Boolean).join('.') : lines.join('\n');
 }
 
 function botOf({ addressOf }: GateDeps, { agentId }: Principal): string | null {

@@ -16,14 +16,18 @@ export interface Hold {
   readonly actionHash: string;
   readonly dedupeKey: string | null;
   readonly deadline: number;
+  /** When it ends however often it is asked again; the same as the deadline where nobody has to come back. */
+  readonly longest: number;
   readonly ledgerId: string;
   readonly state: HoldState;
   readonly decision: 'approve' | 'reject' | null;
   readonly note: string | null;
   readonly user: string | null;
   readonly surface: string | null;
-  /** When the person answered, by the cloud's clock, or when it was withdrawn or found expired. */
+  /** When the person answered, or when it was withdrawn or found expired; by this computer's clock. */
   readonly endedAt: number | null;
+  /** When the person answered, as the cloud's clock says; the same answer once more is known by it. */
+  readonly answeredAt: number | null;
   readonly takenAt: number | null;
 }
 
@@ -72,14 +76,24 @@ export const holdMigrations: readonly Migration[] = [
     name: 'clients',
     sql: 'ALTER TABLE approval_hold ADD COLUMN client TEXT',
   },
+  {
+    area: 'approvals',
+    number: 3,
+    name: 'ends',
+    sql: `
+      ALTER TABLE approval_hold ADD COLUMN longest INTEGER;
+      ALTER TABLE approval_hold ADD COLUMN answered_at INTEGER;
+    `,
+  },
 ];
 
 interface HoldRow extends Omit<Hold, 'question'> {
   readonly question: string;
 }
 
-const columns = `id, question, action_hash AS actionHash, dedupe_key AS dedupeKey, deadline, ledger_id AS ledgerId, state,
-  decision, note, user, surface, ended_at AS endedAt, taken_at AS takenAt`;
+const columns = `id, question, action_hash AS actionHash, dedupe_key AS dedupeKey, deadline,
+  COALESCE(longest, deadline) AS longest, ledger_id AS ledgerId, state,
+  decision, note, user, surface, ended_at AS endedAt, COALESCE(answered_at, ended_at) AS answeredAt, taken_at AS takenAt`;
 type Reader = Pick<Tx, 'get' | 'all'>;
 
 export interface NewHold {
@@ -88,13 +102,14 @@ export interface NewHold {
   readonly actionHash: string;
   readonly dedupeKey: string | null;
   readonly client: string | null;
+  readonly longest: number;
   readonly ledgerId: string;
 }
 
-export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client, ledgerId }: NewHold): void {
+export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client, longest, ledgerId }: NewHold): void {
   tx.run(
-    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id, client)
-      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?, ?)`,
+    `INSERT INTO approval_hold (id, question, action_hash, dedupe_key, deadline, ledger_id, state, dag_id, node_id, client, longest)
+      VALUES (?, ?, ?, ?, ?, ?, 'live', ?, ?, ?, ?)`,
     id,
     JSON.stringify(question),
     actionHash,
@@ -104,7 +119,14 @@ export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client
     question.dagId ?? null,
     question.nodeId ?? null,
     client,
+    longest,
   );
+}
+
+/** A live one ends then, and says so. */
+export function moveDeadline(tx: Tx, id: string, deadline: number): void {
+  const sql = `UPDATE approval_hold SET deadline = ?, question = json_set(question, '$.expiresAt', ?) WHERE id = ? AND state = 'live'`;
+  tx.run(sql, deadline, iso(deadline), id);
 }
 
 export interface HoldEnd {
@@ -113,14 +135,19 @@ export interface HoldEnd {
   readonly user: string | null;
   readonly surface: string | null;
   readonly at: number;
+  /** Of an answer: its time as the cloud says it. */
+  readonly answeredAt?: number;
 }
 
 /** False: it was not live any more, and stays as it is. */
 export function endHold(tx: Tx, id: string, move: HoldMove, end: HoldEnd): boolean {
   const { from, to } = holdMoves[move];
-  const sql = `UPDATE approval_hold SET state = ?, decision = ?, note = ?, user = ?, surface = ?, ended_at = ?
+  const sql = `UPDATE approval_hold SET state = ?, decision = ?, note = ?, user = ?, surface = ?, ended_at = ?, answered_at = ?
     WHERE id = ? AND state = ?`;
-  return tx.run(sql, to, end.decision, end.note, end.user, end.surface, end.at, id, from).changes === 1;
+  return (
+    tx.run(sql, to, end.decision, end.note, end.user, end.surface, end.at, end.answeredAt ?? null, id, from).changes ===
+    1
+  );
 }
 
 /** True for the one who acts on the answer. */
@@ -195,12 +222,13 @@ function toHold(row: HoldRow | undefined): Hold | null {
 }
 
 /** The hold in the shape that every surface shows. */
-export function holdAsApproval(hold: Hold): Approval {
+export function holdAsApproval(hold: Hold, now: number): Approval {
   const over = hold.state === 'answered' || hold.state === 'withdrawn';
   return {
     id: hold.id,
     ...hold.question,
     state: over ? 'resolved' : 'pending',
+    ...(over ? {} : { remainingMs: Math.max(0, hold.deadline - now) }),
     decision: hold.decision,
     resolvedAt: over && hold.endedAt !== null ? iso(hold.endedAt) : null,
     resolvedBy: over && hold.surface !== null ? { user: hold.user ?? 'engine', surface: hold.surface } : null,

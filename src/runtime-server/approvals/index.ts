@@ -4,6 +4,7 @@
  */
 import { answerApproval, listApprovals } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Capability } from '../../contracts/link/knows.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { createDesk, type Desk, type DeskDeps } from './create-desk.ts';
 import { type CallHome, createReports, type OpenReportLanes } from './reports.ts';
@@ -23,6 +24,7 @@ export type { CallHome, OpenReportLanes } from './reports.ts';
 export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
+  readonly knows: () => Promise<ReadonlySet<Capability>>;
   readonly botName?: (agentId: string) => string | null;
 }
 

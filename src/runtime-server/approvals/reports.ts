@@ -4,7 +4,8 @@
  */
 import type { ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { putApproval } from '../../contracts/approvals/routes.ts';
-import { iso } from '../../kit/clock/clock.ts';
+import type { Capability } from '../../contracts/link/knows.ts';
+import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Hold } from './holds.ts';
@@ -22,6 +23,9 @@ export type OpenReportLanes = (send: (item: LaneItem, signal: AbortSignal) => Pr
 export interface ReportsDeps {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
+  /** What the home cloud takes; asks it where it has not said so yet. */
+  readonly knows: () => Promise<ReadonlySet<Capability>>;
+  readonly clock: Clock;
   readonly engineId: string;
   /** What its person calls a bot; null for one that there is not. */
   readonly botName?: (agentId: string) => string | null;
@@ -29,8 +33,8 @@ export interface ReportsDeps {
 }
 
 export interface Reports {
-  /** The hold as it stands, in the transaction that made or ended it. */
-  queue(tx: Tx, hold: Hold): void;
+  /** The hold as it stands, in the transaction that made or ended it, or moved its end: then with the one before. */
+  queue(tx: Tx, hold: Hold, before?: number): void;
   /** Ids of approvals whose question has not arrived yet. */
   waiting(): Promise<ReadonlySet<string>>;
   /** Why nothing arrives; null while all does. */
@@ -43,11 +47,25 @@ export interface Reports {
 
 const home = 'home';
 const ended = '.ended';
+/** Before the end that it was moved to. */
+const moved = '.until-';
 
-export function createReports({ openLanes, call, engineId, botName, log }: ReportsDeps): Reports {
+/** As it lies in the lane: also when it ends for a cloud that cannot be told of another end. */
+type Kept = ApprovalReport & { readonly longest?: string };
+
+export function createReports({ openLanes, call, knows, clock, engineId, botName, log }: ReportsDeps): Reports {
   const lanes = openLanes(async (item, signal) => {
-    const path = putApproval.path.replace(':id', item.id.replace(ended, ''));
-    const { status } = await call({ method: putApproval.method, path, body: item.body, signal });
+    const path = putApproval.path.replace(':id', item.id.split('.')[0] ?? '');
+    const known = await knows();
+    const put = (body: ApprovalReport | null) =>
+      body === null ? { status: 200 } : call({ method: putApproval.method, path, body, signal });
+    const body = bodyFor(item.body as Kept, known, item.id.includes(moved), clock.now());
+    const first = await put(body);
+    // Another replica of the cloud, of an older version, may have been asked what it knows: nothing is lost by that.
+    const { status } =
+      first.status === 400 && known.size > 0
+        ? await put(bodyFor(item.body as Kept, new Set(), item.id.includes(moved), clock.now()))
+        : first;
     if (status === 200) return { to: 'done' };
     // 401: our clock is off, or the signature was taken: signed anew the next time.
     if (status === 401 || status === 408 || status === 429 || status >= 500) {
@@ -58,13 +76,16 @@ export function createReports({ openLanes, call, engineId, botName, log }: Repor
   });
 
   return {
-    queue(tx, hold) {
+    queue(tx, hold, before) {
       const { agentId } = hold.question;
       const name = agentId === null ? null : (botName?.(agentId) ?? null);
       const named = name === null ? {} : { botName: name };
-      const report: ApprovalReport = { ...hold.question, ...named, engineId, ledgerId: hold.ledgerId };
+      const longest = iso(hold.longest);
+      const report: Kept = { ...hold.question, ...named, engineId, ledgerId: hold.ledgerId, longest };
       if (hold.state === 'live') {
-        lanes.append(tx, { lane: home, id: hold.id, body: report, deadline: hold.deadline });
+        if (before !== undefined) lanes.remove(tx, `${hold.id}${moved}${before}`);
+        const id = before === undefined ? hold.id : `${hold.id}${moved}${hold.deadline}`;
+        lanes.append(tx, { lane: home, id, body: report, deadline: hold.deadline });
       } else if (hold.state === 'withdrawn') {
         const withdrawn = { surface: hold.surface ?? 'engine', at: iso(hold.endedAt ?? 0) };
         // Kept longer than the question: a cloud that was away must not show a question that nobody asks any more.
@@ -77,4 +98,14 @@ export function createReports({ openLanes, call, engineId, botName, log }: Repor
     start: () => lanes.start(),
     close: () => lanes.close(),
   };
+}
+
+/** What a cloud that knows so much is sent; null: nothing that it would understand. */
+function bodyFor(kept: Kept, knows: ReadonlySet<Capability>, isMove: boolean, now: number): ApprovalReport | null {
+  const { longest, reason, ...report } = kept;
+  const told = knows.has('approval-reason') && reason !== undefined ? { reason } : {};
+  if (knows.has('approval-remaining')) {
+    return { ...report, ...told, remainingMs: Math.max(0, Date.parse(report.expiresAt) - now) };
+  }
+  return isMove ? null : { ...report, ...told, expiresAt: longest ?? report.expiresAt };
 }

@@ -4,10 +4,15 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { beginPairing, PairingGrant, pollPairing } from '../../contracts/link/pairings.ts';
 
 export interface AskCloudDeps {
+  readonly now: () => number;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-export type Begun = z.infer<(typeof beginPairing.answers)[201]>;
+/** `remainingMs`: how long the code is good from now on, whatever the clocks say. `aheadMs`: of the cloud's clock; null: not heard. */
+export type Begun = z.infer<(typeof beginPairing.answers)[201]> & {
+  readonly remainingMs: number;
+  readonly aheadMs: number | null;
+};
 export type Polled =
   | { readonly is: 'pending' | 'unreachable' }
   | { readonly is: 'granted'; readonly grant: PairingGrant }
@@ -26,8 +31,8 @@ const largestAnswer = 64 * 1024;
 const Begin = beginPairing.answers[201].strip();
 const Grant = PairingGrant.strip();
 
-export function createAskCloud({ fetch }: AskCloudDeps): AskCloud {
-  async function post(url: string, body: unknown): Promise<{ status: number; body: unknown }> {
+export function createAskCloud({ fetch, now }: AskCloudDeps): AskCloud {
+  async function post(url: string, body: unknown): Promise<{ status: number; body: unknown; date: number }> {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -37,12 +42,12 @@ export function createAskCloud({ fetch }: AskCloudDeps): AskCloud {
     });
     const text = await response.text();
     if (text.length > largestAnswer) throw new Error('The answer is too large.');
-    return { status: response.status, body: parse(text) };
+    return { status: response.status, body: parse(text), date: Date.parse(response.headers.get('date') ?? '') };
   }
 
   return {
     async begin(cloudUrl, about) {
-      let answer: { status: number; body: unknown };
+      let answer: { status: number; body: unknown; date: number };
       try {
         answer = await post(cloudUrl + beginPairing.path, about);
       } catch (cause) {
@@ -51,7 +56,13 @@ export function createAskCloud({ fetch }: AskCloudDeps): AskCloud {
         });
       }
       const parsed = Begin.safeParse(answer.body);
-      if (answer.status === 201 && parsed.success) return parsed.data;
+      if (answer.status === 201 && parsed.success) {
+        const { expiresAt, expiresIn } = parsed.data;
+        const heard = Number.isNaN(answer.date) ? null : answer.date;
+        // An older cloud says only when, by its own clock, which stands beside its answer.
+        const remainingMs = expiresIn === undefined ? Date.parse(expiresAt) - (heard ?? now()) : expiresIn * 1000;
+        return { ...parsed.data, remainingMs, aheadMs: heard === null ? null : heard - now() };
+      }
       const { message } = said(answer.body);
       if (message === null) {
         throw new AppError(

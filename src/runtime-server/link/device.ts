@@ -65,7 +65,8 @@ export async function ensureDeviceToken({ store, sealer, clock, computerId, log 
       }
     }
     const token = newToken();
-    const sql = 'INSERT OR REPLACE INTO device (one, computer_id, token, made_at) VALUES (1, ?, ?, ?)';
+    const sql = `INSERT INTO device (one, computer_id, token, made_at) VALUES (1, ?, ?, ?)
+      ON CONFLICT (one) DO UPDATE SET computer_id = excluded.computer_id, token = excluded.token, made_at = excluded.made_at`;
     tx.run(sql, computerId, sealer.seal(place, token), clock.now());
     return token;
   });

@@ -9,6 +9,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
 import { signedHeaders } from '../../kit/signing/signature.ts';
+import { largestOffsetMs } from '../../kit/signing/signed-call.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
 
 export interface Home {
@@ -60,8 +61,6 @@ export interface Dialer {
 
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
-/** A clock further off than this is not worked around (security.md 2.1). */
-const largestOffsetMs = 24 * 60 * 60_000;
 const largestMessage = 1 << 20;
 const closeFrameMs = 2_000;
 const stopGraceMs = 1_000;

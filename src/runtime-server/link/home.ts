@@ -7,6 +7,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
 import {
   createSignedCaller,
+  largestOffsetMs,
   type SignedAnswer,
   type SignedCall,
   type SignedTarget,
@@ -42,6 +43,8 @@ export interface Home {
   current(): HomeNow;
   /** Throws when it cannot be reached. */
   call(request: SignedCall): Promise<SignedAnswer>;
+  /** How far the home cloud's clock is ahead of this computer's, as last heard; null: not heard yet. Milliseconds. */
+  aheadMs(): number | null;
   /** Told after each change of the home itself, not of its keys. */
   onChange(listener: (home: HomeNow) => void): () => void;
 }
@@ -71,6 +74,7 @@ export function createHome(deps: HomeDeps): SwitchableHome {
   const localKey = signingKey(deps.token);
   const listeners = new Set<(home: HomeNow) => void>();
   let paired: PairedHome | null = null;
+  let aheadMs: number | null = null;
   const callEmbedded = createSignedCaller({
     runtimeId: computerId,
     key: localKey,
@@ -86,16 +90,29 @@ export function createHome(deps: HomeDeps): SwitchableHome {
     return { kind: 'embedded', cloudUrl, computerId, user, key: localKey, keys: [localKey] };
   }
 
+  const onTime = (ahead: number) => {
+    if (Math.abs(ahead) <= largestOffsetMs) aheadMs = Math.round(ahead);
+  };
+
   return {
     current,
+    // The embedded cloud is this program.
+    aheadMs: () => (paired === null ? 0 : aheadMs),
     call: (request) => (callPaired ?? callEmbedded)(request),
     become(next) {
       const before = paired;
       paired = next;
+      if (before?.cloudUrl !== next?.cloudUrl) aheadMs = null;
       if (next === null) callPaired = null;
       else if (before === null || before.key !== next.key || before.cloudUrl !== next.cloudUrl) {
         const target = targetOf(next.cloudUrl);
-        callPaired = createSignedCaller({ runtimeId: next.computerId, key: next.key, clock, target: () => target });
+        callPaired = createSignedCaller({
+          runtimeId: next.computerId,
+          key: next.key,
+          clock,
+          target: () => target,
+          onTime,
+        });
       }
       if (before?.cloudUrl === next?.cloudUrl && before?.credential === next?.credential) return;
       for (const listener of [...listeners]) {

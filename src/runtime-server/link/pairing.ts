@@ -5,6 +5,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
+import { type Capability, capabilities, readKnows } from '../../contracts/link/knows.ts';
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { PairingGrant } from '../../contracts/link/pairings.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -50,6 +51,10 @@ export interface Pairing {
   check(cloudUrl: string): Promise<string>;
   /** Ends the pairing or the wait for it. */
   end(): Promise<LocalPairing>;
+  /** What the home cloud takes; asked where it has not said so since the link came up. */
+  knows(): Promise<ReadonlySet<Capability>>;
+  /** The link to it came up: it may be another version now, and its time is heard anew. */
+  linked(): void;
   /** New keys now, as happens by itself every thirty days. */
   rotate(): Promise<void>;
   /** What is wrong, in words; null when all is well. */
@@ -58,6 +63,9 @@ export interface Pairing {
 }
 
 const checkMs = 30_000;
+/** The cloud is told of this computer, and heard, at least this often; at once when the clock was set. */
+const describeMs = 10 * 60_000;
+const jumpMs = 5_000;
 const rotateMs = 30 * 24 * 60 * 60_000;
 /** As long as the cloud takes it (security.md 2.1). */
 const previousKeptMs = 60 * 60_000;
@@ -72,6 +80,8 @@ interface Waiting {
   readonly expiresAt: string;
   readonly deviceCode: string;
   readonly intervalMs: number;
+  /** Of the cloud's clock; null: not heard. */
+  readonly aheadMs: number | null;
 }
 
 export function createPairing(deps: PairingDeps): Pairing {
@@ -81,7 +91,9 @@ export function createPairing(deps: PairingDeps): Pairing {
   let failed: string | null = null;
   /** Why the file is not used. */
   let unusable: string | null = null;
-  let described = false;
+  /** When the home cloud was last told what runs here: the wall clock, and one that never jumps. */
+  let described: { readonly wall: number; readonly steady: number } | null = null;
+  let known: ReadonlySet<Capability> | null = null;
   let closed = false;
   let cancelPoll = () => {};
   let cancelCheck = () => {};
@@ -121,7 +133,8 @@ export function createPairing(deps: PairingDeps): Pairing {
   function leave(problem: string | null): void {
     if (problem !== null && problem !== unusable) log.warn('The pairing file is not used.', { problem });
     unusable = problem;
-    described = false;
+    described = null;
+    known = null;
     if (home.current().kind === 'embedded') return;
     log.info('This computer is not paired any more.');
     home.become(null);
@@ -156,13 +169,24 @@ export function createPairing(deps: PairingDeps): Pairing {
   /** What is due: the version once, new keys every thirty days. Not being heard now is no fault. */
   async function tend(): Promise<void> {
     if (home.current().kind === 'embedded') return;
-    if (!described) {
-      described = (await call(describeDevice, { version: deps.version })).status === 204;
-      if (!described) return;
-    }
+    if (isDue() && !(await describe())) return;
     const ref = refOf();
     const secret = ref === null ? null : await secrets.get(ref);
     if (secret !== null && clock.now() >= secret.tokenAt + rotateMs) await rotate();
+  }
+
+  function isDue(): boolean {
+    if (described === null) return true;
+    const passed = clock.monotonic() - described.steady;
+    return passed >= describeMs || Math.abs(clock.now() - described.wall - passed) > jumpMs;
+  }
+
+  async function describe(): Promise<boolean> {
+    const { status, knows } = await call(describeDevice, { version: deps.version });
+    if (status !== 204) return false;
+    known = readKnows(knows);
+    described = { wall: clock.now(), steady: clock.monotonic() };
+    return true;
   }
 
   function refOf(): string | null {
@@ -179,7 +203,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     await secrets.replaceToken(ref, token, clock.now());
     await check();
     // The new ones count from their first use.
-    await call(describeDevice, { version: deps.version });
+    await describe();
     log.info('This computer has new keys.');
   }
 
@@ -263,13 +287,15 @@ export function createPairing(deps: PairingDeps): Pairing {
         cloudUrl: now.cloudUrl,
         user: now.user,
         computerId: now.computerId,
+        ...behind(home.aheadMs()),
         ...(link === null ? {} : { link: { linked: link.linked, since: iso(link.since) } }),
         ...(link === null || link.linked || link.problem === null ? {} : { problem: link.problem }),
       };
     }
     if (waiting === null) return { state: 'unpaired', computerId: computer.id, ...told };
-    const { cloudUrl, userCode, verificationUri, verificationUriComplete, expiresAt } = waiting;
-    return { state: 'waiting', cloudUrl, userCode, verificationUri, verificationUriComplete, expiresAt };
+    const { cloudUrl, userCode, verificationUri, verificationUriComplete, expiresAt, aheadMs } = waiting;
+    const asked = { cloudUrl, userCode, verificationUri, verificationUriComplete, expiresAt };
+    return { state: 'waiting', ...asked, ...behind(aheadMs) };
   }
 
   return {
@@ -278,6 +304,17 @@ export function createPairing(deps: PairingDeps): Pairing {
     check: refusals,
     readFile: check,
     problem: () => unusable,
+    async knows() {
+      // The embedded cloud is this program.
+      if (home.current().kind === 'embedded') return new Set(capabilities);
+      if (known === null) await describe();
+      return known ?? new Set();
+    },
+    linked() {
+      described = null;
+      known = null;
+      tend().catch((fault: unknown) => log.warn('The home cloud could not be told.', { fault: String(fault) }));
+    },
     async start() {
       await check();
       again();
@@ -288,7 +325,8 @@ export function createPairing(deps: PairingDeps): Pairing {
       const begun = await cloud.begin(cloudUrl, { computerId: id, name, version: deps.version });
       cancelPoll();
       failed = null;
-      waiting = { ...begun, cloudUrl, intervalMs: Math.max(1, begun.interval) * 1000 };
+      const expiresAt = iso(clock.now() + begun.remainingMs);
+      waiting = { ...begun, expiresAt, cloudUrl, intervalMs: Math.max(1, begun.interval) * 1000 };
       poll(waiting);
       return status();
     },
@@ -316,6 +354,9 @@ export function createPairing(deps: PairingDeps): Pairing {
     },
   };
 }
+
+/** How far this computer's clock is behind the cloud's, once that was heard. */
+const behind = (aheadMs: number | null) => (aheadMs === null ? {} : { clockBehindMs: Math.round(aheadMs) });
 
 function notPaired(): AppError {
   return new AppError('refused', 'This computer is not paired.', 'Pair it: gantry pair <address>', { status: 409 });

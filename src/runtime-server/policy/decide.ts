@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { PolicyRule } from './file.ts';
 import type { PolicyAction, PolicyMode, PolicyVerdict } from './policy.ts';
 import { type ActionClass, classOf, nameOf } from './risk.ts';
+import { namesInPath } from './what-runs.ts';
 
 /** Where a rule stands, as a person finds it: `.gantry/policy.yaml line 4`. */
 export interface Rules {
@@ -14,17 +15,11 @@ export interface Rules {
   readonly broken: string | null;
 }
 
-/**
- * A file here tells Gantry or git what to run, however deep it lies: a general rule or mode does not open it. Worktrees of bots lie
- * in Gantry's own folder.
- */
-const guarded = /(?:^|\/)(\.gantry(?!\/worktrees\/)|\.git)(?:\/|$)/i;
-
 export function decide({ rules, broken }: Rules, given: PolicyAction, mode: PolicyMode | null): PolicyVerdict {
   const action = given.path === undefined ? given : { ...given, path: posix.normalize(given.path) };
   const kind = classOf(action);
-  const folder = kind === 'observe' ? undefined : guarded.exec(action.path ?? '')?.[1];
-  const isGuarded = folder !== undefined;
+  // A file that says what may run, however deep it lies: a general rule or mode does not open it.
+  const guarded = kind === 'observe' ? [] : namesInPath((action.path ?? '').replaceAll('\\', '/'));
   const planOnly = mode === 'PLAN_ONLY' && kind !== 'observe';
   if (broken !== null && !planOnly) {
     if (action.privateHost === true) return { verdict: 'deny', rule: closedHost(action.host) };
@@ -32,13 +27,14 @@ export function decide({ rules, broken }: Rules, given: PolicyAction, mode: Poli
   }
   const isPrivate = action.privateHost === true;
   const opens = (one: PolicyRule) =>
-    !(isGuarded && one.then === 'allow' && !one.namesGuarded) && !(isPrivate && !one.namesHost);
+    (one.then !== 'allow' || guarded.every((name) => one.names.has(name.toLowerCase()))) &&
+    !(isPrivate && !one.namesHost);
   const rule = rules.find((one) => one.matches(action) && (one.then === 'deny' || opens(one)));
   if (rule?.then === 'deny') return { verdict: 'deny', rule: rule.name };
   if (planOnly) return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
   if (rule !== undefined) return { verdict: rule.then, rule: rule.name };
   if (isPrivate) return { verdict: 'deny', rule: closedHost(action.host) };
-  if (isGuarded) return { verdict: 'ask', rule: `default: changes in ${folder} ask` };
+  if (guarded[0] !== undefined) return { verdict: 'ask', rule: `default: changes in ${guarded[0]} ask` };
   return byDefault(action, kind, mode);
 }
 

@@ -4,14 +4,18 @@
  */
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { deepestNesting, isNestedDeeper } from '../../kit/files/nesting.ts';
 import { isCompound, saysCompound } from './command-line.ts';
 import { compileGlob } from './glob.ts';
 import type { PolicyAction, PolicyProblem, Verdict } from './policy.ts';
 import { nameOf } from './risk.ts';
+import { namesInPath } from './what-runs.ts';
 
 /** Written by hand; anything larger is a mistake. Bytes. */
 export const largestPolicyFile = 256 * 1024;
 export const policyFile = '.gantry/policy.yaml';
+/** To find the line of each costs time, and nobody reads more of them at once. */
+const mostProblems = 100;
 
 const Glob = z.string().min(1).max(500);
 const Rule = z.strictObject({
@@ -34,8 +38,8 @@ export interface PolicyRule {
   readonly then: Verdict;
   /** `.gantry/policy.yaml line 4: no pushes` */
   readonly name: string;
-  /** Its path names `.gantry` or `.git`: a rule about everything does not open those. */
-  readonly namesGuarded: boolean;
+  /** What says what may run and is named in its path, in small letters: a rule about everything does not open those. */
+  readonly names: ReadonlySet<string>;
   /** It is about certain hosts: a rule about everything does not open private addresses. */
   readonly namesHost: boolean;
 }
@@ -48,11 +52,14 @@ export function readPolicy(text: string): ReadPolicy {
   if (Buffer.byteLength(text) > largestPolicyFile) {
     return bad([{ path: '', line: 1, message: `policy.yaml has more than ${largestPolicyFile} bytes.` }]);
   }
+  if (isNestedDeeper(text)) {
+    return bad([{ path: '', line: 1, message: `policy.yaml is nested more than ${deepestNesting} levels deep.` }]);
+  }
   const counter = new LineCounter();
   const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
   if (document.errors.length > 0) {
     return bad(
-      document.errors.map((error) => ({
+      document.errors.slice(0, mostProblems).map((error) => ({
         path: '',
         line: counter.linePos(error.pos[0]).line,
         message: `Not readable as YAML: ${error.message}`,
@@ -68,15 +75,14 @@ export function readPolicy(text: string): ReadPolicy {
   const lineOf = (path: readonly PropertyKey[]) => findLine(document, counter, path);
   const parsed = PolicyFile.safeParse(raw);
   if (!parsed.success) {
+    const found = parsed.error.issues.flatMap((issue) =>
+      (issue.code === 'unrecognized_keys' ? issue.keys : [null]).map((key) => ({
+        path: key === null ? issue.path : [...issue.path, key],
+        message: key === null ? `${issue.message}.` : `There is no field "${key}".`,
+      })),
+    );
     return bad(
-      parsed.error.issues.flatMap((issue) => {
-        const keys = issue.code === 'unrecognized_keys' ? issue.keys : [null];
-        return keys.map((key) => {
-          const path = key === null ? issue.path : [...issue.path, key];
-          const message = key === null ? `${issue.message}.` : `There is no field "${key}".`;
-          return { path: showPath(path), line: lineOf(path), message };
-        });
-      }),
+      found.slice(0, mostProblems).map(({ path, message }) => ({ path: showPath(path), line: lineOf(path), message })),
     );
   }
   const problems: PolicyProblem[] = [];
@@ -119,7 +125,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
     // biome-ignore lint/suspicious/noThenProperty: the file's own word.
     then: verdict,
     name: `${policyFile} line ${line}${named}`,
-    namesGuarded: /(?:^|\/)\.(?:git|gantry)(?:\/|$)/.test(when.path ?? ''),
+    names: new Set(namesInPath((when.path ?? '').replace(/[{},]/g, '/')).map((name) => name.toLowerCase())),
     namesHost: when.host !== undefined && !/^[*?]+$/.test(when.host),
     matches(action) {
       const name = nameOf(action);

@@ -2,11 +2,12 @@
  * The one policy of a workspace, read again as soon as its file is another one (architecture.md 13). A look at the file costs a
  * few microseconds, so nothing is watched and nothing is late. Must not know who asks.
  */
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { printOf, readTextWithin } from '../../kit/files/within.ts';
+import type { FileTrust } from '../trust/trust.ts';
 import { decide, type Rules } from './decide.ts';
-import { policyFile, readPolicy } from './file.ts';
-import type { Policy, PolicyProblem } from './policy.ts';
+import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
+import type { Policy, PolicyProblem, PolicyVerdict, Verdict } from './policy.ts';
 
 export type { Policy, PolicyAction, PolicyMode, PolicyProblem, PolicyVerdict, Verdict } from './policy.ts';
 export { type ActionClass, classOf, riskOf } from './risk.ts';
@@ -14,52 +15,84 @@ export { type ActionClass, classOf, riskOf } from './risk.ts';
 export interface PolicyDeps {
   /** Absolute path. */
   readonly workspace: string;
+  readonly trust: FileTrust & { onAnswer?(listener: () => void): () => void };
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-const nothing: Rules & { readonly problems: readonly PolicyProblem[] } = { rules: [], broken: null, problems: [] };
+type Read = Rules & { readonly problems: readonly PolicyProblem[] };
 
-export function createPolicy({ workspace, log }: PolicyDeps): Policy {
+const nothing: Read = { rules: [], broken: null, problems: [] };
+/** What nobody said yes to is read only while that costs little: a larger file is as one that cannot be read. Bytes. */
+const largestUnasked = 64 * 1024;
+const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
+const waitsNote = `a change of ${policyFile} waits for your yes`;
+
+export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
   const path = join(workspace, policyFile);
-  let print = '';
-  let read = nothing;
+  let print: string | null = null;
+  /** What the person said yes to. */
+  let agreed = nothing;
+  /** What lies there instead, and waits for their yes; null: nothing does. */
+  let waiting: Read | null = null;
+  trust.onAnswer?.(() => {
+    print = null;
+  });
 
-  function look(): typeof read {
-    const now = fingerprint(path);
-    if (now === print) return read;
+  function look(): void {
+    const now = printOf(path);
+    if (now === print) return;
     print = now;
-    read = now === '' ? nothing : load();
-    if (read.broken !== null) log.warn('The policy of the workspace cannot be read.', { problems: read.problems });
-    return read;
-  }
-
-  function load(): typeof read {
-    let problems: readonly PolicyProblem[];
-    try {
-      const result = readPolicy(readFileSync(path, 'utf8'));
-      if (result.ok) return { rules: result.rules, broken: null, problems: [] };
-      problems = result.problems;
-    } catch (error) {
-      problems = [{ path: '', line: 1, message: `It cannot be read: ${(error as Error).message}.` }];
-    }
-    const first = problems[0]!;
-    const where = first.path === '' ? '' : ` (${first.path})`;
-    const broken = `${policyFile} line ${first.line}${where} is not right: until it is, everything that acts asks`;
-    return { rules: [], broken, problems };
+    const found = readTextWithin(workspace, path, largestPolicyFile);
+    const unfit = typeof found !== 'string' && found.is === 'unfit' ? found.why : null;
+    const text = typeof found === 'string' ? found : null;
+    const judged = trust.judge(path, text);
+    const lying = unfit !== null ? broken([problem(unfit)]) : readText(text, judged.waits);
+    // What cannot be read is no content that anybody could have said yes to.
+    agreed = judged.waits || unfit !== null ? readText(judged.counts, false) : lying;
+    waiting = judged.waits || unfit !== null ? lying : null;
+    if (lying.broken !== null) log.warn('The policy of the workspace cannot be read.', { problems: lying.problems });
   }
 
   return {
-    decide: (action, mode) => decide(look(), action, mode),
-    problems: () => look().problems,
+    decide(action, mode) {
+      look();
+      const before = decide(agreed, action, mode);
+      if (waiting === null) return before;
+      const after = decide(waiting, action, mode);
+      return stricter(before, after);
+    },
+    problems() {
+      look();
+      return (waiting ?? agreed).problems;
+    },
   };
 }
 
-/** Empty while there is no file, which costs no error: most workspaces have none. Another inode, size or time is another file. */
-function fingerprint(path: string): string {
-  try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? '' : `${found.ino}.${found.size}.${found.mtimeNs}.${found.ctimeNs}`;
-  } catch (error) {
-    return `unreadable ${(error as NodeJS.ErrnoException).code}`;
+/** Of the rules that were agreed to and those that wait: deny over ask over allow. */
+function stricter(before: PolicyVerdict, after: PolicyVerdict): PolicyVerdict {
+  const [a, b] = [strictness[before.verdict], strictness[after.verdict]];
+  if (a === b) return before;
+  const verdict = a > b ? before : after;
+  return { ...verdict, rule: `${verdict.rule} (${waitsNote})` };
+}
+
+function readText(text: string | null, waits: boolean): Read {
+  if (text === null) return nothing;
+  if (waits && Buffer.byteLength(text) > largestUnasked) {
+    return broken([problem(`It has more than ${largestUnasked} bytes, and waits for your yes.`)]);
   }
+  const result = readPolicy(text);
+  return result.ok ? { rules: result.rules, broken: null, problems: [] } : broken(result.problems);
+}
+
+const problem = (message: string): PolicyProblem => ({ path: '', line: 1, message });
+
+function broken(problems: readonly PolicyProblem[]): Read {
+  const first = problems[0]!;
+  const where = first.path === '' ? '' : ` (${first.path})`;
+  return {
+    rules: [],
+    broken: `${policyFile} line ${first.line}${where} is not right: until it is, everything that acts asks`,
+    problems,
+  };
 }

@@ -47,7 +47,7 @@ export async function startComputer(options: ComputerOptions) {
   const pairing = createPairing({
     home,
     secrets,
-    cloud: wrapCloud(createAskCloud({ fetch: (url, init) => fetch(url, init) })),
+    cloud: wrapCloud(createAskCloud({ fetch: (url, init) => fetch(url, init), now: () => clock.now() })),
     file,
     computer: { id: idOf(letter), name: 'study' },
     version: '1.0.0',

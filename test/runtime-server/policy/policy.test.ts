@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { compileGlob } from '../../../src/runtime-server/policy/glob.ts';
 import { createPolicy, type PolicyAction } from '../../../src/runtime-server/policy/index.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -18,7 +19,11 @@ function policyOf(text?: string) {
   const warned: unknown[] = [];
   const write = (next: string) => writeFileSync(join(workspace, '.gantry', 'policy.yaml'), next);
   if (text !== undefined) write(text);
-  const policy = createPolicy({ workspace, log: { warn: (...line) => void warned.push(line) } });
+  const policy = createPolicy({
+    workspace,
+    trust: everythingAgreed,
+    log: { warn: (...line) => void warned.push(line) },
+  });
   return { policy, write, warned, workspace };
 }
 
@@ -152,6 +157,37 @@ test('a rule about everything opens neither Gantry’s own folder nor git’s; o
   save('rules:\n  - when: {tool: "file.*", path: ".gantry/templates/**"}\n    then: allow\n');
   expect(policy.decide({ ...write, path: '.gantry/templates/a.json' }, null).verdict).toBe('allow');
   expect(policy.decide({ ...write, path: '.gantry/policy.yaml' }, null).verdict).toBe('ask');
+});
+
+test('a rule about everything, and a mode that accepts edits, open nothing that says what may run', () => {
+  const { policy, write: save } = policyOf('rules:\n  - when: {tool: "file.*", path: "**"}\n    then: allow\n');
+  const paths = [
+    '.claude/settings.json',
+    '.codex/config.toml',
+    '.gemini/settings.json',
+    '.qwen/settings.json',
+    '.opencode/plugin/a.ts',
+    'opencode.json',
+    '.mcp.json',
+    'AGENTS.md',
+    'packages/a/CLAUDE.md',
+    '.vscode/tasks.json',
+    'deep/er/.husky/pre-commit',
+    '.envrc',
+    'packages/a/.NPMRC',
+  ];
+  for (const path of paths) {
+    for (const member of ['write', 'remove']) {
+      const action = { ...write, member, path };
+      expect([path, policy.decide(action, null).verdict]).toEqual([path, 'ask']);
+      expect([path, policy.decide(action, 'ACCEPT_EDITS').verdict]).toEqual([path, 'ask']);
+    }
+    expect(policy.decide({ ...write, member: 'read', path }, null).verdict).toBe('allow');
+  }
+  save('rules:\n  - when: {tool: "file.*", path: "**/{AGENTS.md,CLAUDE.md}"}\n    then: allow\n');
+  expect(policy.decide({ ...write, path: 'packages/a/CLAUDE.md' }, null).verdict).toBe('allow');
+  // What lies in a folder that the rule does not name is that folder's.
+  expect(policy.decide({ ...write, path: '.claude/CLAUDE.md' }, null).verdict).toBe('ask');
 });
 
 test('a file that is not right is told with path and line, and until it is right everything that acts asks', () => {

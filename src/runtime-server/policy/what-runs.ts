@@ -1,0 +1,47 @@
+/**
+ * The one list of what says what may run: files and folders that Gantry, git, agent programs, editors and package managers read to
+ * learn which commands to start, or what to tell a bot. The policy asks about changes in them, commands in the sandbox cannot change
+ * them, and a workspace counts only with those its person has seen. Pure. Must not know who asks.
+ */
+
+/** Names that are read by themselves as soon as they lie in a folder. Whatever lies in a folder of such a name belongs to it. */
+const names: readonly string[] = [
+  ...['.gantry', '.git'],
+  // Settings, hooks, permissions and servers of agent programs.
+  ...['.claude', '.codex', '.gemini', '.qwen', '.opencode', 'opencode.json', 'opencode.jsonc', '.mcp.json'],
+  // Tasks and settings of editors, hooks of git, variables of a shell, settings of npm.
+  ...['.vscode', '.husky', '.envrc', '.npmrc'],
+];
+
+/** What agent programs are told in a folder. A rule that names one of them may let a command write it. */
+const instructions: readonly string[] = ['AGENTS.md', 'CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', 'QWEN.md'];
+
+/** What git runs or reads its settings from, in its own folder. The rest of that folder changes with every commit. */
+const gitNames: readonly string[] = ['config', 'config.worktree', 'hooks', 'info', 'commondir', 'gitdir'];
+
+const known = new Set([...names, ...instructions].map((name) => name.toLowerCase()));
+const told = new Set(instructions.map((name) => name.toLowerCase()));
+const ofGit = new Set(gitNames);
+
+/** Whether a file or folder of this name says what may run. Disks that do not tell capitals apart are why these do not count. */
+export function saysWhatRuns(name: string): boolean {
+  return known.has(name.toLowerCase());
+}
+
+/** Whether it is what a bot is told (`AGENTS.md` and its like), which a rule may open for commands too. */
+export function isInstruction(name: string): boolean {
+  return told.has(name.toLowerCase());
+}
+
+/** Whether a file or folder of this name, right in a folder of git's, says what git runs. */
+export function saysWhatGitRuns(name: string): boolean {
+  return ofGit.has(name);
+}
+
+/** Worktrees of bots lie in Gantry's own folder: what follows is what counts. */
+const worktrees = /(?:^|\/)\.gantry(?=\/worktrees\/)/gi;
+
+/** The names in a path, with forward slashes, that make it one that says what may run; empty for every other. As they are written. */
+export function namesInPath(path: string): string[] {
+  return path.replace(worktrees, '').split('/').filter(saysWhatRuns);
+}

@@ -1,0 +1,136 @@
+/**
+ * Finds the files that say what may run and wait for their person's yes. Reads the folder within limits: a file that cannot be read is
+ * told by whoever uses it, and counts for nothing anyway.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HarnessName } from '../../contracts/factory/agent.ts';
+import { isWithin, listWithin, printOf, readTextWithin } from '../../kit/files/within.ts';
+import { mostTeams } from '../factory/team-file/read.ts';
+import { policyFile } from '../policy/file.ts';
+import { settingsIn, settingsOf } from './settings-files.ts';
+import { goneHash, hashOfText, type Trust, waitsForYes } from './trust.ts';
+
+export type FileKind = 'policy' | 'team' | 'template' | 'settings';
+
+export interface WaitingFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly kind: FileKind;
+  readonly change: 'new' | 'changed' | 'removed';
+  /** Of what lies there now; `none` for what was removed. */
+  readonly hash: string;
+  /** Its person said no to this content. */
+  readonly refused: boolean;
+}
+
+export interface Waiting {
+  /** By path. */
+  files(): readonly WaitingFile[];
+  /** Of all that wait: what `--trust` takes. Null: nothing waits. */
+  hash(): string | null;
+  /** The content now; null where it is gone, or cannot be read. */
+  textOf(file: Pick<WaitingFile, 'path'>): string | null;
+  /** Throws `needs_person` while one of these files waits. */
+  demand(paths: readonly string[]): void;
+  /** The same for what an agent program reads that starts in this folder. */
+  demandSettings(harness: HarnessName, cwd: string, alone: boolean): void;
+}
+
+/** Bytes of one file. The same for all kinds: what is larger cannot be agreed to. */
+const largest = 256 * 1024;
+/** Of all files together; what comes after them is not looked at. */
+const mostBytes = 16 * 1024 * 1024;
+const mostFiles = 1000;
+/** Places outside the workspace that somebody wanted to start a program in. */
+const mostAsked = 200;
+
+export function createWaiting(trust: Trust): Waiting {
+  const root = trust.workspace;
+  /** Of files that have not changed since: their hash and size. */
+  const known = new Map<string, { readonly print: string; readonly hash: string | null; readonly size: number }>();
+  /** Files that a start was refused for, wherever they lie. */
+  const asked = new Set<string>();
+
+  const rootOf = (path: string): string => (isWithin(root, path) ? root : join(path, '..'));
+  const read = (path: string) => readTextWithin(rootOf(path), path, largest);
+
+  /** Null: it cannot be read. */
+  function hashAt(path: string): { readonly hash: string | null; readonly size: number } {
+    const print = printOf(path);
+    const before = known.get(path);
+    if (before?.print === print) return before;
+    const text = read(path);
+    const hash = typeof text === 'string' ? hashOfText(text) : text.is === 'absent' ? goneHash : null;
+    const now = { print, hash, size: typeof text === 'string' ? text.length : 0 };
+    if (known.size > 10 * mostFiles) known.clear();
+    known.set(path, now);
+    return now;
+  }
+
+  function files(): WaitingFile[] {
+    const at = (...parts: string[]) => join(root, '.gantry', ...parts);
+    const listed = (folder: string, limit: number) => listWithin(root, at(folder), limit).entries;
+    const all: [string, FileKind][] = [[join(root, policyFile), 'policy']];
+    for (const { name, isFolder } of listed('teams', mostTeams)) {
+      if (isFolder && !name.startsWith('.')) all.push([at('teams', name, 'team.yaml'), 'team']);
+    }
+    for (const { name } of listed('templates', mostFiles)) {
+      if (/^[^.].*\.(?:json|md)$/.test(name)) all.push([at('templates', name), 'template']);
+    }
+    for (const path of settingsIn(root).files) all.push([path, 'settings']);
+    for (const path of asked) if (!all.some(([other]) => other === path)) all.push([path, 'settings']);
+    let bytes = 0;
+    const waiting: WaitingFile[] = [];
+    for (const [path, kind] of all) {
+      if (bytes > mostBytes) break;
+      const { hash, size } = hashAt(path);
+      bytes += size;
+      if (hash === null || (hash === goneHash && kind !== 'policy')) continue;
+      if (!trust.waits(path, hash)) continue;
+      const change = hash === goneHash ? 'removed' : trust.yesTo(path) === null ? 'new' : 'changed';
+      waiting.push({ path, kind, change, hash, refused: trust.refused(path, hash) });
+    }
+    return waiting.sort((a, b) => (trust.shown(a.path) < trust.shown(b.path) ? -1 : 1));
+  }
+
+  function demand(paths: readonly string[]): void {
+    const waits = paths.filter((path) => {
+      const text = read(path);
+      if (typeof text !== 'string' && text.is === 'unfit') {
+        throw new AppError('refused', `${trust.shown(path)} cannot be agreed to. ${text.why}`, 'Mend or remove it.');
+      }
+      return trust.judge(path, typeof text === 'string' ? text : null).waits;
+    });
+    if (waits.length === 0) return;
+    for (const path of waits) if (asked.size < mostAsked) asked.add(path);
+    throw waitsForYes(waits.map(trust.shown));
+  }
+
+  return {
+    files,
+    hash() {
+      const all = files();
+      if (all.length === 0) return null;
+      const listed = all.map((file) => [trust.shown(file.path), file.hash]);
+      return createHash('sha256').update(JSON.stringify(listed)).digest('hex');
+    },
+    textOf({ path }) {
+      const text = read(path);
+      return typeof text === 'string' ? text : null;
+    },
+    demand,
+    demandSettings(harness, cwd, alone) {
+      const settings = settingsOf(harness, root, cwd, alone);
+      if (settings.tooMany !== null) {
+        throw new AppError(
+          'refused',
+          `${trust.shown(settings.tooMany)} holds more files than Gantry can show you: nothing that reads them is started.`,
+          'Take out what is no setting.',
+        );
+      }
+      demand(settings.files);
+    },
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * What a file lets run, a sentence each, and what differs from what was agreed to before. The person reads this before the diff, so each
+ * sentence names the command, the folder or the variable itself. Pure: texts in, words out.
+ */
+import { createTwoFilesPatch } from 'diff';
+import { parseDocument } from 'yaml';
+import { TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
+import { isNestedDeeper } from '../../kit/files/nesting.ts';
+import { readTemplate } from '../factory/workflows/template/read.ts';
+import { PolicyFile } from '../policy/file.ts';
+import type { FileKind } from './waiting.ts';
+
+export interface Loads {
+  readonly bot: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** More are not read by anybody; the diff has the rest. */
+const mostWords = 60;
+const longestWord = 300;
+/** Texts beyond are not compared line by line. Characters. */
+const longestCompared = 256 * 1024;
+const mostEdits = 2000;
+const longestDiff = 64 * 1024;
+
+/**
+ * Variables that make a program load code, or run another program, whatever it is told to do. Matched whole; Windows and npm do not tell
+ * capitals apart.
+ */
+const loading =
+  /^(?:LD_\w+|DYLD_\w+|GCONV_PATH|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|BUN_\w+|DENO_\w+|NPM_CONFIG_\w+|YARN_\w+|PYTHON\w*|PERL5\w+|PERLLIB|RUBY\w+|GEM_(?:HOME|PATH)|BUNDLE_\w+|LUA_\w+|PHP_INI_SCAN_DIR|PHPRC|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_OPTS|GRADLE_OPTS|DOTNET_\w+|CORECLR_\w+|GOFLAGS|RUSTC?_?\w*WRAPPER|CARGO_\w+|BASH_ENV|BASH_FUNC_\w+|ENV|ZDOTDIR|FPATH|IFS|PS4|PROMPT_COMMAND|SHELL|SHELLOPTS|BASHOPTS|PATH|GIT_\w+|SSH_\w+|EDITOR|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|CLAUDE_\w+|CODEX_\w+|GEMINI_\w+|QWEN_\w+|OPENCODE_\w+)$/i;
+
+export const loadsCode = (name: string): boolean => loading.test(name);
+
+/** The sentences that `now` has and `before` does not, then those that are gone. */
+export function wordsOf(kind: FileKind, path: string, now: string | null, before: string | null): string[] {
+  const after = now === null ? [] : said(kind, path, now);
+  const earlier = before === null ? [] : said(kind, path, before);
+  const fresh = after.filter((word) => !earlier.includes(word));
+  const gone = earlier.filter((word) => !after.includes(word)).map((word) => `No longer: ${word}`);
+  const words = [...fresh, ...gone].map((word) =>
+    word.length > longestWord ? `${word.slice(0, longestWord)}…` : word,
+  );
+  if (words.length === 0) return [now === null ? 'The file is gone.' : 'Nothing that runs changes; see the diff.'];
+  const more = words.length - mostWords;
+  return more > 0 ? [...words.slice(0, mostWords), `And ${more} more: see the diff.`] : words;
+}
+
+/** Variables of a team's bots that load code and were not agreed to with this value. */
+export function loadsOf(kind: FileKind, now: string | null, before: string | null): Loads[] {
+  if (kind !== 'team') return [];
+  const earlier = new Set((before === null ? [] : variablesOf(before)).map((one) => JSON.stringify(one)));
+  return (now === null ? [] : variablesOf(now)).filter(
+    (one) => loadsCode(one.name) && !earlier.has(JSON.stringify(one)),
+  );
+}
+
+/** Null: too long to be read. */
+export function diffOf(path: string, before: string | null, now: string | null): string | null {
+  if ((before?.length ?? 0) > longestCompared || (now?.length ?? 0) > longestCompared) return null;
+  const patch = createTwoFilesPatch(
+    before === null ? '/dev/null' : path,
+    now === null ? '/dev/null' : path,
+    before ?? '',
+    now ?? '',
+    undefined,
+    undefined,
+    { maxEditLength: mostEdits },
+  );
+  if (patch === undefined || patch.length > longestDiff) return null;
+  return patch.replace(/^(?:Index: .*\n)?=+\n/, '');
+}
+
+function said(kind: FileKind, path: string, text: string): string[] {
+  const words = read(kind, path, text);
+  return words ?? [`${path} cannot be read as what it should be.`];
+}
+
+function read(kind: FileKind, path: string, text: string): string[] | null {
+  if (kind === 'policy') return policyWords(text);
+  if (kind === 'team') return teamWords(text);
+  if (kind === 'template') return templateWords(path, text);
+  return settingsWords(path, text);
+}
+
+function fromYaml(text: string): unknown {
+  if (isNestedDeeper(text)) return undefined;
+  try {
+    const document = parseDocument(text, { prettyErrors: false, stringKeys: true });
+    return document.errors.length > 0 ? undefined : (document.toJS({ maxAliasCount: 100 }) ?? {});
+  } catch {
+    return undefined;
+  }
+}
+
+function policyWords(text: string): string[] | null {
+  const parsed = PolicyFile.safeParse(fromYaml(text));
+  if (!parsed.success) return null;
+  const verb = { allow: 'Allows without asking', ask: 'Asks before', deny: 'Denies' };
+  return parsed.data.rules.map(({ when, then: verdict, reason }) => {
+    const about = Object.entries(when).map(([name, glob]) => `${name} ${JSON.stringify(glob)}`);
+    return `${verb[verdict]}: ${about.join(', ')}${reason === undefined ? '' : ` (${reason})`}.`;
+  });
+}
+
+function teamOf(text: string): TeamFile | null {
+  const parsed = TeamFile.safeParse(fromYaml(text));
+  return parsed.success ? parsed.data : null;
+}
+
+type Overrides = Omit<TeamFileBot, 'bot'>;
+
+/** Each bot, and what the presets make of it. */
+function* botsOf(team: TeamFile): Generator<readonly [string, Overrides]> {
+  for (const { bot, ...given } of team.bots) yield [bot, given];
+  for (const [preset, { bots }] of Object.entries(team.presets ?? {})) {
+    for (const [bot, given] of Object.entries(bots)) yield [`${bot} with preset ${preset}`, given];
+  }
+}
+
+function variablesOf(text: string): Loads[] {
+  const team = teamOf(text);
+  if (team === null) return [];
+  return [...botsOf(team)].flatMap(([bot, { env = {} }]) =>
+    Object.entries(env).map(([name, value]) => ({ bot, name, value })),
+  );
+}
+
+function teamWords(text: string): string[] | null {
+  const team = teamOf(text);
+  if (team === null) return null;
+  return [
+    ...setupWords('Every bot', team),
+    ...[...botsOf(team)].flatMap(([bot, given]) => {
+      const how =
+        given.binding === 'hosted'
+          ? `is a hosted bot${given.model === undefined ? '' : ` with the model ${given.model}`}, permissions ${given.permissions ?? 'REQUIRE_APPROVAL'}`
+          : given.vendor !== undefined
+            ? `is an app of ${given.vendor}`
+            : `runs ${[given.harness, ...(given.harnesses ?? [])].filter((one) => one !== undefined).join(' or ') || 'as the team says'}`;
+      const where = given.cwd === undefined ? '' : ` in ${given.cwd}`;
+      const there = given.machine === undefined ? '' : ` on the computer ${given.machine}`;
+      return [
+        `${bot} ${how}${where}${there}.`,
+        ...(given.command === undefined ? [] : [`${bot} starts the command: ${given.command}`]),
+        ...Object.entries(given.env ?? {}).map(([name, value]) =>
+          loadsCode(name)
+            ? `${bot} sets ${name}=${value}: every program it starts loads or runs what that names.`
+            : `${bot} sets ${name}=${value}`,
+        ),
+        ...setupWords(bot, given),
+      ];
+    }),
+  ];
+}
+
+function setupWords(bot: string, { setup }: Pick<TeamFile, 'setup'>): string[] {
+  return setup === undefined ? [] : [`${bot} sets its worktree up with: ${JSON.stringify(setup)}`];
+}
+
+function templateWords(path: string, text: string): string[] | null {
+  const [, id = '', ending] = /([^/\\]+)\.(json|md)$/.exec(path) ?? [];
+  const result = readTemplate(text, id, ending === 'md' ? 'md' : 'json');
+  if (!result.ok) return null;
+  return result.template.steps.flatMap((step) => [
+    `Step ${step.id} is done by ${step.executor}.`,
+    ...(step.command === undefined ? [] : [`Step ${step.id} runs: ${step.command}`]),
+    ...(step.verify === undefined ? [] : [`Step ${step.id} is checked by: ${step.verify.command}`]),
+  ]);
+}
+
+/** Settings of agent programs differ: what starts something or allows it is found by its key. */
+const telling =
+  /^(?:command|args|url|hooks?|allow|env|apiKeyHelper|statusLine|plugin|permission\w*|mode|defaultMode)$/i;
+
+function settingsWords(path: string, text: string): string[] | null {
+  if (/(?:^|\/)\.env[^/]*$/.test(path)) return [`Variables for agent programs (${text.split('\n').length} lines).`];
+  if (!/\.jsonc?$/.test(path)) return [`${path} is read by agent programs that run in this folder.`];
+  let raw: unknown;
+  try {
+    raw = isNestedDeeper(text) ? undefined : JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof raw !== 'object' || raw === null) return null;
+  const words: string[] = [];
+  const walk = (value: object, at: string): void => {
+    for (const [key, inner] of Object.entries(value)) {
+      const way = at === '' ? key : `${at}.${key}`;
+      if (typeof inner === 'object' && inner !== null && !isPlainList(inner)) walk(inner, way);
+      else if (telling.test(key) || /(?:^|\.)(?:env|permissions|hooks)\./.test(way)) {
+        words.push(`${way}: ${JSON.stringify(inner)}`);
+      }
+    }
+  };
+  walk(raw, '');
+  return words.length === 0 ? [`${path} is read by agent programs that run in this folder.`] : words;
+}
+
+const isPlainList = (value: object): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null);
