@@ -3,7 +3,7 @@ import type { ElementHandle } from 'playwright-core';
 import { findIn, mostFound, wordsOf } from './find.ts';
 import { describe } from './in-page.ts';
 import type { Tab } from './tab.ts';
-import { lineOf, readTree } from './tree.ts';
+import { lineOf, readFields, readTree, withTexts } from './tree.ts';
 
 const attributes = [
   'id',
@@ -20,7 +20,8 @@ const attributes = [
 const anything = 'a,button,input,select,textarea,summary,[role],[onclick],[tabindex],[contenteditable],label,img';
 
 export async function findElements(tab: Tab, query: string, timeoutMs: number): Promise<string> {
-  const found = findIn(await readTree(tab.page, timeoutMs), query);
+  const fields = await readFields(tab.page);
+  const found = findIn(withTexts(await readTree(tab.page, timeoutMs), fields), query);
   const lines = found.map(({ branch }) => lineOf(branch, tab.refs.ofSnapshot));
   if (!found.some(({ whole }) => whole)) {
     const more = await byAttributes(tab, query, mostFound - lines.length);

@@ -1,5 +1,5 @@
 /** Sets fields and hands files to them. Must not know tabs or refs. */
-import { access } from 'node:fs/promises';
+import { access, constants, realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { ElementHandle, Page } from 'playwright-core';
 import { HandsFault } from '../hands.ts';
@@ -56,11 +56,11 @@ export async function handFiles(
 ): Promise<void> {
   for (const path of paths) {
     if (!isAbsolute(path)) throw new HandsFault('page', 'file_not_found', `${path} is not a whole path.`);
-    const there = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (!there) throw new HandsFault('page', 'file_not_found', `There is no file ${path}, or it cannot be read.`);
+    const [real, found] = await Promise.all([realpath(path), stat(path), access(path, constants.R_OK)]).catch(() => []);
+    if (real === undefined || found?.isFile() !== true)
+      throw new HandsFault('page', 'file_not_found', `There is no file ${path}, or it cannot be read.`);
+    // Whoever let this path through saw where it led.
+    if (real !== path) throw new HandsFault('page', 'file_not_found', `${path} leads to ${real} now.`);
   }
   const field = (await element.evaluateHandle(controlOf)).asElement() as ElementHandle<Element> | null;
   const kind = await field?.evaluate((one) => [

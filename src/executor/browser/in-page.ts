@@ -174,11 +174,39 @@ export function describe(element: Element): Described {
   const short = name.trim().replace(/\s+/g, ' ').slice(0, 80);
   const fills = (element.getAttribute('autocomplete') ?? '').toLowerCase().split(/\s+/);
   const typed = tag === 'textarea' || (tag === 'input' && inputs[type] === undefined) || type === 'number';
+  const root = element.getRootNode() as Document | ShadowRoot;
+  const labelledBy = (element.getAttribute('aria-labelledby') ?? '')
+    .split(/\s+/)
+    .map((id) => (id === '' ? '' : (root.getElementById?.(id)?.textContent ?? '')));
+  const said = [
+    label,
+    ...labelledBy,
+    ...['aria-label', 'placeholder', 'title'].map((one) => element.getAttribute(one)),
+  ];
+  // A field without a name of its own is called what stands before it: the words in front, the cell of its row.
+  const nearby = (): string => {
+    if (said.some((one) => (one ?? '').trim() !== '')) return '';
+    let before = element.previousSibling;
+    while (before !== null && (before.textContent ?? '').trim() === '') before = before.previousSibling;
+    const text =
+      (before ?? element.closest('td,dd')?.previousElementSibling ?? element.parentElement)?.textContent ?? '';
+    return text.length > 60 ? '' : text;
+  };
+  const words = [...said, nearby(), input.name, element.id]
+    .join(' ')
+    // `apiKey`, `api_key`, `api-key`: two words.
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ');
+  const secretWords =
+    /passw|passphrase|passcode|kennwort|contraseña|mot de passe|\bsenha\b|пароль|密码|密碼|パスワード|비밀번호|\bapi ?keys?\b|\b(?:secret|private|access|license|signing|recovery|backup|security|verification|auth|authentication|one time|2fa|mfa|sms|card) ?(?:key|codes?|number|token)\b|\b(?:secret|token|pin|pincode|cvc2?|cvv2?|cvn|csc|otp|totp)\b/u;
+  const masked = getComputedStyle(element).getPropertyValue('-webkit-text-security');
   const credential =
     type === 'password' ||
-    (typed &&
+    ((typed || editable) &&
       (fills.some((one) => one.startsWith('cc-') || /^(one-time-code|current-password|new-password)$/.test(one)) ||
-        /passw/i.test(`${input.name} ${element.id}`)));
+        (masked !== '' && masked !== 'none') ||
+        secretWords.test(words)));
   const { left, top, width, height } = element.getBoundingClientRect();
   return {
     words: `${role}${short === '' ? '' : ` "${short}"`}`,
@@ -189,14 +217,14 @@ export function describe(element: Element): Described {
   };
 }
 
-/** What has the focus in this document, within open shadow roots too; the body where nothing has. */
+/** What has the focus in this document, within shadow roots too; the body where nothing has. */
 export function focused(): Element {
   let active = document.activeElement ?? document.documentElement;
   while (active.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
   return active;
 }
 
-/** What lies at a place of this document, within open shadow roots too. */
+/** What lies at a place of this document, within shadow roots too. */
 export function elementAt([x, y]: readonly [number, number]): Element {
   let found = document.elementFromPoint(x, y) ?? document.documentElement;
   for (;;) {

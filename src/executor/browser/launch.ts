@@ -5,6 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import type { BrowserContext } from 'playwright-core';
 import { findChromium } from '../../kit/process/find-chromium.ts';
 import { HandsFault } from '../hands.ts';
+import { openClosedRoots } from './closed-roots.ts';
 
 export interface LaunchOptions {
   readonly profile: string;
@@ -34,7 +35,7 @@ export async function launchChromium(options: LaunchOptions): Promise<BrowserCon
   const asRoot = process.getuid?.() === 0;
   if (asRoot) console.error('Chromium runs as root and therefore without its own sandbox.');
   try {
-    return await chromium.launchPersistentContext(options.profile, {
+    const context = await chromium.launchPersistentContext(options.profile, {
       executablePath,
       headless: options.headless,
       chromiumSandbox: !asRoot,
@@ -63,6 +64,8 @@ export async function launchChromium(options: LaunchOptions): Promise<BrowserCon
         ...(options.headless ? [] : ['--start-maximized']),
       ],
     });
+    await context.addInitScript(openClosedRoots);
+    return context;
   } catch (error) {
     const why = (error as Error).message.split('\n').slice(0, 3).join(' ').slice(0, 500);
     throw new HandsFault('device', 'browser_crashed', `Chromium did not start: ${why}`);

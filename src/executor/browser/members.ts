@@ -6,6 +6,7 @@ import { HandsFault } from '../hands.ts';
 import { type Button, clickAt } from './click.ts';
 import { findElements } from './find-elements.ts';
 import { handFiles, setField } from './forms.ts';
+import { pageText } from './in-page-text.ts';
 import { parseHeld, parseSequence } from './keys.ts';
 import { isStep, navigate, step } from './navigate.ts';
 import { capture, captureRegion, type Picture } from './screen.ts';
@@ -14,7 +15,7 @@ import type { Session } from './session.ts';
 import { scrolled } from './settle.ts';
 import type { Tab } from './tab.ts';
 import { aimAt, atOnce, focusOf } from './target.ts';
-import { branchOf, readTree, writeTree } from './tree.ts';
+import { branchOf, readFields, readTree, writeTree } from './tree.ts';
 import { holdChord, holding, pauseFor, pressChord, typeText } from './typing.ts';
 
 export interface At {
@@ -82,18 +83,23 @@ export const members: Members = {
   },
   async read_page({ tab, timeoutMs }, { filter = 'all', depth = usualDepth, ref }) {
     const name = ref === undefined ? null : tab.refs.nameOf(ref);
+    // First: names of the snapshot are those of the last one.
+    const fields = await readFields(tab.page);
     const branches = await readTree(tab.page, timeoutMs);
     const branch = name === null ? null : branchOf(branches, name);
     if (name !== null && branch === null)
       throw new HandsFault('page', 'stale_ref', `${ref} is not on the page any more.`);
     const head = `${tab.title === '' ? 'Untitled' : tab.title} (${tab.page.url()})`;
-    const tree = writeTree(branch === null ? branches : [branch], { filter, depth, refOf: tab.refs.ofSnapshot });
+    const tree = writeTree(branch === null ? branches : [branch], {
+      filter,
+      depth,
+      fields,
+      refOf: tab.refs.ofSnapshot,
+    });
     return { text: branch === null ? `${head}\n${tree}` : tree };
   },
   async get_page_text({ tab }) {
-    const parts = await Promise.all(
-      tab.page.frames().map((frame) => frame.evaluate(() => document.body?.innerText ?? '').catch(() => '')),
-    );
+    const parts = await Promise.all(tab.page.frames().map((frame) => frame.evaluate(pageText).catch(() => '')));
     const text = parts.filter((part) => part.trim() !== '').join('\n\n');
     const cut = '\n(The text goes on.)';
     return { text: text.length > longestRead ? text.slice(0, longestRead - cut.length) + cut : text };

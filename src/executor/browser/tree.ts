@@ -1,9 +1,10 @@
 /**
- * The accessibility tree of a page, of all its frames and open shadow roots, and how it is written for a reader. Pure but for `readTree`.
+ * The accessibility tree of a page, of all its frames and shadow roots, and how it is written for a reader. Pure but for what reads.
  * Must not know tabs.
  */
 import type { Page } from 'playwright-core';
 import { longestRead } from '../../contracts/computer-use/members.ts';
+import { fieldTexts } from './in-page-text.ts';
 
 /** As the snapshot has it; what is missing is false or empty. */
 export interface Branch {
@@ -20,6 +21,8 @@ export interface Branch {
 export interface WriteOptions {
   readonly filter: 'all' | 'interactive';
   readonly depth: number;
+  /** Texts of fields that the tree has folded, by their names in the snapshot. */
+  readonly fields: ReadonlyMap<string, string>;
   readonly refOf: (name: string) => string;
 }
 
@@ -45,9 +48,51 @@ const acting = new Set([
 const said = new Set(['role', 'name', 'ref', 'text', 'cursor', 'children', 'box']);
 /** Of a line; a paragraph that is longer is read with `get_page_text`. Characters. */
 const longestValue = 500;
+/** Each costs a question to the browser; those of a page that are beyond it are told in one line. */
+const mostFields = 50;
+/** Milliseconds: one that went meanwhile is left out, and so are those for which no time is left. */
+const fieldMs = 1000;
+const allFieldsMs = 2000;
+const editable = 'input,textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]';
 
 export async function readTree(page: Page, timeoutMs: number): Promise<readonly (Branch | string)[]> {
   return (await page.ariaSnapshotJSON({ mode: 'ai', timeout: timeoutMs })) as unknown as (Branch | string)[];
+}
+
+/**
+ * What stands in fields, whole and with its lines, where the tree would fold it, and what stands in editors, which the tree takes for
+ * plain text or for nothing. By the names of the snapshot that {@link readTree} takes next.
+ */
+export async function readFields(page: Page): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  const until = performance.now() + allFieldsMs;
+  for (const frame of page.frames()) {
+    const all = frame.locator(editable);
+    const found = await all.evaluateAll(fieldTexts, longestValue).catch(() => []);
+    for (const { at, text } of found.slice(0, mostFields - texts.size)) {
+      if (performance.now() > until) return texts;
+      const [own] = (await all
+        .nth(at)
+        .ariaSnapshotJSON({ mode: 'ai', timeout: fieldMs })
+        .catch(() => [])) as unknown as (Branch | string)[];
+      if (typeof own === 'object' && own.ref !== undefined) texts.set(own.ref, text);
+    }
+  }
+  return texts;
+}
+
+/** The tree with what {@link readFields} found in the place of what it made of that: an editor's own text, nothing of a password. */
+export function withTexts(
+  branches: readonly (Branch | string)[],
+  texts: ReadonlyMap<string, string>,
+): readonly (Branch | string)[] {
+  if (texts.size === 0) return branches;
+  return branches.map((branch) => {
+    if (typeof branch === 'string') return branch;
+    const text = branch.ref === undefined ? undefined : texts.get(branch.ref);
+    const children = branch.children && withTexts(branch.children, texts);
+    return { ...branch, ...(children && { children }), ...(text !== undefined && { text }) };
+  });
 }
 
 export function isActing({ role, cursor }: Branch): boolean {
@@ -78,6 +123,21 @@ export function writeTree(branches: readonly (Branch | string)[], options: Write
     lines.push(line);
     length += line.length + 1;
   };
+  /** Line by line, as it stands in the field: each behind a bar, so that no text looks like a line of the tree. */
+  const writeText = (text: string, level: number): void => {
+    const margin = `${'  '.repeat(level)}| `;
+    for (const line of text.split(/\r\n|\r|\n/)) {
+      const room = longestRead - 300 - length - margin.length - 1;
+      // A line of its own may be longer than all that fits.
+      put(`${margin}${room > 0 && line.length > room ? line.slice(0, room) : line}`);
+      if (line.length > room) full = true;
+    }
+  };
+  const writeWithin = (branch: Branch | string, level: number): void => {
+    if (typeof branch === 'string') return;
+    if (isActing(branch)) write(branch, level);
+    else for (const child of branch.children ?? []) writeWithin(child, level);
+  };
   const write = (branch: Branch | string, level: number): void => {
     if (full) return;
     const all = options.filter === 'all';
@@ -85,9 +145,19 @@ export function writeTree(branches: readonly (Branch | string)[], options: Write
       if (all) put(`${'  '.repeat(level)}- text: ${short(branch)}`);
       return;
     }
-    const shown = all || isActing(branch);
-    if (shown) put(`${'  '.repeat(level)}- ${lineOf(branch, options.refOf)}`);
+    const text = branch.ref === undefined ? undefined : options.fields.get(branch.ref);
+    const shown = all || isActing(branch) || text !== undefined;
+    if (shown) {
+      const { text: _, ...bare } = branch;
+      put(`${'  '.repeat(level)}- ${lineOf(text === undefined ? branch : bare, options.refOf)}`);
+      if (text !== undefined) writeText(text, level + 1);
+    }
     const below = shown ? level + 1 : level;
+    if (text !== undefined) {
+      // Its words stand there already; what can be clicked in an editor has refs.
+      for (const child of branch.children ?? []) writeWithin(child, below);
+      return;
+    }
     if (below >= options.depth && (branch.children ?? []).length > 0) {
       deeper += 1;
       return;

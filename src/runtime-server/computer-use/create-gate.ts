@@ -22,7 +22,7 @@ import { createEnds, createScreens, type Ended, type Way } from './way.ts';
 import { maskedInput } from './words.ts';
 
 export interface GateDeps
-  extends Pick<LookingDeps, 'hosts' | 'watched'>,
+  extends Pick<LookingDeps, 'hosts' | 'uploads' | 'watched'>,
     Pick<JudgingDeps, 'policy' | 'defaults' | 'approver'>,
     Pick<ActingDeps, 'announce' | 'log'> {
   readonly audit: Audit;
@@ -63,7 +63,7 @@ export function createGate(deps: GateDeps): Gate {
       actionHash: null,
     };
     if (typeof read === 'string') return ends.invalid(row, read);
-    const way: Way = { call, caller, signal, place, read, input: read.input, looked: null, to: null, row };
+    const way: Way = { call, caller, signal, place, read, input: read.input, looked: null, to: null, files: [], row };
     // Whoever may not act does not wait for who may.
     if (!lease.holds(caller.holder)) await control(way);
     const work = () => lanes.run(nameOfPlace(place), signal, () => inTurn(way));

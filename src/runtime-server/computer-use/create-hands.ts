@@ -13,6 +13,7 @@ import { createHosts } from './hosts.ts';
 import { type ControlChange, createLease } from './lease.ts';
 import { deviceRoutesOf } from './routes.ts';
 import { createSessions } from './sessions.ts';
+import { createUploads } from './uploads.ts';
 import { createView } from './view.ts';
 
 /** Of our environment, what a browser and a display need beside the plain one. */
@@ -67,6 +68,7 @@ export function createHands(deps: HandsDeps): Hands {
     lease,
     policy: deps.policy,
     hosts,
+    uploads: createUploads(deps.uploads),
     sessions,
     program,
     defaults: deps.defaults,

@@ -1,5 +1,5 @@
 /** Questions of a person's own computer: they go to the approvals desk, where every surface can answer. Must not know calls. */
-import { type ApprovalDesk, comesBackWithinMs } from '../approvals/desk.ts';
+import type { ApprovalDesk } from '../approvals/desk.ts';
 import type { Answer, Questions } from './questions.ts';
 
 export function createDeskQuestions(desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>): Questions {
@@ -18,7 +18,6 @@ export function createDeskQuestions(desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>
           actionHash,
           dedupeKey: key,
           expiresInMs,
-          withdrawnAfterMs: comesBackWithinMs,
         },
         { apply: (tx, { kind, by }) => apply(tx, { state: kind === 'approve' ? 'approved' : 'denied', by: by.user }) },
       );

@@ -11,6 +11,7 @@ import type { Store } from '../../kit/store/store.ts';
 import type { Policy } from '../policy/index.ts';
 import type { ToolsetGate } from './gate.ts';
 import type { Questions } from './questions.ts';
+import type { UploadsDeps } from './uploads.ts';
 
 export interface HandsDeps {
   /** With `handsMigrations` (migrations.ts) applied. */
@@ -36,6 +37,8 @@ export interface HandsDeps {
    * (gaps.md D "Default policy").
    */
   readonly defaults: 'own' | 'hosted';
+  /** Which files a page may be handed. */
+  readonly uploads: UploadsDeps;
   /** Whom a caller is told to wait for. */
   readonly approver: 'owner' | 'api_key';
   /** Where that person answers. */

@@ -26,10 +26,14 @@ export interface JudgingDeps {
 export function createJudging(deps: JudgingDeps) {
   const { policy, approvals, origins, screens, ends } = deps;
 
-  function verdictOf({ caller }: Way, action: PolicyAction): PolicyVerdict {
+  function verdictOf({ caller, files }: Way, action: PolicyAction): PolicyVerdict {
     // What a person set going themselves, and hosted computers, act unasked (gaps.md D "Default policy").
     const free = deps.defaults === 'hosted' || caller.startedByPerson;
-    return strict(policy.decide(action, free ? null : 'REQUIRE_APPROVAL'), action, caller);
+    const decide = (one: PolicyAction) => policy.decide(one, free ? null : 'REQUIRE_APPROVAL');
+    // Each file is judged by itself, and all of them go where one is handed over: the strictest word counts.
+    const verdicts = files.length === 0 ? [decide(action)] : files.map((path) => decide({ ...action, path }));
+    const strictest = verdicts.reduce((one, other) => (severity[other.verdict] > severity[one.verdict] ? other : one));
+    return strict(strictest, action, caller);
   }
 
   /** The rule by which it may act unasked; null: it may not. */
@@ -152,6 +156,8 @@ export function createJudging(deps: JudgingDeps) {
 
   return { judge, allowedBy };
 }
+
+const severity: Readonly<Record<PolicyVerdict['verdict'], number>> = { allow: 0, ask: 1, deny: 2 };
 
 /** What a run asks of its own questions, on top of the policy. */
 function strict(policy: PolicyVerdict, action: PolicyAction, { approvals, confirm }: ToolsetCaller): PolicyVerdict {

@@ -14,7 +14,7 @@ export interface Lease {
   now(): Control;
   /** Takes what is free, its own, or of whom it outranks; else throws 423. */
   take(holder: Holder): Control;
-  /** Throws 423 where another has it; takes it where nobody does. */
+  /** Throws 423 for who does not have it: another does, or nobody any more. */
   renew(holder: Holder): Control;
   /** Nothing happens where another has it. */
   release(holder: Holder): Control;
@@ -112,7 +112,18 @@ export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
   return {
     now,
     take,
-    renew: take,
+    renew(holder) {
+      const has = current();
+      if (has !== null && same(has.holder, holder)) return take(holder);
+      const other = inTheWay(holder);
+      if (other !== null) refuse(other);
+      throw new AppError(
+        'refused',
+        'You do not have control of this computer any more.',
+        'Take control first, then renew it in time.',
+        { status: 409, wireCode: 'take_control_first', extra: { control: now() } },
+      );
+    },
     hold: (holder) => void take(holder),
     holds: (holder) => inTheWay(holder) === null,
     release(holder) {

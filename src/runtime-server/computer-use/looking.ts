@@ -2,18 +2,21 @@
  * What is there before anything is decided: the page, the element, whether it is a credential, where the coordinates lie. Must not know
  * who may do what.
  */
+import { AppError } from '../../contracts/common/errors.ts';
 import type { Looked, Place } from '../../executor/protocol.ts';
 import { type Input, inFrame, needsFrame } from './coordinates.ts';
 import { ExecutorFault, type ExecutorProgram } from './executor-program.ts';
 import type { Hosts } from './hosts.ts';
 import type { Sessions } from './sessions.ts';
-import type { Ends, Screens, Seen, Way } from './way.ts';
+import type { Upload, Uploads } from './uploads.ts';
+import type { Ended, Ends, Screens, Seen, Way } from './way.ts';
 import { maskedInput, shownUrl } from './words.ts';
 
 export interface LookingDeps {
   readonly program: Pick<ExecutorProgram, 'request'>;
   readonly sessions: Pick<Sessions, 'open' | 'isOpen' | 'page'>;
   readonly hosts: Pick<Hosts, 'navigation'>;
+  readonly uploads: Uploads;
   readonly screens: Screens;
   readonly ends: Ends;
   /** Somebody looks on, and is shown what is about to be touched. */
@@ -22,7 +25,7 @@ export interface LookingDeps {
   readonly headless: boolean;
 }
 
-export function createLooking({ program, sessions, hosts, screens, ends, watched, headless }: LookingDeps) {
+export function createLooking({ program, sessions, hosts, uploads, screens, ends, watched, headless }: LookingDeps) {
   /**
    * The call on the page and in the frame that were seen last, where that can be enough: it types nothing, so no field matters, and
    * nobody looks on. Null: it has to be looked at.
@@ -48,7 +51,7 @@ export function createLooking({ program, sessions, hosts, screens, ends, watched
 
   async function look(way: Way): Promise<Seen> {
     const { read, place } = way;
-    let { input, to } = way;
+    let { input, to, files } = way;
     if (read.toolset === 'browser' && read.name === 'navigate') {
       const given = String(read.input.url);
       const navigation = hosts.navigation(given);
@@ -58,6 +61,13 @@ export function createLooking({ program, sessions, hosts, screens, ends, watched
       input = { ...input, url: navigation.url };
       to = navigation.to;
     }
+    if (read.toolset === 'browser' && read.name === 'file_upload' && Array.isArray(input.paths)) {
+      const found = await handedOver(way, input.paths as readonly string[]);
+      if ('answer' in found) return found;
+      // From here on nobody sees the names that were given: a link may be led elsewhere at any time.
+      input = { ...input, paths: found.files.map(({ real }) => real) };
+      files = found.files.map(({ path }) => path);
+    }
     try {
       if (place.kind === 'browser') await sessions.open(place.session, { headless, trace: false }, 'call');
       if (read.member.class === 'observe' && read.member.points !== true) {
@@ -65,11 +75,25 @@ export function createLooking({ program, sessions, hosts, screens, ends, watched
         const url = place.kind === 'browser' ? (sessions.page(place.session)?.url ?? null) : null;
         return { way: { ...way, input, to, row: { ...way.row, url: shownUrl(url), input } } };
       }
-      return { way: await placed({ ...way, input, to }) };
+      return { way: await placed({ ...way, input, to, files }) };
     } catch (error) {
       if (!(error instanceof ExecutorFault)) throw error;
       return { answer: await ends.faulted(way, error, (outcome, more) => ends.row(way.row, 'look', outcome, more)) };
     }
+  }
+
+  async function handedOver(way: Way, paths: readonly string[]): Promise<Ended | { readonly files: Upload[] }> {
+    const files: Upload[] = [];
+    for (const path of paths) {
+      try {
+        files.push(await uploads.find(path));
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        const code = error.code === 'refused' ? 'file_refused' : 'file_not_found';
+        return ends.notHanded(way, code, `${error.fact} ${error.action}`);
+      }
+    }
+    return { files };
   }
 
   /** In the frame of now, which may be another than the one that was seen last. */

@@ -23,6 +23,8 @@ export interface Way {
   readonly recalled?: true;
   /** Where a navigation leads. */
   readonly to: Destination | null;
+  /** Files that it hands over, as rules of the policy name them. */
+  readonly files: readonly string[];
   /** What the audit says of it. */
   readonly row: AuditCall;
 }
@@ -87,6 +89,11 @@ export function createEnds({ audit, screens, sessions }: EndsDeps) {
     async notOpened({ row: call, place }: Way, message: string, rule: string): Promise<Ended> {
       const auditId = await row(call, 'policy', 'denied', { code: 'navigation_refused', message, rule });
       return said(place, 'navigation_refused', message, auditId);
+    },
+    /** A file that may not be handed over, or is none. */
+    async notHanded({ row: call, place }: Way, code: string, message: string): Promise<Ended> {
+      const auditId = await row(call, 'policy', 'denied', { code, message });
+      return said(place, code, message, auditId);
     },
     /** What the executor answered instead: the page's fault is an answer, a browser or display that is gone is not. */
     async faulted({ place, looked }: Way, { fault }: ExecutorFault, finish: Finish): Promise<ToolsetOutcome> {

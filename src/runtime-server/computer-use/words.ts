@@ -48,7 +48,7 @@ export function titleOf(toolset: Toolset, member: string, input: Input, element:
     case 'javascript_exec':
       return 'Run a script in the page';
     case 'file_upload':
-      return `Hand files to${where || ' a page'}`;
+      return `Hand ${filesOf(input)} to${where || ' a page'}`;
     default:
       return `${toolset === 'computer' ? 'Screen' : 'Browser'}: ${member.replaceAll('_', ' ')}${where}`;
   }
@@ -89,6 +89,13 @@ function pointOf(input: Input): string | null {
   if (coordinate !== undefined) return `at ${coordinate.join(', ')}`;
   if (target === undefined) return null;
   return target.type === 'ref' ? String(target.ref) : `at ${target.x}, ${target.y}`;
+}
+
+/** `report.pdf`, `3 files`: the whole paths stand in the words. */
+function filesOf({ paths }: Input): string {
+  const names = Array.isArray(paths) ? paths.map(String) : [];
+  if (names.length !== 1) return names.length === 0 ? 'no file' : `${names.length} files`;
+  return shorten(JSON.stringify(names[0]!.split(/[/\\]/).at(-1)));
 }
 
 function shorten(text: string, most = longestShown): string {

@@ -72,7 +72,12 @@ export function createAsker({ approvals, timers }: AskerDeps) {
         const leave = new AbortController();
         let written = false;
         const asked = await approvals.ask(
-          { ...question, expiresInMs: openForMs, withdrawnAfterMs: comesBackWithinMs, dedupeKey: key },
+          {
+            ...question,
+            expiresInMs: openForMs,
+            comesBack: { waitsMs: ms, withdrawnAfterMs: comesBackWithinMs },
+            dedupeKey: key,
+          },
           {
             signal: leave.signal,
             apply: () => {

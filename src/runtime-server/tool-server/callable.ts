@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
 import { wrongArguments } from './argument-words.ts';
-import type { ForeignTool, ForeignTools } from './foreign-tools.ts';
+import type { ForeignPrompt, ForeignPrompts, ForeignTool, ForeignTools } from './foreign-tools.ts';
 import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
 
 /** What came of a call that was made. */
@@ -101,6 +101,34 @@ export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
     }),
   };
 }
+
+/**
+ * Asking a server for a prompt: what is filled in leaves this computer, so that policy and person decide as about a call of its tools.
+ * It is in no list of tools.
+ */
+export function foreignPrompt({ name, server }: ForeignPrompt, prompts: ForeignPrompts): Callable {
+  return {
+    info: { name: promptCall(name), description: '', inputSchema: { type: 'object' }, server },
+    action: { tool: server, member: name.slice(server.length + 1), attached: true },
+    report: false,
+    forNodes: false,
+    readOnly: false,
+    read: (input) => ({ ok: true, input: input as object }),
+    plan: async (input) => ({
+      risk: 'medium',
+      title: `Get the prompt ${name}`,
+      summary: `The prompt ${name} of the attached server ${server}\n${JSON.stringify(input, null, 2)}`,
+      async run(signal) {
+        const prompt = await prompts.get(name, input as Readonly<Record<string, string>>, { signal });
+        const text = JSON.stringify(prompt);
+        return { isError: false, content: [{ type: 'text', text }], text, structured: prompt };
+      },
+    }),
+  };
+}
+
+/** How a prompt is called by: no tool has such a name. */
+export const promptCall = (name: string) => `prompt:${name}`;
 
 /** Blocks as a model of ours reads them: it is given text alone. */
 function wordsOf({ content, structuredContent }: ToolResult): string {

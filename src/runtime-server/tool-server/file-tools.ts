@@ -5,8 +5,10 @@ import { join, matchesGlob, relative, sep } from 'node:path';
 import { createTwoFilesPatch, formatPatch } from 'diff';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
+import { saysWhatRuns } from '../policy/what-runs.ts';
 import { createJail, type EntryKind, type Jail, kindIn, type Place } from './jail.ts';
 import { defineTool, type Tool, type ToolCaller } from './tool.ts';
+import type { Finder } from './what-runs-finder.ts';
 
 /** A model reads this much at once, bytes; the rest by `offset`. */
 const mostRead = 128 * 1024;
@@ -19,8 +21,6 @@ const mostListed = 5000;
 const listedByDefault = 500;
 /** Named in a list, but not entered unless asked for. */
 const notEntered = new Set(['.git', 'node_modules']);
-/** Changes there change what Gantry or git do: a mode that accepts edits does not cover them. */
-const guardedFolders = new Set(['.git', '.gantry']);
 
 const Path = z
   .string()
@@ -33,6 +33,8 @@ export interface FileToolsDeps {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;
+  /** Finds what says what may run in a folder that is to be removed. */
+  readonly finder: Finder;
 }
 
 export function createFileTools(deps: FileToolsDeps): Tool[] {
@@ -40,7 +42,8 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
   /** Where it leads in truth: a link must not give a guarded folder, or what a rule is about, another name. */
   const at = async (jail: Jail, path: string, last = true) => {
     const located = await jail.lands(path, last);
-    const guarded = located.split(sep).some((part) => guardedFolders.has(part.toLowerCase()));
+    // A change there changes what may run: a mode that accepts edits does not cover it.
+    const guarded = located.split(sep).some(saysWhatRuns);
     return { lands: located, located: located === '' ? '.' : located, absolute: join(jail.root, located), guarded };
   };
 
@@ -243,12 +246,16 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);
       const what = input.recursive === true ? `${located} and all that is in it` : located;
+      // A folder goes with what lies in it: a rule about the folder is none about that.
+      const within = input.recursive === true && !guarded ? await deps.finder.look([absolute], []) : null;
+      const inner = within?.found.map(({ path }) => shown(relative(jail.root, path))) ?? [];
+      const also = inner.length === 0 ? '' : ` It holds what says what may run: ${inner.slice(0, 20).join(', ')}.`;
       return {
-        path: absolute,
-        guarded,
+        path: within?.found[0]?.path ?? absolute,
+        guarded: guarded || inner.length > 0,
         risk: 'high',
         title: `Remove ${located}`,
-        summary: `Removes ${what}.`,
+        summary: `Removes ${what}.${also}`,
         async run() {
           await jail.remove(input.path, { recursive: input.recursive ?? false, lands });
           return { removed: shown(located) };

@@ -1,5 +1,5 @@
 /**
- * Tools that are not Gantry's own, as the registry sees them: a list to show and a way to call (gaps.md B "Attached servers").
+ * Tools and prompts that are not Gantry's own, as the registry sees them: lists to show and a way to call (gaps.md B "Attached servers").
  * Must not know how a server is reached, and nothing of policy: whoever calls has asked it.
  */
 
@@ -20,12 +20,46 @@ export interface ForeignTool {
   readonly server: string;
 }
 
+export interface ForeignPrompt {
+  /** `<server>.<prompt>` */
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly title?: string;
+    readonly description?: string;
+    readonly required?: boolean;
+  }[];
+  /** Name of the attached server. */
+  readonly server: string;
+}
+
+/** What a server answers for a prompt: messages whose content every client can read. */
+export interface FilledPrompt {
+  readonly description?: string;
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface ForeignPrompts {
+  /** Of all enabled servers, by name in byte order. Never waits. */
+  list(): readonly ForeignPrompt[];
+  /** Throws an error made for a person where the server cannot or does not answer. */
+  get(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    options: { readonly signal: AbortSignal },
+  ): Promise<FilledPrompt>;
+}
+
 export interface ForeignTools {
   /**
    * The last good lists of all enabled servers, also of those that cannot be reached now; by name in byte order, the same array
    * as long as `revision` is the same. Never waits.
    */
   list(): readonly ForeignTool[];
+  /** Absent: nothing that is attached has any. They change with {@link ForeignTools.revision}. */
+  readonly prompts?: ForeignPrompts;
   /** Grows with each change of the list. */
   readonly revision: number;
   /**

@@ -18,20 +18,22 @@ import type { ForeignTools } from './foreign-tools.ts';
 import { createHttpTools } from './http-tools.ts';
 import type { Library } from './library.ts';
 import { createToolMcp } from './mcp-service.ts';
-import { createToolRegistry, type ToolRegistry } from './registry.ts';
+import { createToolRegistry, nameInRules, type ToolRegistry } from './registry.ts';
 import { toolServerRoutes } from './routes.ts';
-import { createShellSandbox } from './shell-sandbox.ts';
+import { createShellSandbox, type ShellSandbox } from './shell-sandbox.ts';
 import { createShellTool } from './shell-tool.ts';
 import { createSystemTools } from './system-tools.ts';
 import { createTimeTool } from './time-tool.ts';
-import type { Tool } from './tool.ts';
+import type { Tool, ToolCaller } from './tool.ts';
 import { createWeb, type WebDeps } from './web.ts';
+import { createFinder } from './what-runs-finder.ts';
 import { createWireCalls } from './wire-calls.ts';
 
 export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 export type { ToolBot } from './callers.ts';
 export type { Library } from './library.ts';
 export type { ToolOutcome, ToolRegistry } from './registry.ts';
+export type { Placed, ShellSandbox } from './shell-sandbox.ts';
 export { toolCalled } from './told.ts';
 export { defineTool, type Tool, type ToolCaller, type ToolPlan } from './tool.ts';
 
@@ -44,6 +46,7 @@ export interface ToolServerDeps {
   readonly freshName: () => string;
   /** Folders that no tool reaches and no command sees: Gantry's own. */
   readonly hidden: readonly string[];
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
   /** Null: no documents are converted here. */
   readonly converter: Pick<Converter, 'convert'> | null;
   /** How names are looked up; default the system's way. */
@@ -67,6 +70,8 @@ export interface ToolServer {
   registry(more?: readonly Tool[]): ToolRegistry;
   /** MCP and REST. */
   routes(deps: ToolDoorsDeps): readonly BoundRoute[];
+  /** Where commands of tools run. */
+  readonly sandbox: ShellSandbox;
   close(): Promise<void>;
 }
 
@@ -82,10 +87,15 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
   const foreign = deps.foreign ?? nothingAttached;
   const { env, hidden, freshName, timers, converter, lookup } = deps;
   const web = createWeb({ clock: deps.clock, ...(lookup === undefined ? {} : { lookup }) });
-  const sandbox = createShellSandbox({ env, hidden, wanted: env.GANTRY_TOOL_SANDBOX !== 'off' });
+  const wanted = env.GANTRY_TOOL_SANDBOX !== 'off';
+  const sandbox = createShellSandbox({ env, hidden, wanted, clock: deps.clock, freshName });
+  const mayWrite = (path: string, caller: ToolCaller) => {
+    const action = { tool: 'file', member: 'write', bot: caller.bot?.address ?? null, path: nameInRules(caller, path) };
+    return deps.policy.decide(action, caller.mode).verdict === 'allow';
+  };
   const tools = [
-    ...createFileTools({ hidden, freshName }),
-    createShellTool({ sandbox, hidden, freshName }),
+    ...createFileTools({ hidden, freshName, finder: createFinder({ now: () => deps.clock.now() }) }),
+    createShellTool({ sandbox, hidden, freshName, env, mayWrite }),
     ...createSystemTools({ env, sandbox }),
     ...createHttpTools({ web }),
     createTimeTool(deps),
@@ -95,14 +105,15 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
     ...(deps.tools ?? []),
   ];
   const registry = (more: readonly Tool[] = []) =>
-    createToolRegistry({ tools, foreign, policy: deps.policy, ask }, more);
+    createToolRegistry({ tools, foreign, policy: deps.policy, ask, log: deps.log }, more);
   return {
     registry,
+    sandbox,
     close: () => web.close(),
     routes(doors) {
       const callers = createToolCallers(doors);
       const calls = createWireCalls({ ...doors, registry: registry(), callers });
-      return toolServerRoutes({ calls, service: createToolMcp({ ...doors, calls }), log: doors.log });
+      return toolServerRoutes({ calls, service: createToolMcp({ ...doors, calls, foreign }), log: doors.log });
     },
   };
 }

@@ -1,10 +1,11 @@
 /**
- * What clients of MCP may read beside calling tools (gaps.md B; interface.md B): templates as prompts, boards and results of runs as
+ * What clients of MCP may read beside calling tools (gaps.md B; interface.md B): templates and prompts of attached servers, boards and results of runs as
  * resources, and files of the caller's root by a template. Files are read by the tool that reads files, so that root, policy and
  * person decide as for any call. Must not know where boards and runs are kept.
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
+import { resourcePlaces } from '../../contracts/tool-server/mcp.ts';
 import type {
   ListedPrompt,
   ListedResource,
@@ -13,6 +14,8 @@ import type {
   ResourceContents,
   ResourceProvider,
 } from '../../kit/mcp/service.ts';
+import { promptCall } from './callable.ts';
+import type { FilledPrompt, ForeignTools } from './foreign-tools.ts';
 import type { ToolOutcome } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
@@ -33,11 +36,12 @@ export interface Library {
 export interface LibraryDeps {
   readonly library: Library;
   readonly calls: WireCalls;
+  /** Of attached servers. */
+  readonly foreign: Pick<ForeignTools, 'prompts'>;
 }
 
 const json = 'application/json';
-const boards = 'gantry://boards/';
-const runs = 'gantry://runs/';
+const { boards, runs } = resourcePlaces;
 const files = 'file:///';
 /** Of a file that is read as a resource, bytes: it is sent whole. */
 const largestFile = 4 * 1024 * 1024;
@@ -53,15 +57,26 @@ const templates = [
   },
 ];
 
-export function libraryProviders({ library, calls }: LibraryDeps): {
+export function libraryProviders({ library, calls, foreign }: LibraryDeps): {
   readonly prompts: PromptProvider;
   readonly resources: ResourceProvider;
 } {
   const readerOf = ({ principal }: McpRequest) => principal.agentId ?? null;
   return {
     prompts: {
-      list: () => listing(library.prompts()),
-      get(name, args) {
+      list() {
+        const own = library.prompts();
+        const taken = new Set(own.map(({ name }) => name));
+        const attached = (foreign.prompts?.list() ?? []).filter(({ name }) => !taken.has(name));
+        return listing([...own, ...attached.map(({ server: _, ...prompt }): ListedPrompt => prompt)]);
+      },
+      async get(name, args, { principal, signal }) {
+        const attached = foreign.prompts?.list().some((prompt) => prompt.name === name) === true;
+        if (attached && !library.prompts().some((prompt) => prompt.name === name)) {
+          const outcome = await calls.call(promptCall(name), args, principal, signal);
+          if (outcome.isError) throw notNow(outcome);
+          return outcome.structured as FilledPrompt;
+        }
         const { description, text } = library.prompt(name, args);
         return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
       },

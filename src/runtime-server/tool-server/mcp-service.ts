@@ -2,6 +2,7 @@
 
 import { createMcpService } from '../../kit/mcp/create-service.ts';
 import type { ListedTool, McpService, ServerInfo } from '../../kit/mcp/service.ts';
+import type { ForeignTools } from './foreign-tools.ts';
 import { type Library, libraryProviders } from './library.ts';
 import { toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
@@ -9,17 +10,18 @@ import type { WireCalls } from './wire-calls.ts';
 export interface ToolMcpDeps {
   readonly calls: WireCalls;
   readonly library: Library;
+  readonly foreign: Pick<ForeignTools, 'prompts'>;
   readonly info: ServerInfo;
 }
 
 const instructions =
   'Tools of this computer and of the tool servers attached to it. A call that needs a person waits for them up to 50 seconds; if it then says approval_required, make the same call again later: it runs once after their yes.';
 
-export function createToolMcp({ calls, library, info }: ToolMcpDeps): McpService {
+export function createToolMcp({ calls, library, foreign, info }: ToolMcpDeps): McpService {
   return createMcpService({
     info,
     instructions,
-    ...libraryProviders({ library, calls }),
+    ...libraryProviders({ library, calls, foreign }),
     tools: {
       list() {
         const { tools, revision } = calls.list();

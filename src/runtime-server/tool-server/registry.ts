@@ -9,8 +9,16 @@ import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Policy, PolicyVerdict } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
-import { type Callable, type CallableResult, cut, foreignTool, ownTool } from './callable.ts';
-import type { ForeignTools } from './foreign-tools.ts';
+import {
+  type Callable,
+  type CallableResult,
+  cut,
+  foreignPrompt,
+  foreignTool,
+  ownTool,
+  promptCall,
+} from './callable.ts';
+import type { ForeignPrompts, ForeignTools } from './foreign-tools.ts';
 import type { OtherHost, Tool, ToolCaller, ToolPlan } from './tool.ts';
 
 export interface ToolOutcome {
@@ -55,6 +63,7 @@ export interface ToolRegistryDeps {
   readonly foreign: ForeignTools;
   readonly policy: Pick<Policy, 'decide'>;
   readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 
 /** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
@@ -65,24 +74,37 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
   const { foreign } = deps;
   const special = new Map(more.map((tool) => [tool.name, ownTool(tool)]));
   const own = new Map(deps.tools.map((tool) => [tool.name, ownTool(tool)]));
-  let known = { revision: -1, foreign: new Map<string, Callable>(), all: [] as ToolInfo[], offNode: [] as ToolInfo[] };
+  let known = {
+    revision: -1,
+    foreign: new Map<string, Callable>(),
+    prompts: new Map<string, Callable>(),
+    all: [] as ToolInfo[],
+    offNode: [] as ToolInfo[],
+  };
 
   function now(): typeof known {
     if (known.revision === foreign.revision) return known;
     const { revision } = foreign;
     const attached = new Map(foreign.list().map((tool) => [tool.name, foreignTool(tool, foreign)]));
+    const { prompts: asked } = foreign;
+    const prompts = new Map(
+      (asked?.list() ?? []).map((prompt) => [promptCall(prompt.name), foreignPrompt(prompt, asked as ForeignPrompts)]),
+    );
     const all = [...special.values(), ...own.values()];
     const taken = new Set(all.map(({ info }) => info.name));
     for (const one of attached.values()) if (!taken.has(one.info.name)) all.push(one);
     all.sort((a, b) => Buffer.compare(Buffer.from(a.info.name), Buffer.from(b.info.name)));
     const offNode = all.filter((one) => !one.forNodes).map((one) => one.info);
-    known = { revision, foreign: attached, all: all.map((one) => one.info), offNode };
+    known = { revision, foreign: attached, prompts, all: all.map((one) => one.info), offNode };
     return known;
   }
 
   /** A name with a dot is an attached server's first (interface.md B, rule 2). */
   function find(name: string, onNode: boolean): Callable | null {
-    const found = special.get(name) ?? (name.includes('.') ? now().foreign.get(name) : undefined) ?? own.get(name);
+    const found =
+      special.get(name) ??
+      (name.includes('.') ? (now().foreign.get(name) ?? now().prompts.get(name)) : undefined) ??
+      own.get(name);
     return found === undefined || (found.forNodes && !onNode) ? null : found;
   }
 
@@ -104,6 +126,23 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     ...rest,
   });
 
+  /** What a caller reads of a failure: what was meant for somebody, or what the computer says; the text of a fault stays in the log. */
+  function wordsOf(error: unknown, tool: string): string {
+    if (error instanceof AppError && error.code !== 'internal') return `${error.fact} ${error.action}`;
+    const { code, syscall, message = '' } = error as NodeJS.ErrnoException;
+    if (typeof code === 'string' && typeof syscall === 'string') {
+      // `EACCES: permission denied, open '/home/…'`
+      const why = /^\w+: ([^,]+)/.exec(message)?.[1] ?? 'it failed';
+      return `The computer refused it: ${why} (${code}).`;
+    }
+    const cause = error instanceof AppError ? (error.cause ?? error) : error;
+    deps.log.error('A tool failed.', {
+      tool,
+      error: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+    });
+    return 'Something went wrong inside Gantry; its log says more.';
+  }
+
   async function call(name: string, input: unknown, caller: ToolCaller, watch: CallWatch): Promise<ToolOutcome> {
     const tool = find(name, caller.nodeId !== undefined);
     if (tool === null) {
@@ -116,7 +155,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     try {
       plan = await tool.plan(read.input, caller);
     } catch (error) {
-      return failed(wordsOf(error));
+      return failed(wordsOf(error, name));
     }
     const verdict = decide(deps.policy, tool, plan, caller);
     const asked = { client: caller.client, root: caller.root, tool: name, input: read.input };
@@ -145,7 +184,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
       const result = await plan.run(caller.signal, may);
       return { structured: undefined, ...result, text: cut(result.text, longestText), ...done };
     } catch (error) {
-      return failed(wordsOf(error), done);
+      return failed(wordsOf(error, name), done);
     }
   }
 
@@ -160,7 +199,8 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     get revision() {
       return now().revision;
     },
-    find: (name) => find(name, false)?.info ?? null,
+    // Prompts are asked for by their own method, and are no tools to show.
+    find: (name) => (now().prompts.has(name) ? null : (find(name, false)?.info ?? null)),
     call: (name, input, caller, watch = {}) => call(name, input, caller, watch),
   };
 }
@@ -182,7 +222,7 @@ function decide(
   const action = {
     ...tool.action,
     bot: caller.bot?.address ?? null,
-    ...(plan.path === undefined ? {} : { path: nameOf(caller, plan.path) }),
+    ...(plan.path === undefined ? {} : { path: nameInRules(caller, plan.path) }),
     ...(plan.command === undefined ? {} : { command: plan.command }),
     ...(plan.host === undefined ? {} : { host: plan.host }),
     ...(plan.privateHost === true ? { privateHost: true as const } : {}),
@@ -211,15 +251,10 @@ function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, ac
   };
 }
 
-function wordsOf(error: unknown): string {
-  if (error instanceof AppError) return `${error.fact} ${error.action}`;
-  return error instanceof Error ? error.message : String(error);
-}
-
 const hashOf = (value: unknown): string => hash('sha256', canonicalJson(value));
 
 /** As rules name it: relative to the workspace where it lies in it, else to the caller's own root (a worktree has the same paths). */
-function nameOf({ workspace, root }: ToolCaller, path: string): string {
+export function nameInRules({ workspace, root }: Pick<ToolCaller, 'workspace' | 'root'>, path: string): string {
   for (const base of [workspace, root]) {
     const way = relative(base, path);
     if (way === '') return '.';

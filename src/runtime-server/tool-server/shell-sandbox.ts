@@ -1,12 +1,16 @@
 /**
  * Where commands of tools run (security.md 4 row 10): in bubblewrap where this computer has it. There a command reads what the person can
- * read but Gantry's own folder, changes its own folder, that repository's `.git` and a `/tmp` of its own, sees no process but its own,
- * and leaves none behind. It has the person's network. Elsewhere it runs as the person. Must not know policy.
+ * read but Gantry's own folder, changes its own folder, that repository's `.git` and a `/tmp` of its own, but nothing that says what
+ * may run (`what-runs-guard.ts`), sees no process but its own, and leaves none behind. It has the person's network. Elsewhere it runs
+ * as the person. Must not know policy.
  */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Clock } from '../../kit/clock/clock.ts';
 import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/process/bubblewrap.ts';
 import { plainEnvironment, type RunOptions } from '../../kit/process/run-process.ts';
+import { createFinder, depthOf } from './what-runs-finder.ts';
+import { guardWhatRuns } from './what-runs-guard.ts';
 
 export interface CommandPlace {
   readonly command: readonly [string, ...string[]];
@@ -16,14 +20,27 @@ export interface CommandPlace {
   readonly workspace: string;
   /** What it sees beside the plain variables. */
   readonly env: Environment;
+  /** Whether a rule lets it write this file of instructions (`AGENTS.md` and its like). Default: none does. */
+  readonly mayWrite?: (path: string) => boolean;
+}
+
+export interface Placed extends Pick<RunOptions, 'command' | 'cwd' | 'env' | 'aside'> {
+  readonly confined: boolean;
+  /** Folders that it may write. */
+  readonly roots: readonly string[];
+  /**
+   * To be called once, when the command has ended or could not be started. What it did about what says what may run is put right; the
+   * sentences say so to whoever called it.
+   */
+  settle(): Promise<string[]>;
 }
 
 export interface ShellSandbox {
   /** A sentence: what confines commands here. Tries it at the first call. */
   about(): Promise<string>;
-  place(
-    at: CommandPlace,
-  ): Promise<Pick<RunOptions, 'command' | 'cwd' | 'env' | 'aside'> & { readonly confined: boolean }>;
+  /** Null: it confines commands. Otherwise why not, as half a sentence. */
+  missing(): Promise<string | null>;
+  place(at: CommandPlace): Promise<Placed>;
 }
 
 export interface ShellSandboxDeps {
@@ -32,6 +49,8 @@ export interface ShellSandboxDeps {
   /** Folders that no command sees: Gantry's own. */
   readonly hidden: readonly string[];
   readonly wanted: boolean;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly freshName: () => string;
 }
 
 const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
@@ -40,7 +59,8 @@ const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'
 /** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
 const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
 
-export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): ShellSandbox {
+export function createShellSandbox({ env, hidden, wanted, clock, freshName }: ShellSandboxDeps): ShellSandbox {
+  const finder = createFinder({ now: () => clock.now() });
   const plain = plainEnvironment(env as NodeJS.ProcessEnv);
   let found: Promise<Bubblewrap | string> | null = null;
   const find = () => {
@@ -50,7 +70,11 @@ export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): S
     return found;
   };
 
-  function wordsFor(cwd: string, changed: readonly string[]): string[] {
+  function wordsFor(
+    cwd: string,
+    changed: readonly string[],
+    kept: readonly { readonly path: string; readonly access: 'read' | 'write' }[] = [],
+  ): string[] {
     const mounts: [path: string, words: string[]][] = [
       ['/', ['--ro-bind', '/', '/']],
       ['/dev', ['--dev', '/dev']],
@@ -61,6 +85,11 @@ export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): S
         .map((path) => realpathSync(path))
         .map((path): [string, string[]] => [path, cover(path)]),
       ...changed.map((path): [string, string[]] => [path, ['--bind', path, path]]),
+      // Where one is gone in this moment the command begins all the same: what comes into its place is looked at afterwards.
+      ...kept.map(({ path, access }): [string, string[]] => [
+        path,
+        [access === 'read' ? '--ro-bind-try' : '--bind-try', path, path],
+      ]),
     ];
     // What lies in another comes after it: Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
     mounts.sort(([a], [b]) => depthOf(a) - depthOf(b));
@@ -68,24 +97,37 @@ export function createShellSandbox({ env, hidden, wanted }: ShellSandboxDeps): S
   }
 
   return {
+    async missing() {
+      const sandbox = await find();
+      return typeof sandbox === 'string' ? sandbox : null;
+    },
     async about() {
       const sandbox = await find();
       if (typeof sandbox === 'string') {
         return `${sandbox.charAt(0).toUpperCase()}${sandbox.slice(1)}: commands run as you, with your files and your network.`;
       }
-      return 'Commands run in bubblewrap: they change their own folder alone, see nothing of Gantry, and have your network.';
+      return 'Commands run in bubblewrap: they change only their own folder and nothing in it that says what may run, see nothing of Gantry, and have your network.';
     },
-    async place({ command, cwd, root, workspace, env: own }) {
+    async place({ command, cwd, root, workspace, env: own, mayWrite = () => false }) {
       const sandbox = await find();
-      if (typeof sandbox === 'string') return { command, cwd, env: { ...plain, ...own }, confined: false };
-      const words = wordsFor(cwd, [root, ...repositoryOf(workspace)]);
-      const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
-      return { ...wrapped, cwd: '/', confined: true };
+      if (typeof sandbox === 'string') {
+        const settle = async () => [];
+        return { command, cwd, env: { ...plain, ...own }, confined: false, roots: [root], settle };
+      }
+      const roots = [...new Set([root, ...repositoryOf(workspace)])];
+      const covered = hidden.filter(existsSync).map((path) => realpathSync(path));
+      const guard = await guardWhatRuns(finder, { roots, hidden: covered, env: plain, mayWrite, freshName });
+      try {
+        const words = wordsFor(cwd, roots, guard.mounts);
+        const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
+        return { ...wrapped, cwd: '/', confined: true, roots, settle: guard.settle };
+      } catch (error) {
+        guard.close();
+        throw error;
+      }
     },
   };
 }
-
-const depthOf = (path: string): number => path.split('/').filter((part) => part !== '').length;
 
 function cover(path: string): string[] {
   return lstatSync(path).isDirectory() ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
@@ -98,7 +140,7 @@ function cover(path: string): string[] {
 function repositoryOf(workspace: string): string[] {
   for (let folder = workspace; ; folder = dirname(folder)) {
     const git = join(folder, '.git');
-    if (lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true) return [git];
+    if (lstatSync(git, { throwIfNoEntry: false })?.isDirectory() === true) return [realpathSync(git)];
     if (dirname(folder) === folder) return [];
   }
 }

@@ -3,12 +3,16 @@
  * caller's root, sees no secret of Gantry's, and nothing that it started outlives it; `shell-sandbox.ts` says what confines it. Must
  * not know policy or approvals.
  */
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
-import { runProcess } from '../../kit/process/run-process.ts';
+import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
 import { createJail } from './jail.ts';
 import type { ShellSandbox } from './shell-sandbox.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { defineTool, type Tool, type ToolCaller } from './tool.ts';
+import { setUpstreams } from './upstream.ts';
+import { isIn } from './what-runs-finder.ts';
 
 const defaultTimeoutMs = 2 * 60_000;
 const longestTimeoutMs = 30 * 60_000;
@@ -20,6 +24,10 @@ export interface ShellToolDeps {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;
+  /** PATH is taken from here where the caller has none of its own. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a rule lets this caller write a file of this absolute path. */
+  readonly mayWrite: (path: string, caller: ToolCaller) => boolean;
 }
 
 export function createShellTool(deps: ShellToolDeps): Tool {
@@ -27,7 +35,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
     name: 'shell.exec',
     title: 'Run a command',
     description:
-      'Runs a program with its arguments and waits for its end. Nothing is expanded; with shell: true, command is a line for the shell instead. Programs that it leaves running are ended. Where this computer has a sandbox it changes your working folder alone, and /tmp is new each time.',
+      'Runs a program with its arguments and waits for its end. Nothing is expanded; with shell: true, command is a line for the shell instead. Programs that it leaves running are ended. Where this computer has a sandbox it changes only your working folder, in it nothing that says what may run (.gantry, .git/hooks and .git/config, settings of agent programs and editors, AGENTS.md, .npmrc and the like), and /tmp is new each time. Where it has none, nothing confines it.',
     input: z.strictObject({
       command: z.string().min(1).max(20_000),
       args: z.array(z.string().max(20_000)).max(1000).optional(),
@@ -58,13 +66,21 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       stderr: z.string(),
       truncated: z.boolean(),
       timedOut: z.boolean(),
-      confined: z.boolean().meta({ description: 'It ran in a sandbox.' }),
+      confined: z
+        .boolean()
+        .meta({ description: 'It ran in a sandbox. Where it is false nothing kept it from any file of the person.' }),
+      notes: z
+        .array(z.string())
+        .optional()
+        .meta({ description: 'What Gantry set aside, put back or set for git after the command.' }),
     }),
     readOnly: false,
     annotations: { destructiveHint: true, openWorldHint: true },
-    async plan(input, caller) {
+    async plan(given, caller) {
       const jail = await createJail({ root: caller.root, hidden: deps.hidden, freshName: deps.freshName });
-      const located = jail.locate(input.cwd ?? '.');
+      const located = jail.locate(given.cwd ?? '.');
+      const path = given.env?.PATH ?? caller.env.PATH ?? deps.env.PATH ?? '';
+      const input = given.shell === true ? given : { ...given, ...asProgram(given, join(jail.root, located), path) };
       const line = [
         input.shell === true ? input.command : quoted(input.command),
         ...(input.args ?? []).map(quoted),
@@ -83,26 +99,39 @@ export function createShellTool(deps: ShellToolDeps): Tool {
           ...(input.stdin === undefined ? [] : [`given on its input:\n${input.stdin}`]),
         ].join('\n'),
         async run(signal) {
-          const { confined, ...place } = await deps.sandbox.place({
+          const cwd = await jail.folder(input.cwd ?? '.');
+          const { confined, roots, settle, ...place } = await deps.sandbox.place({
             command:
               input.shell === true
                 ? shellCommand(input.command, input.args ?? [])
                 : [input.command, ...(input.args ?? [])],
-            cwd: await jail.folder(input.cwd ?? '.'),
+            cwd,
             root: jail.root,
             workspace: caller.workspace,
             env: { ...caller.env, ...input.env },
+            mayWrite: (path) => deps.mayWrite(path, caller),
           });
-          const ran = await runProcess({
-            ...place,
-            ...(input.stdin === undefined ? {} : { input: input.stdin }),
-            deadlineMs: timeoutMs,
-            outputCap,
-            signal,
-          });
+          const notes: string[] = [];
+          let ran: RunResult;
+          try {
+            ran = await runProcess({
+              ...place,
+              ...(input.stdin === undefined ? {} : { input: input.stdin }),
+              deadlineMs: timeoutMs,
+              outputCap,
+              signal,
+            });
+          } finally {
+            notes.push(...(await settle()));
+          }
           if (confined && ran.exitCode === 1 && ran.stderr.startsWith('bwrap: execvp')) {
             const fact = `${input.command} could not be started (${ran.stderr.trim().split(': ').pop()}).`;
             throw new AppError('usage', fact, 'Check that it is installed and in PATH.');
+          }
+          if (confined) {
+            const isOurs = (repository: string) => roots.some((one) => isIn(one, repository));
+            const printed = `${ran.stdout}\n${ran.stderr}`;
+            notes.push(...(await setUpstreams({ cwd, line, printed, isOurs })));
           }
           return {
             exitCode: ran.exitCode,
@@ -112,6 +141,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
             truncated: ran.truncated,
             timedOut: ran.ended === 'deadline',
             confined,
+            ...(notes.length === 0 ? {} : { notes }),
           };
         },
       };
@@ -125,11 +155,51 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       return [
         output.stdout,
         output.stderr === '' ? '' : `[stderr]\n${output.stderr}`,
-        `[${how}${output.truncated ? '; output was cut' : ''}]`,
+        ...(output.notes ?? []).map((note) => `[${note}]`),
+        `[${how}${output.truncated ? '; output was cut' : ''}${output.confined ? '' : '; not confined'}]`,
       ]
         .filter((part) => part !== '')
         .join('\n');
     },
+  });
+}
+
+/**
+ * The program and its arguments. A line in place of a program (`ls -la`) is taken apart where that is certain; what could not start
+ * is said before anybody is asked about it.
+ */
+function asProgram(
+  { command, args = [] }: { readonly command: string; readonly args?: readonly string[] | undefined },
+  cwd: string,
+  path: string,
+): { command: string; args: string[] } {
+  if (process.platform === 'win32' || isProgram(command, cwd, path)) return { command, args: [...args] };
+  const words = command.trim().split(/[ \t]+/);
+  const [first = ''] = words;
+  if (words.length > 1 && plainWords.test(command) && isProgram(first, cwd, path)) {
+    return { command: first, args: [...words.slice(1), ...args] };
+  }
+  if (words.length > 1) {
+    const fact = `${JSON.stringify(command.slice(0, 200))} is a line, not one program.`;
+    throw new AppError('usage', fact, 'Give the program as command and each argument in args, or say shell: true.');
+  }
+  const fact = `${command.slice(0, 200)} could not be started: there is no such program here.`;
+  throw new AppError('usage', fact, 'Check its name, and that it is installed and in PATH.');
+}
+
+/** Words that a shell would hand on as they stand: nothing is quoted, expanded or matched. */
+const plainWords = /^[A-Za-z0-9_@%+=:,./ \t-]+$/;
+
+function isProgram(name: string, cwd: string, path: string): boolean {
+  const folders = name.includes('/') ? [''] : path.split(delimiter);
+  return folders.some((folder) => {
+    try {
+      const file = resolve(cwd, folder, name);
+      accessSync(file, constants.X_OK);
+      return statSync(file).isFile();
+    } catch {
+      return false;
+    }
   });
 }
 

@@ -9,9 +9,14 @@ const keptZones = 50;
 
 export function createTimeTool({ clock }: { readonly clock: Pick<Clock, 'now'> }): Tool {
   const kept = new Map<string, Zone>();
+  let own: { readonly zone: Zone; readonly minute: number } | null = null;
   const zoneOf = (timezone: string | undefined) => {
-    // This computer's own zone may be changed while this runs.
-    if (timezone === undefined) return readZone(timezone);
+    if (timezone === undefined) {
+      // This computer's own zone may be changed while this runs, so that it is read again each minute.
+      const minute = minuteCount(clock.now());
+      if (own?.minute !== minute) own = { zone: readZone(timezone), minute };
+      return own.zone;
+    }
     const zone = kept.get(timezone) ?? readZone(timezone);
     if (kept.size < keptZones) kept.set(timezone, zone);
     return zone;
@@ -74,8 +79,10 @@ interface Minute {
   readonly weekday: string;
 }
 
+const minuteCount = (now: number) => Math.floor(now / 60_000);
+
 function minuteOf(zone: Zone, now: number): Minute {
-  const count = Math.floor(now / 60_000);
+  const count = minuteCount(now);
   if (zone.minute.count === count) return zone.minute;
   const found = Object.fromEntries(zone.format.formatToParts(now).map(({ type, value }) => [type, value]));
   zone.minute = {

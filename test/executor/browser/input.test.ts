@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Driver, type Site, startDriver, startSite } from '../driver.ts';
@@ -224,6 +224,14 @@ describe.skipIf(!hasChromium())('input', { timeout: 60_000 }, () => {
       code: 'file_not_found',
     });
     expect(await driver.fault('file_upload', { target, paths: ['relative.txt'] })).toMatchObject({
+      code: 'file_not_found',
+    });
+    symlinkSync(file, join(driver.folder, 'link'));
+    expect(await driver.fault('file_upload', { target, paths: [join(driver.folder, 'link')] })).toMatchObject({
+      code: 'file_not_found',
+      message: expect.stringContaining(`leads to ${file}`),
+    });
+    expect(await driver.fault('file_upload', { target, paths: [driver.folder] })).toMatchObject({
       code: 'file_not_found',
     });
     expect(await driver.fault('file_upload', { target, paths: [file, file] })).toMatchObject({ code: 'not_editable' });

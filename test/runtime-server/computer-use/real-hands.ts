@@ -17,6 +17,7 @@ import {
 } from '../../../src/runtime-server/computer-use/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { type Site, startSite } from '../../executor/driver.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 
 export interface RealHands {
   readonly hands: Hands;
@@ -49,7 +50,7 @@ export async function startRealHands(): Promise<RealHands> {
   const questions = createOwnQuestions({ store, ids, timers: systemTimers });
   const hands = createHands({
     store,
-    policy: createPolicy({ workspace: join(folder, 'work'), log }),
+    policy: createPolicy({ workspace: join(folder, 'work'), trust: everythingAgreed, log }),
     questions,
     clock: systemClock,
     timers: systemTimers,
@@ -59,6 +60,7 @@ export async function startRealHands(): Promise<RealHands> {
     env: { ...process.env, DISPLAY: undefined },
     folder: join(folder, 'hands'),
     secret: 'a secret of tests',
+    uploads: { roots: [join(folder, 'work')], hidden: [join(folder, 'hands')] },
     ownPorts: () => [],
     defaults: 'own',
     approver: 'owner',

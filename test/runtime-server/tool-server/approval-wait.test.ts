@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
+import { capabilities } from '../../../src/contracts/link/knows.ts';
 import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { iso } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -17,6 +18,7 @@ import { createHeldApprovals } from '../../../src/runtime-server/approvals/index
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer, type ToolCaller, type ToolOutcome } from '../../../src/runtime-server/tool-server/index.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 
 let root: string;
 let clock: TestClock;
@@ -39,6 +41,8 @@ async function open() {
   const store = await openStore({ file: join(root, 'db', 'runtime.db'), migrations: runtimeMigrations, clock });
   const ledger = await createLedger({ store, clock, ids });
   const { desk } = createHeldApprovals({
+    knows: () => Promise.resolve(new Set(capabilities)),
+    cloudAheadMs: () => 0,
     store,
     ledger,
     clock,
@@ -50,7 +54,7 @@ async function open() {
     call: async () => ({ status: 200, body: {} }),
   });
   await desk.start();
-  const policy = createPolicy({ workspace: root, log });
+  const policy = createPolicy({ workspace: root, trust: everythingAgreed, log });
   const server = createToolServer({
     policy,
     approvals: desk,
@@ -59,6 +63,7 @@ async function open() {
     env: { PATH: process.env.PATH, GANTRY_TOOL_SANDBOX: 'off' },
     freshName: () => ids.next('tmp'),
     hidden: [],
+    log: { error: () => {} },
     converter: null,
   });
   const registry = server.registry();

@@ -20,6 +20,13 @@ const foreign: ForeignTools = {
   get revision() {
     return revision;
   },
+  prompts: {
+    list: () => [{ name: 'notes.review', server: 'notes', arguments: [{ name: 'path', required: true }] }],
+    async get(name, args) {
+      foreignCalls.push({ name, args });
+      return { messages: [{ role: 'user', content: { type: 'text', text: `Review ${args.path}` } }] };
+    },
+  },
   async call(name, args) {
     foreignCalls.push({ name, args });
     return {
@@ -192,6 +199,30 @@ test('over MCP the same is a result that is an error, so that a model reads it',
   });
   await answer(asked.id, 'reject');
   expect(textOf(await callOver(engine, 'shell.exec', { command: 'true' }, { token }))).toContain('The person said no.');
+});
+
+test('a prompt of an attached server is listed beside Gantry’s own; a bot may fill it in only with a person’s yes', async () => {
+  const engine = shared.current;
+  const { prompts } = (await rpc(engine, 'prompts/list')).result as unknown as { prompts: { name: string }[] };
+  expect(prompts).toContainEqual({ name: 'notes.review', arguments: [{ name: 'path', required: true }] });
+  const get = (options = {}) =>
+    rpc(engine, 'prompts/get', { name: 'notes.review', arguments: { path: 'a.ts' } }, options);
+  const filled = { messages: [{ role: 'user', content: { type: 'text', text: 'Review a.ts' } }] };
+  expect((await get()).result).toMatchObject(filled);
+  expect((await rpc(engine, 'prompts/get', { name: 'notes.review' })).error).toMatchObject({ code: -32602 });
+  const { token } = await newBot();
+  const known = (await engine.desk.live()).map(({ id }) => id);
+  const before = foreignCalls.length;
+  const waits = get({ token });
+  const asked = await question(known);
+  expect(asked.title).toContain('Get the prompt notes.review');
+  await patience.advance(51_000);
+  expect((await waits).error).toMatchObject({ data: { code: 'approval_required', approvalId: asked.id } });
+  expect(foreignCalls).toHaveLength(before);
+  await answer(asked.id, 'approve');
+  expect((await get({ token })).result).toMatchObject(filled);
+  // It is no tool.
+  expect((await rest(engine, 'GET', '/prompt:notes.review')).status).toBe(404);
 });
 
 test('what acted is told in the ledger by whoever called, without its words; what looked is not', async () => {

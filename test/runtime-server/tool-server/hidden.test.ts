@@ -33,6 +33,7 @@ function toolsFor(root: string, hidden = gantry) {
     timers: systemTimers,
     freshName: () => `tmp${names++}`,
     hidden: [hidden],
+    log: { error: () => {} },
     converter: {
       async convert({ chunks }) {
         const parts: Uint8Array[] = [];

@@ -59,6 +59,7 @@ beforeAll(async () => {
     env: {},
     freshName: () => 'x',
     hidden: [],
+    log: { error: () => {} },
     converter: null,
     lookup,
   });

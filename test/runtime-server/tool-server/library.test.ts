@@ -38,6 +38,7 @@ test('templates are prompts: their params are arguments, and what they ask stand
     ],
   };
   engine.write('.gantry/templates/greet.json', JSON.stringify(template));
+  await engine.agree();
   const listed = (await rpc(engine, 'prompts/list')).result as unknown as { prompts: { name: string }[] };
   const names = listed.prompts.map(({ name }) => name);
   expect(names).toEqual(names.toSorted());
@@ -67,6 +68,7 @@ test('boards and runs are listed and read, and a run says what its steps gave', 
   const engine = shared.current;
   const template = { id: 'count', steps: [{ id: 'one', executor: 'shell', command: 'echo forty-two' }] };
   engine.write('.gantry/templates/count.json', JSON.stringify(template));
+  await engine.agree();
   const started = await engine.call<{ dagId: string; campaignId: string }>('POST', '/runs', {
     template: 'count',
     projectId: 'count',

@@ -3,13 +3,19 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import { createShellSandbox, type ShellSandbox } from '../../../src/runtime-server/tool-server/shell-sandbox.ts';
 
 const env = { PATH: process.env.PATH, HOME: process.env.HOME };
-const closed = await createShellSandbox({ env, hidden: [], wanted: true })
-  .place({ command: ['true'], cwd: '/', root: '/tmp', workspace: '/tmp', env: {} })
-  .then(({ confined }) => confined);
+let names = 0;
+const rest = { env, clock: systemClock, freshName: () => `n${names++}` };
+const closed = await createShellSandbox({ ...rest, hidden: [], wanted: true })
+  .place({ command: ['true'], cwd: '/', root: '/usr/share/misc', workspace: '/usr/share/misc', env: {} })
+  .then(async ({ confined, settle }) => {
+    await settle();
+    return confined;
+  });
 
 let base: string;
 let workspace: string;
@@ -26,11 +32,16 @@ beforeAll(() => {
   writeFileSync(join(home, 'owner-token'), 'secret');
   writeFileSync(join(base, 'beside.txt'), 'readable');
   execFileSync('git', ['init', '-q', join(base, 'repository')]);
-  sandbox = createShellSandbox({ env, hidden: [home], wanted: true });
+  sandbox = createShellSandbox({ ...rest, hidden: [home], wanted: true });
 });
 
 async function run(line: string, root = workspace, more: Record<string, string> = {}) {
-  const { confined, ...place } = await sandbox.place({
+  const {
+    confined,
+    roots: _roots,
+    settle,
+    ...place
+  } = await sandbox.place({
     command: ['/bin/sh', '-c', line],
     cwd: root,
     root,
@@ -38,7 +49,9 @@ async function run(line: string, root = workspace, more: Record<string, string> 
     env: more,
   });
   expect(confined).toBe(true);
-  return runProcess({ ...place, deadlineMs: 20_000 });
+  const ran = await runProcess({ ...place, deadlineMs: 20_000 });
+  await settle();
+  return ran;
 }
 
 test.skipIf(!closed)('a command works in its folder under the same path, and what it writes there stays', async () => {
@@ -119,10 +132,10 @@ test.skipIf(!closed)('a variable cannot add to the words that make the sandbox',
 });
 
 test('where there is none, or it is turned off, that is said, and commands run all the same', async () => {
-  const off = createShellSandbox({ env, hidden: [], wanted: false });
+  const off = createShellSandbox({ ...rest, hidden: [], wanted: false });
   expect(await off.about()).toContain('turned off (GANTRY_TOOL_SANDBOX): commands run as you');
-  const none = createShellSandbox({ env: { PATH: '/nowhere' }, hidden: [], wanted: true });
+  const none = createShellSandbox({ ...rest, env: { PATH: '/nowhere' }, hidden: [], wanted: true });
   expect(await none.about()).toContain('is not installed: commands run as you');
   const place = await none.place({ command: ['/bin/true'], cwd: '/', root: '/', workspace: '/', env: { A: 'b' } });
-  expect(place).toEqual({ command: ['/bin/true'], cwd: '/', env: { PATH: '/nowhere', A: 'b' }, confined: false });
+  expect(place).toMatchObject({ command: ['/bin/true'], cwd: '/', env: { PATH: '/nowhere', A: 'b' }, confined: false });
 });

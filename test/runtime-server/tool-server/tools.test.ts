@@ -1,16 +1,35 @@
 /** The native tools as a caller meets them: schemas, what a person is shown, what is done, and every refusal in words. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
 import type { PolicyAction, PolicyMode, Verdict } from '../../../src/runtime-server/policy/policy.ts';
-import { createToolServer, type ToolCaller, type ToolRegistry } from '../../../src/runtime-server/tool-server/index.ts';
+import {
+  createToolServer,
+  defineTool,
+  type ToolCaller,
+  type ToolRegistry,
+  type ToolServer,
+} from '../../../src/runtime-server/tool-server/index.ts';
+import { createTimeTool } from '../../../src/runtime-server/tool-server/time-tool.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 
 let root: string;
+let server: ToolServer;
 let registry: ToolRegistry;
 let verdict: Verdict;
 let answer: ApprovalAnswer;
@@ -24,14 +43,27 @@ let meanwhile: () => void;
 let refusal: AppError | null;
 let caller: ToolCaller;
 let names = 0;
+let logged: unknown[] = [];
+let fault: Error = new Error();
+
+/** Fails as it is told. */
+const broken = defineTool({
+  name: 'broken.tool',
+  title: 'Fails',
+  description: 'Fails.',
+  input: z.strictObject({}),
+  output: z.strictObject({}),
+  readOnly: true,
+  plan: () => ({ risk: 'low', title: 'Fail', summary: 'Fail', run: async () => Promise.reject(fault) }),
+});
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'gantry-tools-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  [verdict, asked, decided] = ['allow', [], []];
+  [verdict, asked, decided, logged] = ['allow', [], [], []];
   [modes, allowed, meanwhile, refusal] = [[], null, () => {}, null];
   answer = { kind: 'approve', note: null, by: { user: 'u', surface: 'cli' }, at: '' };
-  registry = createToolServer({
+  server = createToolServer({
     policy: {
       decide: (action, mode) => {
         decided.push(action);
@@ -54,8 +86,10 @@ beforeEach(() => {
     timers: systemTimers,
     freshName: () => `tmp${names++}`,
     hidden: [],
+    log: { error: (_, fields) => logged.push(fields) },
     converter: null,
-  }).registry();
+  });
+  registry = server.registry();
   caller = {
     bot: { agentId: 'agent_1', address: 'dev@crew' },
     client: 'bot:agent_1',
@@ -281,6 +315,35 @@ test('output is cut at its cap, a command that takes too long is ended, and a st
   expect((await running).structured).toMatchObject({ timedOut: false, exitCode: null });
 });
 
+test('a line in place of a program is taken apart, and what cannot start is said before anybody is asked', async () => {
+  verdict = 'ask';
+  put('here.txt', '');
+  expect(await call('shell.exec', { command: 'ls -a' })).toMatchObject({
+    isError: false,
+    text: expect.stringContaining('here.txt'),
+  });
+  expect(decided.at(-1)?.command).toBe('ls -a');
+  expect((await call('shell.exec', { command: 'ls -a', args: ['here.txt'] })).text).toContain('here.txt');
+  const before = asked.length;
+  for (const command of ['ls *.txt', "sh -c 'id'", 'ls | cat', 'ls $HOME', 'no-such-program-here -la']) {
+    const { isError, text } = await call('shell.exec', { command });
+    expect([command, isError, text]).toEqual([command, true, expect.stringContaining('is a line, not one program')]);
+  }
+  for (const command of ['no-such-program-here', './here.txt', '.']) {
+    expect((await call('shell.exec', { command })).text).toContain('no such program here');
+  }
+  expect(asked).toHaveLength(before);
+  put('my tool', '#!/bin/sh\necho mine\n');
+  chmodSync(join(root, 'my tool'), 0o755);
+  expect((await call('shell.exec', { command: './my tool' })).text).toContain('mine');
+});
+
+test('a folder that holds what says what may run is removed only as that is', async () => {
+  mkdirSync(join(root, 'packages/a/.claude'), { recursive: true });
+  await call('file.remove', { path: 'packages', recursive: true }, { mode: 'ACCEPT_EDITS' });
+  expect(decided.at(-1)?.path).toBe('packages/a/.claude');
+});
+
 test('a link gives neither a guarded folder nor what a rule is about another name', async () => {
   for (const folder of ['.gantry', 'secret']) mkdirSync(join(root, folder));
   symlinkSync('.gantry', join(root, 'docs'));
@@ -347,4 +410,46 @@ test('a command that a rule lets run is not let run with variables of the bot', 
   const input = { command: 'node', args: ['--version'], env: { NODE_OPTIONS: '--require=./evil.cjs' } };
   expect((await call('shell.exec', input)).approvalId).toBe('apr_1');
   expect(decided.at(-1)?.command).toBe('NODE_OPTIONS=--require=./evil.cjs node --version');
+});
+
+test('the text of a fault inside Gantry reaches the log and no caller; what the computer refuses is said without its paths', async () => {
+  for (const each of [
+    new TypeError("Cannot read properties of undefined (reading 'secret')"),
+    new AppError('internal', 'secret state', 'Report it.', { cause: new Error('secret cause') }),
+  ]) {
+    fault = each;
+    registry = server.registry([broken]);
+    const outcome = await call('broken.tool', {});
+    expect([outcome.isError, JSON.stringify(outcome.content)]).toEqual([
+      true,
+      expect.stringContaining('Something went wrong inside Gantry'),
+    ]);
+    expect(JSON.stringify(outcome)).not.toContain('secret');
+    expect(JSON.stringify(logged.pop())).toContain('secret');
+  }
+  fault = Object.assign(new Error("EACCES: permission denied, open '/home/secret'"), {
+    code: 'EACCES',
+    syscall: 'open',
+  });
+  expect((await call('broken.tool', {})).text).toBe('The computer refused it: permission denied (EACCES).');
+});
+
+test('the time of this computer is told without reading its zone anew for each call, and with the zone that it has now', async () => {
+  const made = vi.spyOn(Intl, 'DateTimeFormat');
+  const before = process.env.TZ;
+  onTestFinished(() => {
+    made.mockRestore();
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  });
+  const clock = createTestClock();
+  const tool = createTimeTool({ clock });
+  const now = async () =>
+    (await (await tool.plan({}, caller)).run(caller.signal, () => ({}) as never)) as { timezone: string };
+  process.env.TZ = 'Asia/Tokyo';
+  for (let count = 0; count < 20; count += 1) expect(await now()).toMatchObject({ timezone: 'Asia/Tokyo' });
+  expect(made).toHaveBeenCalledTimes(1);
+  process.env.TZ = 'America/Lima';
+  await clock.advance(60_000);
+  expect(await now()).toMatchObject({ timezone: 'America/Lima' });
 });

@@ -10,7 +10,7 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Models } from '../../models/index.ts';
 import type { ToolsetCaller, ToolsetGate } from '../gate.ts';
-import { errorOf, textOf } from './actions.ts';
+import { acts, errorOf, textOf } from './actions.ts';
 import type { Artifacts } from './artifacts.ts';
 import { type Course, createCourse, type Ending, Stopping } from './course.ts';
 import type { Journal, RunTx } from './journal.ts';
@@ -107,6 +107,8 @@ export function createLiveRun(
     enable: (member) => (order.mode === 'direct' ? [member] : []),
     ready: (toolset) => (toolset === 'browser' ? browser() : recording.begin(desktop)),
     step: () => steps,
+    // Whoever wrote a list down may wait or look as often as they like.
+    mustChange: ({ toolset, member }) => order.mode !== 'direct' || acts(toolset, member),
   });
 
   function browser(): Promise<void> {

@@ -14,6 +14,7 @@ import type { Artifacts } from './artifacts.ts';
 import { type Course, Stopping } from './course.ts';
 import type { Journal } from './journal.ts';
 import type { CallAnswer, Picture, PlannedCall } from './planner-port.ts';
+import { createProgress, mostRepeats } from './progress.ts';
 import { patchRun } from './records.ts';
 
 export interface PerformerDeps {
@@ -32,6 +33,8 @@ export interface PerformerDeps {
   readonly clock: Clock;
   /** Of the step that it belongs to. */
   readonly step: () => number;
+  /** Whether it counts when this is done again and again without a change of the screen. */
+  readonly mustChange: (call: PlannedCall) => boolean;
   readonly onFault: (what: string, fault: unknown) => void;
 }
 
@@ -41,6 +44,7 @@ type Asked = Extract<ToolsetOutcome, { kind: 'approval_required' }>;
 
 export function createPerformer(deps: PerformerDeps): Perform {
   const { runId, gate, journal, course, clock } = deps;
+  const progress = createProgress();
   let actions = 0;
   /** Calls of one turn stop after the first that failed: what comes after a failure is another turn. */
   let turn = 0;
@@ -58,6 +62,19 @@ export function createPerformer(deps: PerformerDeps): Perform {
   });
 
   async function perform(call: PlannedCall): Promise<CallAnswer> {
+    const answer = await performOne(call);
+    const { result, after } = answer.kind === 'done' ? answer : { result: null, after: null };
+    const times = progress.did(call, result, after);
+    if (times < mostRepeats || !deps.mustChange(call)) return answer;
+    throw new AppError(
+      'refused',
+      `The run did the same action (${call.toolset} ${call.member}) ${times} times, and the screen did not change.`,
+      'Look at its last picture, then change the task or the steps.',
+      { wireCode: 'no_progress' },
+    );
+  }
+
+  async function performOne(call: PlannedCall): Promise<CallAnswer> {
     await course.between();
     const index = actions;
     actions += 1;

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
+import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type AnswerHead,
   heapMegabytes,
@@ -142,7 +143,10 @@ async function feed(stdin: Writable, head: RequestHead, source: DocumentSource):
     for (let at = 0; at < chunk.length; at += pieceBytes) await write(stdin, chunk.subarray(at, at + pieceBytes));
     sent += chunk.length;
   }
-  if (sent !== source.size) throw new RangeError(`${sent} of ${source.size} bytes came`);
+  if (sent !== source.size) {
+    const fact = `The document changed while it was read: ${sent} of ${source.size} bytes came.`;
+    throw new AppError('usage', fact, 'Try again when it is whole.');
+  }
 }
 
 async function write(stdin: Writable, bytes: Uint8Array): Promise<void> {

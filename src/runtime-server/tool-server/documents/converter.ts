@@ -46,6 +46,8 @@ export interface ConverterDeps {
   /** Program and file of the converter. */
   readonly command: readonly [string, ...string[]];
   readonly after: (ms: number, effect: () => void) => () => void;
+  /** Text in pictures is recognised; off without it. */
+  readonly ocr?: boolean;
   readonly start?: (command: readonly [string, ...string[]]) => ConverterProcess;
 }
 
@@ -141,6 +143,7 @@ export function createConverter(deps: ConverterDeps): Converter {
         mimeType: ask.mimeType,
         family: ask.family,
         deadlineMs,
+        ocr: deps.ocr ?? false,
         size: source.size,
       };
       const answer = await process.convert(head, source);

@@ -83,7 +83,7 @@ type Output = z.infer<typeof Output>;
 
 const about: Readonly<Record<Family, string>> = {
   pdf: 'a PDF',
-  office: 'an office document (docx, pptx, xlsx, xls, ods, rtf)',
+  office: 'an office document (docx, pptx, xlsx, xls, odt, odp, ods, rtf)',
   html: 'a web page, e-book or feed (html, epub, rss, atom)',
   data: 'data or text (csv, tsv, json, jsonl, xml, ipynb, text)',
   archive: 'a zip archive and the documents in it',

@@ -1,16 +1,17 @@
 /**
- * The tools of all enabled servers as one list: `<server>.<tool>`, in byte order, each name one tool's in both spellings (mcp.md 8.5,
+ * The tools, and beside them the prompts, of all enabled servers as one list: `<server>.<tool>`, in byte order, each name one tool's in both spellings (mcp.md 8.5,
  * 8.6). Owns the revision; must not know connections or rows.
  */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../kit/ledger/canonical.ts';
-import type { ForeignTool } from '../foreign-tools.ts';
-import { type ListedTool, quoted } from './listing.ts';
+import type { ForeignPrompt, ForeignTool } from '../foreign-tools.ts';
+import { type ListedPrompt, type ListedTool, quoted } from './listing.ts';
 
 export interface CatalogueServer {
   readonly id: string;
   readonly name: string;
   readonly tools: readonly ListedTool[];
+  readonly prompts: readonly ListedPrompt[];
 }
 
 export interface Found {
@@ -20,8 +21,11 @@ export interface Found {
 
 export interface Catalogue {
   readonly tools: readonly ForeignTool[];
+  readonly prompts: readonly ForeignPrompt[];
   /** By either spelling of its name. */
   find(name: string): Found | undefined;
+  /** By the whole name: its server, and what that calls it. */
+  findPrompt(name: string): { readonly serverId: string; readonly prompt: string } | undefined;
   /** Collisions, by the id of the server whose tool gave way. */
   readonly problems: ReadonlyMap<string, readonly string[]>;
 }
@@ -51,7 +55,21 @@ export function createCatalogue(servers: readonly CatalogueServer[]): Catalogue 
       tools.push(foreign(name, server.name, tool));
     }
   }
-  return { tools: inByteOrder(tools, (tool) => tool.name), find: (name) => found.get(name), problems };
+  const places = new Map<string, { readonly serverId: string; readonly prompt: string }>();
+  const prompts = servers.flatMap(({ id, name: server, prompts: listed }) =>
+    listed.map(({ prompt, ...shown }): ForeignPrompt => {
+      const name = `${server}.${prompt}`;
+      places.set(name, { serverId: id, prompt });
+      return { name, server, ...shown };
+    }),
+  );
+  return {
+    tools: inByteOrder(tools, (tool) => tool.name),
+    prompts: inByteOrder(prompts, (prompt) => prompt.name),
+    find: (name) => found.get(name),
+    findPrompt: (name) => places.get(name),
+    problems,
+  };
 }
 
 function problemOf(name: string, { tool }: ListedTool, other: { readonly name: string } | undefined): string | null {
@@ -73,8 +91,8 @@ function inByteOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
 }
 
 /** Whether two lists say the same, in whatever order of tools and of members: the one shown is then kept, byte for byte. */
-export function listHash(tools: readonly ListedTool[]): string {
-  const sorted = inByteOrder(tools, (listed) => listed.tool);
+export function listHash(tools: readonly ListedTool[], prompts: readonly ListedPrompt[] = []): string {
+  const sorted = [inByteOrder(tools, (listed) => listed.tool), inByteOrder(prompts, (listed) => listed.prompt)];
   return createHash('sha256').update(canonicalJson(sorted)).digest('hex');
 }
 

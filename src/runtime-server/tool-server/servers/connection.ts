@@ -8,7 +8,7 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { ServerAuth } from './auth.ts';
 import { UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
-import type { Upstream, UpstreamServer } from './upstream.ts';
+import type { Upstream, UpstreamList, UpstreamServer } from './upstream.ts';
 
 export interface ConnectionState {
   readonly status: Exclude<ServerState, 'disabled'>;
@@ -22,7 +22,7 @@ export interface ConnectionDeps {
   readonly server: UpstreamServer;
   readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
   readonly auth: ServerAuth | null;
-  readonly onList: (tools: readonly unknown[]) => void;
+  readonly onList: (list: UpstreamList) => void;
   /** Told when it is connected, and when it wants a sign-in; the same twice may come. */
   readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
   readonly clock: Clock;
@@ -106,9 +106,9 @@ export function createConnection(deps: ConnectionDeps): Connection {
     let upstream: Upstream | null = null;
     try {
       upstream = await deps.open({ onListChanged: () => void refresh(), signal });
-      const tools = await upstream.list(signal);
+      const list = await upstream.list(signal);
       if (signal.aborted) return await upstream.close();
-      deps.onList(tools);
+      deps.onList(list);
       take(upstream);
     } catch (error) {
       await upstream?.close();
@@ -199,11 +199,11 @@ export function createConnection(deps: ConnectionDeps): Connection {
     if (upstream === null) return;
     refreshLater();
     try {
-      const tools = await upstream.list(running.signal);
+      const list = await upstream.list(running.signal);
       if (current !== upstream) return;
       // Who is signed out somewhere else than at the list stays so.
       if (standing.status !== 'needs_reauth') standing = connected;
-      deps.onList(tools);
+      deps.onList(list);
     } catch (error) {
       const fault = error as UpstreamFault;
       // One that works on a call may have no time for it.
@@ -273,6 +273,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
         if (refused) await untilAborted(replace(upstream, fault), signal);
         // Over HTTP one request can fail alone: a list shows whether there is still somebody.
         if (fault.kind === 'connection') void refresh();
+        // The next call finds a new session where this one is gone; this call may have run, and is not sent again.
+        if (fault.doubtsSession) await untilAborted(refresh(), signal);
         if (!refused || signal.aborted) throw error;
         return await once(await ready(signal), signal, work);
       } finally {

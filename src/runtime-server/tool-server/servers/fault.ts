@@ -27,24 +27,46 @@ export interface Challenge {
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   readonly challenge: Challenge | null;
+  /** Its answer says that our session is gone, but a tool may have run and said so: the list shows which of the two holds. */
+  readonly doubtsSession: boolean = false;
 
-  constructor(kind: FaultKind, message: string, cause?: unknown, challenge: Challenge | null = null) {
+  constructor(
+    kind: FaultKind,
+    message: string,
+    cause?: unknown,
+    challenge: Challenge | null = null,
+    doubtsSession = false,
+  ) {
     super(message, { cause });
     this.kind = kind;
     this.challenge = challenge;
+    this.doubtsSession = doubtsSession;
   }
 }
 
 const longestWords = 600;
 
+/**
+ * What servers say when they no longer know a session: those of the official SDKs, and of frameworks around them. A server that
+ * was restarted says the last one, since nobody has introduced themselves to it.
+ */
+const sessionGone = [
+  /\b(?:no valid|no such|no active|not a valid|invalid|unknown|missing|expired|stale|unrecogni[sz]ed) (?:mcp[- _])?session/i,
+  /\bsession(?:[ _-]?id)?\b[^.]{0,80}\b(?:not found|not valid|not exist|not recogni[sz]ed|unknown|invalid|expired|required|missing|no longer|terminated|closed)\b/i,
+  /\b(?:server|session|client|connection)\b[^.]{0,20}\bnot (?:yet )?(?:been )?initiali[sz]ed|\bbefore initiali[sz]ation/i,
+];
+const saysSessionGone = (words: string) => sessionGone.some((pattern) => pattern.test(words));
+
 export interface FaultContext {
   /** A session was given out, so that a 404 can mean it. */
   readonly session: boolean;
+  /** Nothing but a list was asked for: whatever says that the session is gone speaks of ours. */
+  readonly listing?: boolean;
   /** Of the last refusal. */
   readonly challenge: Challenge | null;
 }
 
-export function faultOf(error: unknown, { session, challenge }: FaultContext): UpstreamFault {
+export function faultOf(error: unknown, { session, listing = false, challenge }: FaultContext): UpstreamFault {
   if (error instanceof UpstreamFault) return error;
   if (error instanceof AppError) return new UpstreamFault('connection', `${error.fact} ${error.action}`.trim(), error);
   const { name, code, message, data } = error as {
@@ -58,7 +80,12 @@ export function faultOf(error: unknown, { session, challenge }: FaultContext): U
   if (name === 'UnauthorizedError' || name === 'InsufficientScopeError' || status === 401 || status === 403) {
     return new UpstreamFault('unauthorized', words, error, challenge);
   }
-  if (status === 404 && session) return new UpstreamFault('session', words, error);
+  if ((status === 404 || status === 410) && session) return new UpstreamFault('session', words, error);
+  const gone = (status !== null || typeof code === 'number') && saysSessionGone(words);
+  // A status of 4xx refuses the request before a tool sees it. Any other answer may be what the tool itself said.
+  const refused = status !== null && status >= 400 && status < 500;
+  if (gone && (refused || listing)) return new UpstreamFault('session', words, error);
+  if (gone) return new UpstreamFault('answer', words, error, null, true);
   // Whatever else a server says by a status is an answer: the next question may be answered better.
   if (status !== null) return new UpstreamFault('answer', words, error);
   if (code === 'REQUEST_TIMEOUT') return new UpstreamFault('timeout', words, error);
@@ -70,7 +97,10 @@ export function faultOf(error: unknown, { session, challenge }: FaultContext): U
     const what = name === 'ZodError' ? 'no JSON-RPC' : words;
     return new UpstreamFault('answer', `Its answer cannot be read: ${what}`, error);
   }
-  return new UpstreamFault('connection', network(error) ?? words, error);
+  const why = network(error);
+  // A fault of a program of ours says nothing about the server.
+  const ours = why === null && /^(?:TypeError|RangeError|ReferenceError)$/.test(name ?? '');
+  return new UpstreamFault('connection', why ?? (ours ? 'The connection broke.' : words), error);
 }
 
 /** What a server said in an answer that is a fault. */

@@ -1,5 +1,5 @@
 /**
- * A server's list of tools, made into what Gantry shows: usable names, schemas of one dialect, bounded texts; what cannot be used
+ * A server's lists of tools and prompts, made into what Gantry shows: usable names, schemas of one dialect, bounded texts; what cannot be used
  * is left out with a sentence (mcp.md 8.1, 8.2). One bad tool never costs the others. Pure. Must not know other servers.
  */
 import { isObject, normaliseSchema, type Schema, sizeOf } from './schemas.ts';
@@ -16,6 +16,21 @@ export interface ListedTool {
   readonly sentSchema?: Schema;
 }
 
+/** One as the server calls it. */
+export interface ListedPrompt {
+  readonly prompt: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly PromptArgument[];
+}
+
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+}
+
 export interface Listing {
   readonly tools: readonly ListedTool[];
   readonly problems: readonly string[];
@@ -26,6 +41,9 @@ const longestTitle = 200;
 const longestDescription = 8 * 1024;
 /** Of one server. */
 export const mostTools = 2000;
+/** Of one server, and of one of them. */
+const mostPrompts = 500;
+const mostArguments = 100;
 /** All that is shown of one server, and all that was read of it in vain: what is refused costs as much time. As JSON. */
 const largestList = 4 * 1024 * 1024;
 const mostProblems = 50;
@@ -58,6 +76,55 @@ export function readListing(sent: readonly unknown[]): Listing {
     tools: [...tools.values()],
     problems: more > 0 ? [...problems.slice(0, mostProblems), `And ${more} more.`] : problems,
   };
+}
+
+export function readPrompts(sent: readonly unknown[]): {
+  readonly prompts: readonly ListedPrompt[];
+  readonly problems: readonly string[];
+} {
+  const prompts = new Map<string, ListedPrompt>();
+  const problems: string[] = [];
+  let size = 0;
+  for (const [index, item] of sent.slice(0, mostPrompts).entries()) {
+    const read = readPrompt(item, index);
+    if (typeof read === 'string') problems.push(read);
+    else if (prompts.has(read.prompt))
+      problems.push(`The prompt ${quoted(read.prompt)} is listed twice; the first one is taken.`);
+    else {
+      size += JSON.stringify(read).length;
+      if (size > largestList) {
+        problems.push(
+          `Its prompts are longer than ${largestList} characters; ${quoted(read.prompt)} and all after it are left out.`,
+        );
+        break;
+      }
+      prompts.set(read.prompt, read);
+    }
+  }
+  if (sent.length > mostPrompts) problems.push(`It lists ${sent.length} prompts; the first ${mostPrompts} are taken.`);
+  return { prompts: [...prompts.values()], problems };
+}
+
+function readPrompt(sent: unknown, index: number): ListedPrompt | string {
+  if (!isObject(sent) || typeof sent.name !== 'string') return `Prompt ${index + 1} has no name.`;
+  const { name } = sent;
+  if (name.length > longestTitle || textOf(name, longestTitle) !== name)
+    return `The prompt ${quoted(name)} is left out: its name is empty, too long, or has characters that nobody sees.`;
+  const given = Array.isArray(sent.arguments) ? sent.arguments : [];
+  const taken = given.slice(0, mostArguments).flatMap((each): PromptArgument[] => {
+    if (!isObject(each) || typeof each.name !== 'string') return [];
+    return [{ name: each.name, ...described(each), ...(each.required === true ? { required: true } : {}) }];
+  });
+  return { prompt: name, ...described(sent), ...(taken.length === 0 ? {} : { arguments: taken }) };
+}
+
+function described(sent: Readonly<Record<string, unknown>>): {
+  readonly title?: string;
+  readonly description?: string;
+} {
+  const title = textOf(sent.title, longestTitle);
+  const description = textOf(sent.description, longestDescription);
+  return { ...(title === null ? {} : { title }), ...(description === null ? {} : { description }) };
 }
 
 function readTool(sent: unknown, index: number): ListedTool | string {

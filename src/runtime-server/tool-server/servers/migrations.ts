@@ -25,4 +25,10 @@ export const attachedServerMigrations: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    area: 'attached-servers',
+    number: 2,
+    name: 'prompts of attached servers',
+    sql: `ALTER TABLE attached_list ADD COLUMN prompts TEXT NOT NULL DEFAULT '[]';`,
+  },
 ];

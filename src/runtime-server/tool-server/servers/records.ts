@@ -6,7 +6,7 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { Transport } from '../../../contracts/tool-server/servers.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
-import type { ListedTool } from './listing.ts';
+import type { ListedPrompt, ListedTool } from './listing.ts';
 import { restoreSecrets, type TransportSecrets } from './secrets.ts';
 
 export interface ServerRecord {
@@ -25,6 +25,7 @@ export interface ServerRecord {
 
 export interface StoredList {
   readonly tools: readonly ListedTool[];
+  readonly prompts: readonly ListedPrompt[];
   readonly problems: readonly string[];
   readonly listedAt: number;
 }
@@ -62,6 +63,7 @@ interface Row {
   readonly created_at: number;
   readonly updated_at: number;
   readonly tools: string | null;
+  readonly prompts: string | null;
   readonly problems: string | null;
   readonly listed_at: number | null;
 }
@@ -114,16 +116,17 @@ export function createServerRecords({ store, sealer, ownerId }: ServerRecordsDep
 
   return {
     async all() {
-      const sql = `SELECT s.*, l.tools, l.problems, l.listed_at FROM attached_server s
+      const sql = `SELECT s.*, l.tools, l.prompts, l.problems, l.listed_at FROM attached_server s
         LEFT JOIN attached_list l ON l.server_id = s.id ORDER BY s.created_at, s.id`;
       const rows = await store.read((tx) => tx.all<Row>(sql));
       return rows.map((row) => ({
         record: recordOf(row),
         list:
-          row.tools === null || row.problems === null || row.listed_at === null
+          row.tools === null || row.prompts === null || row.problems === null || row.listed_at === null
             ? null
             : {
                 tools: JSON.parse(row.tools) as ListedTool[],
+                prompts: JSON.parse(row.prompts) as ListedPrompt[],
                 problems: JSON.parse(row.problems) as string[],
                 listedAt: row.listed_at,
               },
@@ -151,12 +154,12 @@ export function createServerRecords({ store, sealer, ownerId }: ServerRecordsDep
         tx.run('DELETE FROM attached_list WHERE server_id = ?', id);
         tx.run('DELETE FROM attached_server WHERE id = ?', id);
       }),
-    putList: (id, { tools, problems, listedAt }) =>
+    putList: (id, { tools, prompts, problems, listedAt }) =>
       store.write((tx) => {
         // It may have been detached in the meantime.
-        const sql = `INSERT OR REPLACE INTO attached_list (server_id, tools, problems, listed_at)
-          SELECT id, ?, ?, ? FROM attached_server WHERE id = ?`;
-        tx.run(sql, JSON.stringify(tools), JSON.stringify(problems), listedAt, id);
+        const sql = `INSERT OR REPLACE INTO attached_list (server_id, tools, prompts, problems, listed_at)
+          SELECT id, ?, ?, ?, ? FROM attached_server WHERE id = ?`;
+        tx.run(sql, JSON.stringify(tools), JSON.stringify(prompts), JSON.stringify(problems), listedAt, id);
       }),
     dropList: (id) =>
       store.write((tx) => {

@@ -3,6 +3,7 @@
  * by a note, nothing that cannot be read on. Pure. Must not know which tool it was.
  */
 import type { ContentBlock, ToolResult } from '../../../contracts/tool-server/tools.ts';
+import type { FilledPrompt } from '../foreign-tools.ts';
 import { isDeeper, isObject } from './schemas.ts';
 
 /** All text of one result, characters: far beyond what a model reads, far below what hurts. */
@@ -13,6 +14,36 @@ export const largestBlob = 5 * 1024 * 1024;
 const largestBlobs = 6 * 1024 * 1024;
 const mostBlocks = 500;
 const deepest = 64;
+
+/**
+ * A block that clients know as it is; any other as text that says what it was: one of a kind that no version has, or with a picture that is no
+ * base64, would cost the caller the whole answer. `isKnown` is the schema of the protocol.
+ */
+export function readableBlock(block: unknown, isKnown: (block: unknown) => boolean): unknown {
+  if (isKnown(block)) return block;
+  if (typeof block === 'string') return { type: 'text', text: block };
+  if (!isObject(block) || isDeeper(block, deepest)) return note('a block that cannot be read was left out');
+  // Hints for whoever shows it are the least of a block.
+  const { annotations: _, _meta: __, ...bare } = block;
+  if (isKnown(bare)) return bare;
+  const type = typeof bare.type === 'string' ? JSON.stringify(bare.type.slice(0, 40)) : 'without a type';
+  return { type: 'text', text: `[a block ${type} that cannot be read as one: ${JSON.stringify(bare)}]` };
+}
+
+/** The messages of a prompt; one that is none is left out. `isKnown` as for {@link readableBlock}. */
+export function readFilledPrompt(
+  sent: Readonly<Record<string, unknown>>,
+  isKnown: (block: unknown) => boolean,
+): FilledPrompt {
+  const left = { text: longestText, blobs: largestBlobs };
+  const messages = (Array.isArray(sent.messages) ? sent.messages : []).slice(0, mostBlocks).flatMap((message) => {
+    if (!isObject(message) || isDeeper(message, deepest)) return [];
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    return [{ role, content: readBlock(readableBlock(message.content, isKnown) as ContentBlock, left) }];
+  });
+  const { description } = sent;
+  return { ...(typeof description === 'string' ? { description: cut(description, left) } : {}), messages };
+}
 
 export function readResult(sent: unknown): ToolResult {
   if (!isObject(sent)) return failure('It answered with something that is no result.');

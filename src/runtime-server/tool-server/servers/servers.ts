@@ -9,7 +9,7 @@ import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Log } from '../../../kit/log/log.ts';
-import type { ForeignTools } from '../foreign-tools.ts';
+import type { ForeignPrompts, ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
 import { createCallTool } from './calls.ts';
 import { type Catalogue, createCatalogue, difference, listHash } from './catalogue.ts';
@@ -17,11 +17,11 @@ import { checkTransport } from './check-transport.ts';
 import { type Connection, type ConnectionWaits, createConnection } from './connection.ts';
 import { type FaultKind, type Said, saidBy, UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
-import { readListing } from './listing.ts';
+import { readListing, readPrompts } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
 import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
-import { openUpstream, type Upstream, type UpstreamDeps } from './upstream.ts';
+import { openUpstream, type Upstream, type UpstreamDeps, type UpstreamList } from './upstream.ts';
 
 export interface ServersDeps {
   readonly records: ServerRecords;
@@ -117,7 +117,11 @@ export function createServers(deps: ServersDeps): Servers {
   function listAnew(): void {
     const enabled = [...entries.values()].filter(({ record }) => record.enabled);
     catalogue = createCatalogue(
-      enabled.map(({ record: { id, name }, list }) => ({ id, name, tools: list?.tools ?? [] })),
+      enabled.map(({ record: { id, name }, list }) => ({
+        ...{ id, name },
+        tools: list?.tools ?? [],
+        prompts: list?.prompts ?? [],
+      })),
     );
     revision += 1;
   }
@@ -130,7 +134,12 @@ export function createServers(deps: ServersDeps): Servers {
     try {
       transport = wholeTransport(record);
     } catch (error) {
-      entry.fault = error instanceof AppError ? `${error.fact} ${error.action}` : String(error);
+      if (!(error instanceof AppError))
+        log.error('An attached server could not be begun.', { server: record.name, fault: error });
+      entry.fault =
+        error instanceof AppError
+          ? `${error.fact} ${error.action}`
+          : 'Something went wrong inside Gantry; its log says more.';
       return;
     }
     const server = { id: record.id, name: record.name, transport };
@@ -164,14 +173,18 @@ export function createServers(deps: ServersDeps): Servers {
   }
 
   /** A list that says the same stays what it is, byte for byte, in whatever order it came. */
-  function heard(entry: Entry, sent: readonly unknown[]): void {
+  function heard(entry: Entry, sent: UpstreamList): void {
     const { id, name } = entry.record;
-    const { tools, problems } = readListing(sent);
-    const hash = listHash(tools);
-    const listedAt = clock.now();
     const before = entry.list;
+    const listed = readListing(sent.tools);
+    const { tools } = listed;
+    const asked = sent.prompts === null ? null : readPrompts(sent.prompts);
+    const prompts = asked?.prompts ?? before?.prompts ?? [];
+    const problems = [...listed.problems, ...(asked?.problems ?? ['It has prompts, and did not list them.'])];
+    const hash = listHash(tools, prompts);
+    const listedAt = clock.now();
     const same = before !== null && hash === entry.listHash;
-    entry.list = { tools: same ? before.tools : tools, problems, listedAt };
+    entry.list = { ...(same ? before : { tools, prompts }), problems, listedAt };
     entry.listHash = hash;
     if (same && String(before.problems) === String(problems)) return;
     if (!same) listAnew();
@@ -215,8 +228,29 @@ export function createServers(deps: ServersDeps): Servers {
     };
   }
 
+  const prompts: ForeignPrompts = {
+    list: () => catalogue.prompts,
+    async get(name, args, { signal }) {
+      const found = catalogue.findPrompt(name);
+      const entry = found === undefined ? undefined : entries.get(found.serverId);
+      if (found === undefined || entry === undefined) {
+        throw new AppError('not_found', `There is no prompt ${JSON.stringify(name.slice(0, 100))}.`, 'List them.');
+      }
+      const { id, name: server, timeoutMs } = entry.record;
+      const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      try {
+        return await use(id, stop, (upstream) => upstream.prompt(found.prompt, args, { signal: stop, timeoutMs }));
+      } catch (error) {
+        const why = upstreams.explain(id, error)?.message ?? `no answer within ${timeoutMs / 1000} s`;
+        const fact = `The attached server "${server}" did not give the prompt: ${why.replace(/(?<![.!?])$/, '.')}`;
+        throw new AppError('transport', fact, 'Try again, or look at the server on the Tools page.', { cause: error });
+      }
+    },
+  };
+
   const tools: ForeignTools = {
     list: () => catalogue.tools,
+    prompts,
     get revision() {
       return revision;
     },
@@ -363,7 +397,7 @@ export function createServers(deps: ServersDeps): Servers {
       }),
     async start() {
       for (const { record, list } of await records.all()) {
-        const hash = list === null ? '' : listHash(list.tools);
+        const hash = list === null ? '' : listHash(list.tools, list.prompts);
         entries.set(record.id, { record, list, listHash: hash, connection: null, fault: null, credential: 'new' });
       }
       listAnew();

@@ -8,9 +8,11 @@ import type { Transport } from '../../../contracts/tool-server/servers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { type ServedProcess, startServedProcess } from '../../../kit/process/served-process.ts';
+import type { FilledPrompt } from '../foreign-tools.ts';
 import type { ServerAuth } from './auth.ts';
 import { type Challenge, faultOf, UpstreamFault } from './fault.ts';
 import { type HttpConnection, openHttp } from './http-connection.ts';
+import { readableBlock, readFilledPrompt } from './results.ts';
 import { isObject } from './schemas.ts';
 import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
 
@@ -43,16 +45,28 @@ export interface UpstreamLimits {
   readonly largestMessage: number;
 }
 
+export interface UpstreamList {
+  readonly tools: readonly unknown[];
+  /** Null: it has prompts, and did not list them this time. */
+  readonly prompts: readonly unknown[] | null;
+}
+
 export interface Upstream {
   readonly pid: number | null;
   /** All that it lists, as it says it. Throws {@link UpstreamFault}. */
-  list(signal: AbortSignal): Promise<readonly unknown[]>;
+  list(signal: AbortSignal): Promise<UpstreamList>;
   /** What it answers, as it says it. Throws {@link UpstreamFault}; where `signal` aborts, the server is told. */
   call(
     tool: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> },
     args: Readonly<Record<string, unknown>>,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<unknown>;
+  /** A prompt with these arguments, as it says it. Throws {@link UpstreamFault}. */
+  prompt(
+    name: string,
+    args: Readonly<Record<string, string>>,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ): Promise<FilledPrompt>;
   /**
    * One request of an extension, and its answer as it came. Throws {@link UpstreamFault}; its cause has what the server said, see
    * `saidBy`.
@@ -72,7 +86,7 @@ export interface Upstream {
 const mostPages = 100;
 const AnyAnswer = z.looseObject({});
 /** One bad tool must not cost the whole list: each is looked at by itself. */
-const Page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+const Page = z.looseObject({ nextCursor: z.string().optional() });
 
 /** Throws {@link UpstreamFault}; nothing is left behind then. */
 export async function openUpstream(
@@ -114,7 +128,10 @@ async function connect(
       versionNegotiation: { mode, probe: { timeoutMs: deps.limits.probeMs } },
       // Nobody sits at this client who could answer a question of the server's.
       inputRequired: { autoFulfill: false },
-      listChanged: { tools: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged } },
+      listChanged: {
+        tools: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged },
+        prompts: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged },
+      },
       // Schemas of others are never compiled here: see arguments.ts.
       jsonSchemaValidator: {
         getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
@@ -123,7 +140,7 @@ async function connect(
   );
   // Told by what a request comes to; a message that nobody waited for is nobody's business.
   client.onerror = () => {};
-  const unread = readUnread(way.transport);
+  const unread = readUnread(way.transport, sdk);
   const context = () => ({ session: way.transport.sessionId !== undefined, challenge: way.challenge() });
   try {
     await untilStopped(client.connect(way.transport, { timeout: deps.limits.connectMs, signal: stop }), stop);
@@ -150,17 +167,26 @@ async function connect(
     async list(signal) {
       const late = AbortSignal.timeout(deps.limits.listMs);
       try {
-        return await listAll(client, AbortSignal.any([late, signal]), deps.limits.listMs);
+        return await listBoth(client, AbortSignal.any([late, signal]), deps.limits.listMs);
       } catch (error) {
         if (late.aborted)
           throw new UpstreamFault('timeout', `It did not list its tools within ${deps.limits.listMs / 1000} s.`);
-        throw faultOf(error, context());
+        throw faultOf(error, { ...context(), listing: true });
       }
     },
     async call({ name, inputSchema }, args, { signal, timeoutMs }) {
       const toolDefinition = { name, inputSchema: { ...inputSchema, type: 'object' as const } };
       try {
         return await client.callTool({ name, arguments: { ...args } }, { signal, timeout: timeoutMs, toolDefinition });
+      } catch (error) {
+        throw faultOf(error, context());
+      }
+    },
+    async prompt(name, args, { signal, timeoutMs }) {
+      try {
+        const params = { name, arguments: { ...args } };
+        const sent = await client.request({ method: 'prompts/get', params }, AnyAnswer, { signal, timeout: timeoutMs });
+        return readFilledPrompt(sent, sdk.isSpecType.ContentBlock);
       } catch (error) {
         throw faultOf(error, context());
       }
@@ -193,10 +219,10 @@ async function connect(
 }
 
 /**
- * Reads messages before the SDK does, for what it leaves out of them: capabilities that it does not know, and answers of extensions
- * whose guides show them without `resultType` (mcp.md 4.1).
+ * Reads messages before the SDK does, for what it leaves out of them: capabilities that it does not know, answers of extensions
+ * whose guides show them without `resultType` (mcp.md 4.1), and blocks of content for each of which it would refuse the whole answer.
  */
-function readUnread(transport: SdkTransport) {
+function readUnread(transport: SdkTransport, { isSpecType }: Sdk) {
   let capabilities: Record<string, unknown> | null = null;
   let asked = 0;
   // The SDK calls what stands here first. It must be there before it connects.
@@ -206,6 +232,8 @@ function readUnread(transport: SdkTransport) {
     const shaken = result.protocolVersion !== undefined || result.supportedVersions !== undefined;
     if (shaken && isObject(result.capabilities)) capabilities = result.capabilities;
     if (asked > 0 && result.resultType === undefined) result.resultType = 'complete';
+    if (Array.isArray(result.content))
+      result.content = result.content.map((block) => readableBlock(block, isSpecType.ContentBlock));
   };
   return {
     capabilities: () => capabilities,
@@ -219,18 +247,36 @@ function readUnread(transport: SdkTransport) {
   };
 }
 
-async function listAll(client: Client, signal: AbortSignal, timeout: number): Promise<unknown[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return [];
-  const tools: unknown[] = [];
+async function listBoth(client: Client, signal: AbortSignal, timeout: number): Promise<UpstreamList> {
+  const has = client.getServerCapabilities();
+  const tools = has?.tools === undefined ? [] : await listAll(client, 'tools', signal, timeout);
+  if (has?.prompts === undefined) return { tools, prompts: [] };
+  // A server that declares prompts and has none to list does not lose its tools for it.
+  const prompts = await listAll(client, 'prompts', signal, timeout).catch((error) => {
+    if (signal.aborted || typeof (error as { code?: unknown }).code !== 'number') throw error;
+    return null;
+  });
+  return { tools, prompts };
+}
+
+async function listAll(
+  client: Client,
+  what: 'tools' | 'prompts',
+  signal: AbortSignal,
+  timeout: number,
+): Promise<unknown[]> {
+  const items: unknown[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < mostPages; pages += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const page = await client.request({ method: 'tools/list', params }, Page, { signal, timeout });
-    tools.push(...page.tools);
-    if (page.nextCursor === undefined || page.nextCursor === cursor) return tools;
+    const page = await client.request({ method: `${what}/list`, params }, Page, { signal, timeout });
+    const listed = page[what];
+    if (!Array.isArray(listed)) throw new UpstreamFault('answer', `Its answer to ${what}/list has no list of ${what}.`);
+    items.push(...listed);
+    if (page.nextCursor === undefined || page.nextCursor === cursor) return items;
     cursor = page.nextCursor;
   }
-  throw new UpstreamFault('answer', `It lists its tools on more than ${mostPages} pages.`);
+  throw new UpstreamFault('answer', `It lists its ${what} on more than ${mostPages} pages.`);
 }
 
 /** A transport with what is below it. */

@@ -98,3 +98,13 @@ test('a caller that leaves stops its action, and one that left before it began d
   await expect(other).rejects.toThrow();
   expect(rig.done()).toEqual(['left_click']);
 });
+
+test('control is renewed only by who has it: whoever lost it, or never took it, is told so', async () => {
+  const rig = await startRig();
+  expect(() => rig.gate.control.renew(ada)).toThrow('You do not have control');
+  expect(rig.gate.control.now().holder).toBeNull();
+  rig.gate.control.take(ada);
+  await rig.clock.advance(61_000);
+  expect(() => rig.gate.control.renew(ada)).toThrow('You do not have control');
+  expect(rig.gate.control.now().holder).toBeNull();
+});

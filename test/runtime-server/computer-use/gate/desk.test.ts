@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { capabilities } from '../../../../src/contracts/link/knows.ts';
 import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { createLanes } from '../../../../src/kit/lane/create-lanes.ts';
 import { laneMigrations } from '../../../../src/kit/lane/migrations.ts';
@@ -38,6 +39,8 @@ test.each(['before', 'after'] as const)(
     const log = { warn: () => {}, error: () => {} };
     const begin = async () => {
       const { desk } = createHeldApprovals({
+        knows: () => Promise.resolve(new Set(capabilities)),
+        cloudAheadMs: () => 0,
         ...{ store, ledger, clock, timers: clock, ids, ownerId: 'user_1', log },
         openLanes: (send) => createLanes({ store, clock, name: 'cloud', send }),
         call: async () => ({ status: 200, body: {} }),

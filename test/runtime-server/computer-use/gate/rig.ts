@@ -18,6 +18,7 @@ import {
 import { createPolicy } from '../../../../src/runtime-server/policy/index.ts';
 import { onEnd } from '../../../support/at-end.ts';
 import { createTestClock, type TestClock } from '../../../support/test-clock.ts';
+import { everythingAgreed } from '../../../support/trust.ts';
 
 /** What the program of the test answers; nothing: it does what it is told. */
 export interface Script {
@@ -100,7 +101,7 @@ export async function startRig({
   const questions = createOwnQuestions({ store, ids, timers: clock });
   const hands = createHands({
     store: given.store?.(store) ?? store,
-    policy: createPolicy({ workspace: folder, log }),
+    policy: createPolicy({ workspace: folder, trust: everythingAgreed, log }),
     questions,
     clock,
     timers: clock,
@@ -110,6 +111,7 @@ export async function startRig({
     env: {},
     folder: join(folder, 'computer-use'),
     secret: 'a secret of the test, and of no other',
+    uploads: { roots: [folder], hidden: [join(folder, 'home')] },
     ownPorts: given.ownPorts ?? (() => [3010]),
     ...(given.livingRun && { livingRun: given.livingRun }),
     defaults: given.defaults ?? 'own',

@@ -87,6 +87,96 @@ test('a session that the server forgot is made anew, and the call that never rea
   expect(calls.map(({ headers }) => headers['mcp-session-id'])).toEqual(['session-1', 'session-2']);
 });
 
+/** As the official SDKs and frameworks around them answer a session that they do not know. */
+const refusals: [string, number, string][] = [
+  ['TypeScript SDK', 400, rpcError(-32000, 'Bad Request: No valid session ID provided')],
+  ['TypeScript SDK, not initialized', 400, rpcError(-32000, 'Bad Request: Server not initialized')],
+  ['Python SDK', 400, rpcError(-32600, 'Bad Request: No valid session ID provided')],
+  ['without the header', 400, rpcError(-32000, 'Bad Request: Mcp-Session-Id header is required')],
+  ['gone', 410, ''],
+  ['plain text', 422, 'Session abc has expired'],
+];
+function rpcError(code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null });
+}
+
+test.each(refusals)(
+  'a restarted server that refuses the session is used again at once: %s',
+  async (_, status, said) => {
+    const server = await serve({
+      sessions: true,
+      gone: (response) => response.writeHead(status, { 'content-type': 'application/json' }).end(said),
+    });
+    const servers = await open();
+    const { id } = await servers.attach('web', http(server.url));
+    await servers.until(id, 'connected');
+    server.forget();
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
+    const calls = server.requests.filter(({ body }) => body?.method === 'tools/call');
+    expect(calls.map(({ headers }) => headers['mcp-session-id'])).toEqual(['session-1', 'session-2']);
+  },
+);
+
+test.each([
+  ['an error of JSON-RPC', 200],
+  ['500', 500],
+])(
+  'a call whose answer says that the session is gone, and that may have run, is not repeated; the next one works: %s',
+  async (_, status) => {
+    const server = await serve({
+      sessions: true,
+      gone: (response, body) =>
+        response
+          .writeHead(status, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, error: { code: -32000, message: 'Session not found' } })),
+    });
+    const servers = await open();
+    const { id } = await servers.attach('web', http(server.url));
+    await servers.until(id, 'connected');
+    server.forget();
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(
+      /answered web\.echo with an error.*Session not found/,
+    );
+    expect(methods(server).filter((method) => method === 'tools/call')).toHaveLength(1);
+    expect(textOf(await servers.call('web.echo', { text: 'y' }))).toBe('echo: {"text":"y"}');
+  },
+);
+
+test('a tool that speaks of a session of its own costs the server neither its session nor a second call', async () => {
+  const server = await serve({
+    sessions: true,
+    first(_, response, body) {
+      if (body?.method !== 'tools/call') return false;
+      const error = { code: -32000, message: 'Browser session not found' };
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ jsonrpc: '2.0', id: body.id, error }));
+      return true;
+    },
+  });
+  const servers = await open();
+  const { id } = await servers.attach('web', http(server.url));
+  await servers.until(id, 'connected');
+  expect((await servers.call('web.echo', { text: 'x' })).isError).toBe(true);
+  expect(methods(server).filter((method) => method === 'initialize')).toHaveLength(1);
+  expect(methods(server).filter((method) => method === 'tools/call')).toHaveLength(1);
+  expect((await servers.read(id)).status).toBe('connected');
+});
+
+test('a restarted server is found by the next look at its list, without any call', async () => {
+  const server = await serve({
+    sessions: true,
+    gone: (response) => response.writeHead(400).end('Bad Request: No valid session ID provided'),
+  });
+  const servers = await open({ waits: { backoffMs: [100], refreshMs: 50 } });
+  const { id } = await servers.attach('web', http(server.url));
+  await servers.until(id, 'connected');
+  server.forget();
+  const introductions = () => methods(server).filter((method) => method === 'initialize').length;
+  await expect.poll(introductions, { timeout: 20_000 }).toBe(2);
+  await servers.until(id, 'connected');
+});
+
 test.each([{ streams: false }, { streams: true }])(
   'a call that breaks off is told at once, and sent no second time: $streams',
   async (how) => {

@@ -311,3 +311,70 @@ test('two names that would be one in the spelling for every client are one toolâ
   expect(servers.tools.list()[1]?.description).toBe('The first.');
   expect(textOf(await servers.call('a_b_echo'))).toBe('echo: {}');
 });
+
+test('one block that nobody knows does not cost the others: it becomes text that says what it was', async () => {
+  const servers = await open();
+  const { id } = await servers.attach('odd', stdio('blocks'));
+  await servers.until(id, 'connected');
+  const { content, isError } = await servers.call('odd.echo', { text: 'x' });
+  expect(isError).toBe(false);
+  expect(content.every(({ type }) => type === 'text')).toBe(true);
+  const texts = content.map(({ text }) => String(text));
+  expect(texts).toEqual([
+    'before',
+    expect.stringMatching(/"chart".*a chart/),
+    expect.stringContaining('"image"'),
+    'hinted',
+    expect.stringContaining('cannot be read'),
+    'after',
+  ]);
+});
+
+test('prompts of a server are listed under its name, survive a restart, and are filled in there', async () => {
+  const file = join(scratchFolder(), 'runtime.db');
+  const servers = await openServers({ file });
+  const { id } = await servers.attach('notes', stdio('prompts'));
+  await servers.until(id, 'connected');
+  const { prompts } = servers.tools;
+  const listed = [
+    { name: 'notes.broken', server: 'notes' },
+    {
+      name: 'notes.review code',
+      server: 'notes',
+      title: 'Review',
+      description: 'Reviews.',
+      arguments: [
+        { name: 'path', required: true },
+        { name: 'how', description: 'In which way' },
+      ],
+    },
+  ];
+  expect(prompts?.list()).toEqual(listed);
+  expect((await servers.read(id)).problems).toEqual(['Prompt 3 has no name.']);
+  const signal = new AbortController().signal;
+  expect(await prompts?.get('notes.review code', { path: 'a.ts' }, { signal })).toEqual({
+    description: 'A review.',
+    messages: [
+      { role: 'user', content: { type: 'text', text: 'Review {"path":"a.ts"}' } },
+      { role: 'assistant', content: { type: 'text', text: expect.stringContaining('"hologram"') } },
+    ],
+  });
+  await expect(prompts?.get('notes.broken', {}, { signal })).rejects.toMatchObject({
+    code: 'transport',
+    fact: expect.stringContaining('"notes" did not give the prompt: It cannot.'),
+  });
+  await servers.http('PATCH', `/mcp/servers/${id}`, { body: { enabled: false } });
+  expect(prompts?.list()).toEqual([]);
+  await servers.http('PATCH', `/mcp/servers/${id}`, { body: { enabled: true } });
+  await servers.close();
+  const again = await openServers({ file });
+  expect(again.tools.prompts?.list()).toEqual(listed);
+});
+
+test('a server that declares prompts and lists none keeps its tools', async () => {
+  const servers = await open();
+  const { id } = await servers.attach('half', stdio('prompts-unlisted'));
+  await servers.until(id, 'connected');
+  expect([servers.names().length, servers.tools.prompts?.list()]).toEqual([4, []]);
+  expect((await servers.read(id)).problems.join()).toContain('did not list them');
+});

@@ -1,0 +1,223 @@
+/**
+ * Finds, in the folders that a command may write, what says what may run: by name, however deep, and in folders of git also where
+ * they have another name. A folder is read again only when it has changed, so looking before and after each command stays cheap.
+ * Must not know commands or mounts.
+ */
+import { execFile } from 'node:child_process';
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isInstruction, saysWhatGitRuns, saysWhatRuns } from '../policy/what-runs.ts';
+
+export interface Found {
+  /** Absolute, no link on the way to it. */
+  readonly path: string;
+  /** `repository`: a folder of git, which a command writes with every commit, but for what else is found in it. */
+  readonly kind: 'file' | 'folder' | 'link' | 'repository';
+}
+
+export interface Look {
+  /** Outer ones first. */
+  readonly found: readonly Found[];
+  /** There were more folders than are looked at. */
+  readonly cut: boolean;
+}
+
+export interface Finder {
+  /** `more`: paths that count as well where something is there. */
+  look(roots: readonly string[], more: readonly string[]): Promise<Look>;
+}
+
+/** Folders of one look. A walk of as many that have not changed takes a fraction of a second. */
+export const maxFolders = 20_000;
+/** Folders that are looked at before others get their turn: some milliseconds. */
+const slice = 200;
+/** The clock of a disk is coarse: what changes this soon after a look may leave no trace in the times of its folder. */
+const settledMs = 100;
+/** Programs that packages bring along are not read as settings from where they lie, and there are too many of them. */
+const notEntered = 'node_modules';
+
+/** What a folder is: that of a repository, the one in it that has a folder for each worktree, or any other. */
+type As = 'plain' | 'git' | 'worktrees';
+
+interface Folder {
+  readonly print: string;
+  readonly found: readonly { readonly name: string; readonly kind: Found['kind'] }[];
+  /** To be looked at in turn. */
+  readonly inner: readonly { readonly name: string; readonly as: As }[];
+}
+
+export interface FinderDeps {
+  readonly now: () => number;
+  readonly limit?: number;
+}
+
+export function createFinder({ now, limit = maxFolders }: FinderDeps): Finder {
+  /** By path, the one that changed last at the end. */
+  const known = new Map<string, Folder>();
+  /** What was found once is looked for where it was, also when there are more folders by now than are looked at. */
+  const remembered = new Map<string, Found>();
+
+  function read(path: string, as: As): Folder | null {
+    try {
+      const stats = lstatSync(path, { bigint: true });
+      if (!stats.isDirectory()) return null;
+      const print = `${as}.${stats.dev}.${stats.ino}.${stats.mtimeNs}.${stats.ctimeNs}`;
+      const before = known.get(path);
+      if (before?.print === print) return before;
+      const folder = { print, ...namesIn(path, as) };
+      known.delete(path);
+      if (known.size >= limit * 2) known.delete(known.keys().next().value as string);
+      if (now() - Number(stats.ctimeMs) > settledMs) known.set(path, folder);
+      return folder;
+    } catch {
+      // Gone meanwhile, or not ours to read: then it is not the command's to write either.
+      return null;
+    }
+  }
+
+  return {
+    async look(roots, more) {
+      const found = new Map<string, Found>();
+      const seen = new Set<string>();
+      const queue = roots.map((path): { path: string; as: As } => ({ path, as: 'plain' }));
+      for (let at = 0; at < queue.length && at < limit; at += 1) {
+        if (at % slice === slice - 1) await new Promise(setImmediate);
+        const { path, as } = queue[at]!;
+        if (seen.has(path)) continue;
+        seen.add(path);
+        const folder = read(path, as);
+        for (const { name, kind } of folder?.found ?? []) found.set(join(path, name), { path: join(path, name), kind });
+        for (const one of folder?.inner ?? []) queue.push({ path: join(path, one.name), as: one.as });
+      }
+      const cut = queue.length > limit;
+      const missed = cut ? [...remembered.values()].filter(({ path }) => roots.some((root) => isIn(root, path))) : [];
+      for (const { path, kind } of [...missed, ...more.map((one) => ({ path: one, kind: null }))]) {
+        const is = found.has(path) ? null : kindOf(path);
+        if (is !== null) found.set(path, { path, kind: kind === 'repository' && is === 'folder' ? kind : is });
+      }
+      for (const one of found.values()) remembered.set(one.path, one);
+      while (remembered.size > limit) remembered.delete(remembered.keys().next().value as string);
+      return { found: [...found.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path)), cut };
+    },
+  };
+}
+
+export const depthOf = (path: string): number => path.split('/').filter((part) => part !== '').length;
+
+export function isIn(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+function namesIn(path: string, as: As): Omit<Folder, 'print'> {
+  const entries = readdirSync(path, { withFileTypes: true });
+  const isRepository = as === 'git' || isGit(new Set(entries.map(({ name }) => name)));
+  const found: { name: string; kind: Found['kind'] }[] = [];
+  const inner: { name: string; as: As }[] = [];
+  for (const entry of entries) {
+    const { name } = entry;
+    const kind = entry.isDirectory() ? 'folder' : entry.isSymbolicLink() ? 'link' : 'file';
+    if (as === 'worktrees') {
+      if (kind === 'folder') inner.push({ name, as: 'git' });
+    } else if (isRepository) {
+      if (saysWhatGitRuns(name)) found.push({ name, kind });
+      else if (kind === 'folder' && name === 'worktrees') inner.push({ name, as: 'worktrees' });
+      // Each submodule has its folder of git here, at any depth.
+      else if (kind === 'folder' && name === 'modules') inner.push({ name, as: 'plain' });
+    } else if (name === '.git' && kind === 'folder') {
+      found.push({ name, kind: 'repository' });
+      inner.push({ name, as: 'git' });
+    } else if (isInstruction(name) ? /^[A-Z]/.test(name) : saysWhatRuns(name)) found.push({ name, kind });
+    else if (kind === 'folder' && name !== notEntered) inner.push({ name, as: 'plain' });
+  }
+  return { found, inner };
+}
+
+/** What git itself takes for a repository, whatever its name is. */
+const isGit = (names: ReadonlySet<string>): boolean => ['HEAD', 'objects', 'refs'].every((name) => names.has(name));
+
+export function looksLikeGit(folder: string): boolean {
+  try {
+    return isGit(new Set(readdirSync(folder)));
+  } catch {
+    return false;
+  }
+}
+
+/** What `git worktree add` writes for each worktree: it leads nowhere new, and Gantry adds worktrees while commands run. */
+export function isUsualOfWorktree(path: string): boolean {
+  if (basename(dirname(dirname(path))) !== 'worktrees') return false;
+  if (basename(path) === 'gitdir') return true;
+  if (basename(path) !== 'commondir') return false;
+  try {
+    return readFileSync(path, 'utf8').trim() === '../..';
+  } catch {
+    return false;
+  }
+}
+
+export function kindOf(path: string): Found['kind'] | null {
+  const stats = statsOf(path);
+  if (stats === null) return null;
+  return stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'file';
+}
+
+/** Null where nothing is, also below a file. Equal for the same file or folder, wherever it was moved. */
+export function identityOf(path: string): string | null {
+  const stats = statsOf(path);
+  return stats === null ? null : `${stats.dev}.${stats.ino}`;
+}
+
+function statsOf(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch {
+    return null;
+  }
+}
+
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+const gitMs = 5000;
+
+/**
+ * What the settings of git name beyond its own folder: the folder of hooks, and files that they include. Reading settings runs
+ * nothing. Also what is not there yet.
+ */
+export async function namedByGit(root: string, env: Readonly<Record<string, string>>): Promise<string[]> {
+  const top = topOf(root);
+  if (top === null) return [];
+  const listed = await new Promise<string>((done) => {
+    const args = ['-C', top, '-c', 'safe.bareRepository=explicit', 'config', '--list', '--show-origin', '-z'];
+    execFile('git', args, { env: { ...env }, timeout: gitMs, maxBuffer: 4 * 1024 * 1024 }, (_error, stdout) =>
+      done(stdout),
+    );
+  });
+  const parts = listed.split('\0');
+  const named = new Set<string>();
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const origin = /^file:(.+)$/s.exec(parts[at]!)?.[1];
+    if (origin !== undefined) named.add(resolve(top, origin));
+    const [key = '', ...value] = parts[at + 1]!.split('\n');
+    if (/^(?:core\.hookspath|include\.path|includeif\..*\.path|core\.attributesfile)$/i.test(key)) {
+      const path = value.join('\n').replace(/^~(?=\/)/, env.HOME ?? homedir());
+      const from = /^include/i.test(key) && origin !== undefined ? dirname(resolve(top, origin)) : top;
+      named.add(resolve(from, path));
+    }
+  }
+  return [...named];
+}
+
+/** The checkout or worktree that a folder lies in. */
+function topOf(folder: string): string | null {
+  for (let at = folder; ; at = dirname(at)) {
+    if (kindOf(join(at, '.git')) !== null) return at;
+    if (dirname(at) === at) return null;
+  }
+}

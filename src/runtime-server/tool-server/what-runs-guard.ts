@@ -1,0 +1,242 @@
+/**
+ * Keeps a command in the sandbox from changing what says what may run. What is there is read-only to it; a folder of git cannot be
+ * moved. What a mount cannot hold is looked at after the command: what came into being is set aside beside its place, what was moved
+ * away is put back, and both are told. Must not know bubblewrap's words.
+ */
+import { closeSync, constants, mkdirSync, openSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import { isInstruction } from '../policy/what-runs.ts';
+import {
+  depthOf,
+  type Finder,
+  type Found,
+  identityOf,
+  isIn,
+  isUsualOfWorktree,
+  kindOf,
+  looksLikeGit,
+  maxFolders,
+  namedByGit,
+  realOf,
+} from './what-runs-finder.ts';
+
+export interface GuardRequest {
+  /** Folders that the command may write; real paths. The first is its own. */
+  readonly roots: readonly string[];
+  /** What no command sees. */
+  readonly hidden: readonly string[];
+  /** For git, which is asked what its settings name. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether a rule lets it write this file of instructions (`AGENTS.md` and its like). */
+  readonly mayWrite: (path: string) => boolean;
+  /** A name that nothing has yet. */
+  readonly freshName: () => string;
+}
+
+export interface Guard {
+  /** In this order after the mounts of the roots. `write`: as the root that it lies in, and cannot be moved. */
+  readonly mounts: readonly { readonly path: string; readonly access: 'read' | 'write' }[];
+  /** After the command. What was not as it should be, in sentences for whoever called it. */
+  settle(): Promise<string[]>;
+  /** When the command was not begun. */
+  close(): void;
+}
+
+/** Each mount makes each other one slower: these take about a second. */
+const maxMounts = 400;
+/** Not among the names that Node has: an open file that only says where it lies. */
+const O_PATH = 0o10000000;
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+
+interface Kept extends Found {
+  readonly access: 'read' | 'write';
+  readonly identity: string;
+  /** The folders that it lies in, below the root, outermost first. */
+  readonly above: readonly { readonly path: string; readonly identity: string | null }[];
+  /** Says where it lies, wherever it is moved. */
+  readonly handle: number;
+}
+
+interface KeptLink {
+  readonly path: string;
+  readonly text: string;
+  readonly leadsTo: string | null;
+}
+
+export async function guardWhatRuns(finder: Finder, request: GuardRequest): Promise<Guard> {
+  const { roots, hidden, mayWrite, freshName } = request;
+  const root = roots[0]!;
+  const inRoots = (path: string) => roots.some((one) => isIn(one, path));
+  // Gantry's own folder is no folder of the command's, unless its own lies in it.
+  const isCovered = (path: string) => hidden.some((one) => isIn(one, path) && !isIn(one, root));
+  const named = (await namedByGit(root, request.env)).filter((path) => inRoots(path) && !roots.includes(path));
+  const isOpen = (path: string) => isInstruction(basename(path)) && mayWrite(path);
+
+  const look = async () => {
+    const { found, cut } = await finder.look(roots, named);
+    const outer = new Set<string>();
+    const counted = found.filter(({ path, kind }) => {
+      if (isCovered(path) || isOpen(path) || liesIn(outer, path)) return false;
+      if (kind !== 'repository') outer.add(path);
+      return true;
+    });
+    return { found: counted, cut };
+  };
+
+  const before = await look();
+  const kept = new Map<string, Kept>();
+  const links: KeptLink[] = [];
+  const foldersAbove = (path: string): Kept['above'] => {
+    const folder = dirname(path);
+    const outer = roots.includes(folder) ? [] : foldersAbove(folder);
+    return [...outer, { path: folder, identity: identityOf(folder) }];
+  };
+  const keep = (found: Found, access: Kept['access']) => {
+    if (kept.has(found.path)) return;
+    try {
+      const handle = openSync(found.path, O_PATH | O_NOFOLLOW);
+      const identity = identityOf(found.path) ?? '';
+      kept.set(found.path, { ...found, access, identity, above: foldersAbove(found.path), handle });
+    } catch {
+      // It went away in this moment.
+    }
+  };
+  for (const found of before.found) {
+    if (found.kind !== 'link') keep(found, found.kind === 'repository' ? 'write' : 'read');
+    else {
+      const leadsTo = realOf(found.path);
+      links.push({ path: found.path, text: readlinkSync(found.path), leadsTo });
+      if (leadsTo === null || !inRoots(leadsTo) || roots.includes(leadsTo)) continue;
+      const kind = kindOf(leadsTo);
+      if (kind === 'folder' && looksLikeGit(leadsTo)) keep({ path: leadsTo, kind: 'repository' }, 'write');
+      else if (kind !== null) keep({ path: leadsTo, kind }, 'read');
+    }
+  }
+  const close = () => {
+    for (const { handle } of kept.values()) closeSync(handle);
+  };
+  if (kept.size > maxMounts) {
+    close();
+    throw new AppError(
+      'refused',
+      `${root} has ${kept.size} files and folders that say what may run; a command can be kept from ${maxMounts}.`,
+      'Have it work in a smaller folder, or let a rule name AGENTS.md and CLAUDE.md.',
+    );
+  }
+
+  const shown = (path: string) => relative(root, path) || path;
+
+  /** The folder as it is now, held open so that nothing on the way to it can be exchanged. */
+  function inFolder<T>(path: string, act: (way: string) => T): T {
+    const handle = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      if (readlinkSync(`/proc/self/fd/${handle}`) !== path) throw new Error(`${path} was exchanged.`);
+      return act(`/proc/self/fd/${handle}`);
+    } finally {
+      closeSync(handle);
+    }
+  }
+
+  function setAside(path: string): string {
+    const name = `${basename(path)}.set-aside-${freshName()}`;
+    inFolder(dirname(path), (way) => renameSync(`${way}/${basename(path)}`, `${way}/${name}`));
+    return join(dirname(path), name);
+  }
+
+  /** Folders on the way to it, where the command took them away. What lies in their place now is set aside. */
+  function makeWay(folder: string): void {
+    if (roots.includes(folder)) return;
+    makeWay(dirname(folder));
+    const kind = kindOf(folder);
+    if (kind === 'folder' || kind === 'repository') return;
+    if (kind !== null) setAside(folder);
+    inFolder(dirname(folder), (way) => mkdirSync(`${way}/${basename(folder)}`));
+  }
+
+  function restore({ path, identity, above, handle }: Kept): string | null {
+    if (identityOf(path) === identity) return null;
+    if (above.every((folder) => identityOf(folder.path) === folder.identity)) {
+      // Its place is the same folder, and there it was a mount, which the command could not take away: somebody outside did.
+      return `${shown(path)} was changed by somebody else while the command ran. It says what may run: look at it.`;
+    }
+    const lies = () => readlinkSync(`/proc/self/fd/${handle}`);
+    // Not the command's doing: it could not take the mount away.
+    if (identityOf(lies()) !== identity) return `${shown(path)} is gone. It says what may run: look at it.`;
+    const aside: string[] = [];
+    const clear = (place: string) => {
+      if (kindOf(place) !== null) aside.push(shown(setAside(place)));
+    };
+    // Best with all that lay beside it: the folder that was moved goes back. Each one put back may show another that was moved.
+    for (const folder of above) {
+      if (identityOf(folder.path) === folder.identity) continue;
+      const deep = depthOf(path) - depthOf(folder.path);
+      const now = lies().split('/').slice(0, -deep).join('/');
+      if (identityOf(now) !== folder.identity || isIn(now, folder.path) || isIn(folder.path, now)) break;
+      clear(folder.path);
+      inFolder(dirname(folder.path), (way) => renameSync(now, `${way}/${basename(folder.path)}`));
+    }
+    if (identityOf(path) !== identity) {
+      makeWay(dirname(path));
+      clear(path);
+      inFolder(dirname(path), (way) => renameSync(lies(), `${way}/${basename(path)}`));
+    }
+    const instead = aside.length === 0 ? '' : ` What the command put in its place is ${aside.join(' and ')} now.`;
+    return `${shown(path)} says what may run. The command had moved it away, so it was put back.${instead}`;
+  }
+
+  function restoreLink({ path, text, leadsTo }: KeptLink): string | null {
+    const same = kindOf(path) === 'link' && readlinkSync(path) === text;
+    if (same && realOf(path) === leadsTo) return null;
+    makeWay(dirname(path));
+    const there = kindOf(path) === null ? null : setAside(path);
+    const aside = there === null ? '' : ` What was there is ${shown(there)} now.`;
+    if (same)
+      return `${shown(path)} led elsewhere after the command. It says what may run, so the link was set aside.${aside}`;
+    inFolder(dirname(path), (way) => symlinkSync(text, `${way}/${basename(path)}`));
+    return `${shown(path)} says what may run. The command had changed it, so it was put back.${aside}`;
+  }
+
+  async function settle(): Promise<string[]> {
+    const told: string[] = [];
+    const attempt = (path: string, act: () => string | null) => {
+      try {
+        const said = act();
+        if (said !== null) told.push(said);
+      } catch (error) {
+        told.push(`${shown(path)} says what may run and could not be put right: ${(error as Error).message}`);
+      }
+    };
+    for (const one of [...kept.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path))) {
+      attempt(one.path, () => restore(one));
+    }
+    for (const one of links) attempt(one.path, () => restoreLink(one));
+    const wasThere = new Set([...before.found.map(({ path }) => path), ...kept.keys()]);
+    const after = await look();
+    const aside = new Set<string>();
+    for (const { path } of after.found) {
+      if (wasThere.has(path) || isUsualOfWorktree(path) || liesIn(aside, path)) continue;
+      attempt(path, () => {
+        const now = setAside(path);
+        aside.add(path);
+        return `${shown(path)} came into being while the command ran. It says what may run, so it was set aside as ${shown(now)}: a person can put it in its place.`;
+      });
+    }
+    if (after.cut) {
+      told.push(
+        `${root} has more than ${maxFolders} folders. What may run was looked for only in those that lie highest.`,
+      );
+    }
+    close();
+    return told;
+  }
+
+  return { mounts: [...kept.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path)), settle, close };
+}
+
+function liesIn(folders: ReadonlySet<string>, path: string): boolean {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (folders.has(at)) return true;
+    if (dirname(at) === at) return false;
+  }
+}
