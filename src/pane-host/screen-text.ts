@@ -75,20 +75,28 @@ function colour(value: number, rgb: boolean, base: number): string {
   return `;${base + 8};5;${value}`;
 }
 
-/** The last `count` lines as text; lines that the terminal wrapped are whole again, blank rows at the end are left out. */
+/**
+ * The last `count` lines as text; lines that the terminal wrapped are whole again, blank rows at the end are left out. Spaces that a
+ * program painted are no text of their own.
+ */
 export function lastLines(buffer: IBuffer, count: number): string {
   const lines: string[] = [];
   let tail = '';
   let blank = true;
+  /** The row below begins with a character of two columns that did not fit behind this one. */
+  let wideBelow = false;
   for (let y = buffer.length - 1; y >= 0 && lines.length < count; y--) {
     const line = buffer.getLine(y);
     if (!line) continue;
-    const text = line.translateToString(!tail) + tail;
+    const gap = wideBelow && line.getCell(line.length - 1)?.getChars() === '' ? 1 : 0;
+    const joined = line.translateToString(!tail, 0, line.length - gap) + tail;
+    wideBelow = line.isWrapped && line.getCell(0)?.getWidth() === 2;
     if (line.isWrapped) {
-      tail = text;
+      tail = joined;
       continue;
     }
     tail = '';
+    const text = joined.trim() === '' ? '' : joined;
     if (blank && text === '') continue;
     blank = false;
     lines.push(text);

@@ -137,6 +137,18 @@ test('text joins what the terminal wrapped and leaves out blank rows at the end'
   expect(made.lastLines(1)).toBe('last');
 });
 
+test('painted blanks are no lines of text, and a wide character that did not fit at the margin adds none', async () => {
+  const { made, write } = await emulator({ cols: 10, rows: 24 });
+  write('one\r\n\x1b[44m');
+  for (let row = 0; row < 20; row += 1) write(`${' '.repeat(9)}\r\n`);
+  expect(made.lastLines(80)).toBe('one');
+  write('\x1b[0mtwo');
+  expect(made.lastLines(80)).toBe(`one${'\n'.repeat(21)}two`);
+  const wide = await emulator({ cols: 10, rows: 24 });
+  wide.write('123456789漢字かな交じり文 end');
+  expect(wide.made.lastLines(1)).toBe('123456789漢字かな交じり文 end');
+});
+
 test('an emulator that breaks is replaced: the pane goes on, its text before and after is there, nothing is answered twice', async () => {
   const parts = await loadEmulatorParts();
   class Fragile extends (parts.Terminal as new (options: object) => InstanceType<EmulatorParts['Terminal']>) {

@@ -31,7 +31,14 @@ export const silenceMs = 10 * 60_000;
 
 export type Found =
   | { readonly target: Target }
-  | { readonly problem: { readonly fact: string; readonly action: string } };
+  | {
+      readonly problem: {
+        readonly fact: string;
+        readonly action: string;
+        /** No endpoint has this name; else one has, and something of it is missing. */
+        readonly unknown?: true;
+      };
+    };
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -92,8 +99,9 @@ export function findEndpoint(name: string, env: Variables, endpoints: Readonly<R
   const known = [...vendors.map((vendor) => vendor.name), ...Object.keys(endpoints)].join(', ');
   return {
     problem: {
-      fact: `Whose model "${name}" is cannot be told.`,
-      action: `Write <vendor>/<model> with one of: ${known}. A server of your own is added under models.endpoints in settings.json.`,
+      unknown: true,
+      fact: `No provider is configured for the model "${name}".`,
+      action: `Write <vendor>/<model> with one of: ${known}. Add a server of your own under Settings > Set-up, or under models.endpoints in settings.json.`,
     },
   };
 }
@@ -162,7 +170,7 @@ function missingKey(variable: string, where: string): Found {
   return {
     problem: {
       fact: `${variable} is not set, and ${where} wants a key.`,
-      action: `Set ${variable} in the environment that Gantry starts from, and start Gantry again.`,
+      action: `Set ${variable} in the environment that Gantry starts from, and start Gantry again; or add the key under Settings > Set-up.`,
     },
   };
 }

@@ -5,9 +5,9 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Engine, Screen } from '../../contracts/factory/agent.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
-import type { Event, Op, Request } from '../../pane-host/protocol.ts';
+import { type Event, hostEnded, type Op, type Request } from '../../pane-host/protocol.ts';
 import type { HostConnection } from './host-connection.ts';
-import { createHostReach } from './host-reach.ts';
+import { createHostReach, HostGivenUp } from './host-reach.ts';
 import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
 import { createStreams } from './streams.ts';
 import { createWatchers } from './watchers.ts';
@@ -67,6 +67,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
   let cancelRetry = () => {};
   let cancelBeat = () => {};
   let tries = 0;
+  let givenUp: string | null = null;
   let connecting = reach();
 
   function each(call: (listener: PaneListener) => void): void {
@@ -92,12 +93,19 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
         found.close();
         return;
       }
+      givenUp = null;
       await takeOver(found);
       tries = 0;
     } catch (error) {
+      const first = error instanceof HostGivenUp && givenUp === null;
+      if (error instanceof HostGivenUp) givenUp = error.fact;
       unreadable(
         error instanceof AppError ? error.fact : `The pane host cannot be reached: ${(error as Error).message}.`,
       );
+      // Nobody will tell of their end: their host is dead, and none comes after it.
+      for (const info of first ? [...panes.values()] : []) {
+        if (info.alive) ended({ ...info, alive: false, endReason: hostEnded });
+      }
     }
   }
 
@@ -231,6 +239,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
 
   return {
     engine: () => engine,
+    givenUp: () => givenUp,
     ready: () => connecting,
     list: () => [...panes.values()],
     get: (id) => panes.get(id) ?? null,
@@ -312,6 +321,8 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
       return () => void listeners.delete(listener);
     },
     async stopHost({ force }) {
+      // There is none, and none will come.
+      if (givenUp !== null && connection === null) return { stopped: true, live: 0 };
       stopping = true;
       const answer = tell({ op: 'stop', force });
       stopAnswered = answer.catch(() => {});

@@ -7,6 +7,9 @@ import { hostFiles, protocol } from '../../pane-host/protocol.ts';
 import { type ConnectionEvents, connectHost, type HostConnection } from './host-connection.ts';
 import { hostCommand, hostToken, startHost } from './host-starter.ts';
 
+/** No host is started any more: what ran in the last one is gone. */
+export class HostGivenUp extends AppError {}
+
 export interface HostReachOptions {
   /** The data folder (`GANTRY_HOME`). */
   readonly home: string;
@@ -58,7 +61,7 @@ export function createHostReach(options: HostReachOptions): HostReach {
     if (everConnected) {
       if (restarts >= most) {
         const times = `${restarts + 1} times in a row, each time within a minute`;
-        throw new AppError(
+        throw new HostGivenUp(
           'transport',
           `The pane host ended ${times}, and is not started any more. Its log is ${files.log}.`,
           'Read the log, then start Gantry again.',

@@ -105,6 +105,8 @@ export interface PaneListener {
 export interface PaneEngine {
   /** Whether the pane host can be read, and if not, why in a sentence. */
   engine(): Engine;
+  /** Why no pane host is started any more, in a sentence: until somebody starts one, every pane is gone. Null otherwise. */
+  givenUp(): string | null;
   /** Resolves when the first try to reach the host has ended, either way. Until then `list()` is empty and `engine()` not running. */
   ready(): Promise<void>;
   /** The last known panes; unchanged while the host cannot be read. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { type Clock, systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
 import type { ProcessRunner, Ran, Surroundings } from '../../../src/runtime-server/factory/harness/adapter.ts';
@@ -20,6 +20,7 @@ import type {
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 import { createPeople, type People } from './people.ts';
 import { createPtyPanes, type PtyPanes } from './pty-panes.ts';
 
@@ -53,7 +54,7 @@ export interface Scratch {
   readonly facts: Map<string, Readonly<Record<string, unknown>>>;
   readonly env: Record<string, string>;
   /** A second set of harnesses over the same panes and memory: the runtime after a restart. */
-  restarted(timers?: Timers): Harnesses;
+  restarted(timers?: Timers, clock?: Clock): Harnesses;
   doors(agentId: string): BotDoors;
   /** In its folder. */
   spec(bot: Partial<BotSpec>): BotSpec;
@@ -83,9 +84,20 @@ export function createScratch(env: Record<string, string> = {}): Scratch {
     },
   };
   const people = createPeople();
-  const policy = createPolicy({ workspace: work, log: console });
-  const create = (timers = systemTimers) =>
-    createHarnesses({ panes, clock: systemClock, timers, memory, desk: people, policy, processes, env: whole, home });
+  const policy = createPolicy({ workspace: work, trust: everythingAgreed, log: console });
+  const create = (timers = systemTimers, clock = systemClock) =>
+    createHarnesses({
+      trust: everythingAgreed,
+      panes,
+      clock,
+      timers,
+      memory,
+      desk: people,
+      policy,
+      processes,
+      env: whole,
+      home,
+    });
   const harnesses = create();
   let count = 0;
 
@@ -180,6 +192,20 @@ export const ranWith = (stdout: string, rest: Partial<Ran> = {}): Ran => ({
   ...rest,
 });
 export const jsonLines = (...events: readonly object[]) => events.map((event) => JSON.stringify(event)).join('\n');
+
+/** A minute passes in the sixtieth part of one: for what is told only after a minute. */
+export function hurriedTime(): { clock: Clock; timers: Timers } {
+  let skipped = 0;
+  const clock = { now: () => systemClock.now() + skipped, monotonic: () => systemClock.monotonic() + skipped };
+  const after: Timers['after'] = (ms, effect) => {
+    if (ms < 30_000 || ms > 60_001) return systemTimers.after(ms, effect);
+    return systemTimers.after(ms - 59_000, () => {
+      skipped += 59_000;
+      effect();
+    });
+  };
+  return { clock, timers: { after } };
+}
 
 let deliveries = 0;
 export function outgoing(text: string, extra: Partial<Outgoing> = {}): Outgoing {

@@ -5,7 +5,7 @@ import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { hookFlags, hookHash } from '../../../src/runtime-server/factory/harness/codex/hooks.ts';
 import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
 import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
-import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
+import { createScratch, eventually, gateOpen, hurriedTime, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;
 
@@ -58,7 +58,82 @@ test('what nothing has seen is unconfirmed; the text is never sent again and Ent
   await gateOpen(bot);
   expect(await bot.deliver(outgoing('say hello'))).toMatchObject({ state: 'unconfirmed', evidence: null });
   expect([typed(bot).match(/\r/g)?.length, typed(bot).match(/200~/g)?.length]).toEqual([2, 1]);
-  expect(bot.gate()).toMatchObject({ open: false, why: 'draft' });
+  // What Gantry put there does not hold up the next message.
+  expect(await bot.deliver(outgoing('and again'))).toMatchObject({ state: 'unconfirmed' });
+  expect(bot.explain().bottom.join('\n')).toContain('Ask Codex to do anything');
+});
+
+test.each(['a family 👩‍👩‍👧‍👦 and words', '✅ ⚠️ ☑️', 'done ✅ so far, ⚠️ mind ☑️ the rest', '🇨🇭 1️⃣ 👍🏽 नमस्ते e\u0301'])(
+  'emoji that the screen shows in another way hold nothing up: %s',
+  async (text) => {
+    const bot = await up();
+    await gateOpen(bot);
+    expect(await scratch.deliverWithHook(bot, outgoing(text))).toMatchObject({ state: 'verified', evidence: 'hook' });
+  },
+);
+
+test('a text that the composer shows as something else is removed again, without Enter, and the next message arrives', async () => {
+  const bot = await up('garbles');
+  await gateOpen(bot);
+  expect(await bot.deliver(outgoing('say hello\nin two lines'))).toEqual({
+    state: 'unconfirmed',
+    evidence: null,
+    detail: 'the composer did not show the text; Enter was not pressed, and the text was removed again',
+  });
+  expect(typed(bot)).not.toContain('\r');
+  expect(await scratch.deliverWithHook(bot, outgoing('good day'))).toMatchObject({ state: 'verified' });
+});
+
+test('a text that cannot be removed is said to be Gantry’s, and after a minute the bot needs a person until one has typed there', async () => {
+  const first = await up('garbles keeps');
+  await gateOpen(first);
+  const { clock, timers } = hurriedTime();
+  const spec = scratch.spec({ agentId: first.agentId, harness: 'codex' });
+  const bot = scratch.restarted(timers, clock).attach(spec, first.paneId);
+  await gateOpen(bot);
+  const message = outgoing('say hello');
+  expect(await bot.deliver(message)).toMatchObject({
+    state: 'unconfirmed',
+    detail: expect.stringContaining('could not be removed'),
+  });
+  const why = `the text of message ${message.deliveryId}, which Gantry typed, still stands in its composer`;
+  expect(bot.gate()).toMatchObject({ open: false, why });
+  await reaches(bot, 'needs_you');
+  expect(bot.state().reason).toBe(`cannot take messages: ${why}`);
+  // A runtime that starts now knows it by its first line.
+  expect(scratch.restarted().attach(spec, first.paneId).gate()).toMatchObject({ open: false, why });
+});
+
+test('a draft of a person that stands for a minute needs that person, and is left alone', async () => {
+  const first = await up();
+  await gateOpen(first);
+  const { clock, timers } = hurriedTime();
+  const bot = scratch
+    .restarted(timers, clock)
+    .attach(scratch.spec({ agentId: first.agentId, harness: 'codex' }), first.paneId);
+  await bot.input({ text: 'my words' });
+  await reaches(bot, 'needs_you');
+  expect(bot.state().reason).toBe('cannot take messages: somebody has typed there and not pressed Enter');
+  expect(bot.explain().bottom.join('\n')).toContain('my words');
+  await bot.input({ keys: ['C-u'] });
+  await reaches(bot, 'idle');
+  await gateOpen(bot);
+});
+
+test('an interrupt is true only when the turn was seen to end', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  expect(await bot.interrupt('x')).toEqual({ ended: false, keys: [] });
+  await bot.input({ keys: ['C-t'] });
+  await reaches(bot, 'working');
+  expect(bot.interruptKeys()).toEqual(['Escape']);
+  expect(await bot.interrupt('x')).toEqual({ ended: true, keys: ['Escape'] });
+  expect(bot.state().state).toBe('idle');
+  const deaf = await up('no-escape');
+  await gateOpen(deaf);
+  await deaf.input({ keys: ['C-t'] });
+  await reaches(deaf, 'working');
+  expect(await deaf.interrupt('x')).toEqual({ ended: false, keys: ['Escape'] });
 });
 
 test('a dialog that opens under a paste gets no Enter; a draft holds messages', async () => {
@@ -97,7 +172,8 @@ test('a question waits as an approval with the exact command; while it waits the
   const { answer } = await asking(bot);
   expect(scratch.people.held[0]?.ask).toMatchObject({
     title: 'web@dev asks to run: touch made && ls',
-    summary: 'touch made && ls\n\n(outside of its sandbox)\n\nIts reason: to make a file',
+    summary: 'touch made && ls\n\n(outside of its sandbox)',
+    reason: 'to make a file',
     risk: 'high',
   });
   expect([bot.state().state, bot.state().reason]).toEqual(['needs_you', 'asks to run: touch made && ls']);

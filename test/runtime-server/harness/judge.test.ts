@@ -8,6 +8,7 @@ const rules: Ruleset = {
   version: 'test/1',
   covers: null,
   authority: 'hook',
+  interrupt: { keys: ['Escape'] },
   unclearAfterMs: 1000,
   screen: [
     {

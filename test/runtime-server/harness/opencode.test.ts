@@ -58,6 +58,49 @@ test('while its server is away messages are held, and go on when it is back', as
   expect(await bot.deliver(outgoing('hello'))).toMatchObject({ state: 'verified' });
 });
 
+test('a turn is ended by its server, without a key; what goes on is not called interrupted', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await status(bot, 'ses_1', 'busy');
+  await reaches(bot, 'working');
+  expect(bot.interruptKeys()).toEqual([]);
+  expect(await bot.interrupt('x')).toEqual({ ended: true, keys: [] });
+  expect(bot.state().state).toBe('idle');
+  expect(scratch.panes.written(bot.paneId)).not.toContain('\x1b');
+  const other = await up('goes-on');
+  await gateOpen(other);
+  await status(other, 'ses_1', 'busy');
+  await reaches(other, 'working');
+  expect(await other.interrupt('x')).toEqual({ ended: false, keys: [] });
+});
+
+test('without its server Escape is pressed twice, as its screen asks', async () => {
+  const bot = await up();
+  await gateOpen(bot);
+  await status(bot, 'ses_1', 'busy');
+  await reaches(bot, 'working');
+  await say(bot, 'gone');
+  await eventually(() => bot.interruptKeys().length > 0);
+  expect(await bot.interrupt('x')).toEqual({ ended: false, keys: ['Escape', 'Escape'] });
+  expect(scratch.panes.written(bot.paneId).match(/\x1b/g)).toHaveLength(2);
+});
+
+test('it is not idle while its server does not answer: not before it did, and not when it hangs later', async () => {
+  const bot = await up('hangs');
+  const states: string[] = [];
+  bot.onState(({ state, reason }) => states.push(`${state}: ${reason}`));
+  await eventually(() => states.includes('starting: its server does not answer'));
+  expect(states.some((state) => state.startsWith('idle'))).toBe(false);
+  await say(bot, 'answer');
+  // Its first call hangs until it gives up; the next one is answered.
+  await eventually(() => bot.gate().open, 30_000);
+  expect(bot.state().state).toBe('idle');
+  await say(bot, 'hang');
+  await eventually(() => bot.state().reason === 'its server does not answer', 20_000);
+  expect(bot.state().state).toBe('starting');
+  expect(bot.gate()).toMatchObject({ open: false, why: 'its server does not answer' });
+}, 60_000);
+
 test('a damaged event and one of an unknown kind change nothing; the next one counts', async () => {
   const bot = await up();
   await gateOpen(bot);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
 import { qwenRules } from '../../../src/runtime-server/factory/harness/qwen/rules.ts';
 import { replay } from './replay.ts';
 
@@ -26,6 +27,28 @@ test.each([
 test('a refusing provider is working with the reason in words', async () => {
   const { states } = await replay('qwen/error.cast', qwenRules, { from: 'idle' });
   expect(states.join(' → ')).toMatch(/working/);
+});
+
+/** Drawn by 0.24.4 in a home without settings and keys. */
+const setUp = (title: string, ...rows: string[]) => [
+  '  ┌────────────────────────────────────────────────────────────────────────────┐',
+  '  │                                                                            │',
+  ...[title, '', '› Alibaba ModelStudio', '  Official recommended setup', '', ...rows].map(
+    (row) => `  │ ${row.padEnd(75)}│`,
+  ),
+  '  └────────────────────────────────────────────────────────────────────────────┘',
+];
+
+test.each([
+  ['its list of providers', setUp('Connect a Provider', '─'.repeat(70), '', 'Terms of Services and Privacy Notice:')],
+  ['the ways in', setUp('Alibaba ModelStudio · Access Method', 'Enter to select, ↑↓ to navigate, Esc to go back')],
+  ['a step', setUp('Alibaba ModelStudio · Step 1/3 · Region', 'Enter to select, ↑↓ to navigate, Esc to go back')],
+])('without a provider it asks to sign in, on %s', (_, bottom) => {
+  const found = compileRules(qwenRules).screen({ title: 'Qwen', progress: null, bottom, dimRows: [] });
+  expect(found?.evidence).toMatchObject({
+    claim: { state: 'needs_you', setup: true },
+    from: ['starting', 'needs_you'],
+  });
 });
 
 test('every rule has a name of its own', () => {

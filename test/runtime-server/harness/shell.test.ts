@@ -124,6 +124,7 @@ test('what a background job prints behind the prompt is no draft; a draft beside
   await gateOpen(bot);
   expect(existsSync(join(scratch.work, 'made'))).toBe(true);
   await bot.input({ text: 'touch half' });
+  await eventually(() => / \$ touch half$/.test(screen(bot)));
   writeFileSync(join(scratch.work, 'go-two'), '');
   await eventually(() => / \$ touch halftwo$/.test(screen(bot)));
   expect(await bot.deliver(outgoing('touch other'))).toMatchObject({ state: 'held' });

@@ -2,14 +2,23 @@
  * Draws what Codex draws around its composer, sends its status, and takes pastes and Enter as it does; calls no hooks. `STAND_IN` names one
  * misbehaviour; Ctrl-O opens a permission dialog that `1` answers. For tests that need a certain moment; the real program has a job of its own.
  */
-import { play } from './stand-in-composer.mjs';
+import { mode, play } from './stand-in-composer.mjs';
 
 let told = '';
+
+/**
+ * As an emulator shows what the program thinks two columns wide and the emulator one: the column behind an emoji keeps what stood there
+ * before, and of one that is joined from several only some are left.
+ */
+const shown = (text) => text.replaceAll('👩‍👩‍👧‍👦', '👩‍👩‍👧‍').replaceAll('✅ ', '✅d').replaceAll('⚠️', '⚠️ ');
 
 function draw({ composer, working, dialog }) {
   const title = dialog ? '[ ! ] Action Required | work' : working ? '⠋ work' : 'work';
   const status = dialog ? 'Waiting' : working ? 'Working' : 'Idle';
-  const box = composer === '' ? '› \x1b[2mAsk Codex to do anything\x1b[0m' : `› ${composer.replaceAll('\n', '\r\n  ')}`;
+  const box =
+    composer === ''
+      ? '› \x1b[2mAsk Codex to do anything\x1b[0m'
+      : `› ${shown(mode === 'garbles' ? composer.replaceAll('hello', 'h3ll0') : composer).replaceAll('\n', '\r\n  ')}`;
   const rows = dialog
     ? [
         '  Would you like to run the following command?',

@@ -2,7 +2,8 @@
  * What stand-ins of programs with a composer have in common: it takes pastes, keys and Enter, a turn goes on for a while, Ctrl-O opens a
  * dialog that `1` answers, Ctrl-T begins or ends a turn. `STAND_IN` names one misbehaviour. What all of it looks like is each one's own.
  */
-export const mode = process.env.STAND_IN ?? '';
+export const modes = (process.env.STAND_IN ?? '').split(' ');
+export const [mode] = modes;
 
 /**
  * `turnMs`: longer than a witness is waited for before the composer is believed. `pasted` and `submitted` see what is taken, before it is;
@@ -25,10 +26,21 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }
     }, turnMs);
   }
 
+  /** As all of them do: the row that the cursor is in, then the line break before it. */
+  function clearRow(state) {
+    if (modes.includes('keeps')) return;
+    const rows = state.composer.split('\n');
+    if (rows.at(-1) === '') rows.pop();
+    else rows[rows.length - 1] = '';
+    state.composer = rows.join('\n');
+  }
+
   function press(key) {
     if (key === '\r') submit();
-    else if (key === '\x15') state.composer = '';
-    else if (key === '\x03') process.exit(0);
+    else if (key === '\x15') clearRow(state);
+    else if (key === '\x1b') {
+      if (mode !== 'no-escape') state.working = false;
+    } else if (key === '\x03') process.exit(0);
     else if (key === '\x04') process.exit(7);
     else if (key === '\x0f') state.dialog = true;
     else if (key === '\x14') state.working = !state.working;
@@ -50,8 +62,10 @@ export function play({ turnMs, draw, pasted = () => true, submitted = () => {} }
         else if (pasted(paste[1])) state.composer += paste[1];
       } else if (input.startsWith('\x1b[200~') || input === '') break;
       else {
-        press(input[0]);
-        input = input.slice(1);
+        // Arrows and their like move a cursor that nobody sees.
+        const key = /^\x1b\[[\d;]*[A-Z~]/.exec(input)?.[0] ?? input[0];
+        if (key.length === 1) press(key);
+        input = input.slice(key.length);
       }
     }
     draw(state);

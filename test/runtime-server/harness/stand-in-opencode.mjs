@@ -1,7 +1,8 @@
 /**
  * Draws opencode's composer and serves its HTTP server's doors as the real one does, for faults that need a certain moment. `STAND_IN`
  * names one: `mute` stores nothing, `no-event` says nothing of what it stored, `refuse` answers a message with 500, `late` begins to
- * listen after a second. A line on stdin is an event; `gone` closes the server, `back` opens it again, `quit` ends.
+ * listen after a second, `hangs` takes calls and answers none,
+ * `goes-on` ends no turn. A line on stdin is an event; `gone` closes the server, `back` opens it again, `quit` ends.
  */
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -13,6 +14,7 @@ const streams = new Set();
 const messages = [];
 const permissions = new Map();
 let server = null;
+let hangs = mode === 'hangs';
 
 const draw = () =>
   process.stdout.write(
@@ -34,6 +36,7 @@ async function serve(request, answer) {
   const send = (status, value) => answer.writeHead(status).end(value === undefined ? '' : JSON.stringify(value));
   if (request.headers.authorization !== wanted) return send(401);
   const path = request.url.split('?')[0];
+  if (hangs) return undefined;
   if (path === '/event') {
     answer.writeHead(200, { 'content-type': 'text/event-stream' });
     answer.write('data: {"type":"server.connected","properties":{}}\n\n');
@@ -56,6 +59,11 @@ async function serve(request, answer) {
     return undefined;
   }
   if (path.endsWith('/message')) return send(200, messages);
+  const [, ended] = /^\/session\/([^/]+)\/abort$/.exec(path) ?? [];
+  if (ended !== undefined) {
+    if (mode !== 'goes-on') event('session.idle', { sessionID: ended });
+    return send(200, true);
+  }
   const [, id] = /^\/permission\/([^/]+)\/reply$/.exec(path) ?? [];
   if (id === undefined || !permissions.delete(id)) return send(404, { _tag: 'PermissionNotFoundError' });
   process.stdout.write(`\x1b]0;reply ${id} ${JSON.parse(body).reply}\x07`);
@@ -76,6 +84,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     server.close();
     server.closeAllConnections();
   } else if (line === 'back') open();
+  else if (line === 'hang') hangs = true;
+  else if (line === 'answer') hangs = false;
   else if (line === 'quit') process.exit(0);
   else if (line.startsWith('ask ')) globalThis.ask(line.slice(4));
   // Answered somewhere where nobody heard of it.

@@ -26,7 +26,9 @@ test.each([
 });
 
 test('a name of nobody is a problem that lists who could be named, unless a compatible server is set', () => {
-  expect(problem('qwen3-coder', keys)).toMatch(/Whose model "qwen3-coder" is.*anthropic, openai, google/);
+  expect(problem('qwen3-coder', keys)).toMatch(
+    /No provider is configured for the model "qwen3-coder".*anthropic, openai, google/,
+  );
   expect(problem('mistral/large', keys, { ollama: { wire: 'openai' } })).toContain('ollama');
   const env = { OPENAI_BASE_URL: 'http://127.0.0.1:11434/v1' };
   expect(target('qwen3-coder', env)).toMatchObject({
@@ -52,7 +54,7 @@ test('a key of a vendor never goes to another endpoint', () => {
   const own = { mine: { wire: 'openai', baseUrl: 'http://127.0.0.1:1/v1' } } as const;
   expect(target('mine/gpt-5', keys, own).key).toBeNull();
   for (const name of ['constructor/x', '__proto__/x', 'toString/x'])
-    expect(problem(name, {}, own)).toContain('cannot be told');
+    expect(problem(name, {}, own)).toContain('No provider is configured');
 });
 
 test('what can be asked is listed with the names of keys, never with a key', () => {

@@ -89,6 +89,8 @@ export interface DriverContext {
 export interface Driver {
   /** What stands in the way of typing although the state is idle: `draft`, a closed composer. null: nothing. */
   obstacle(): string | null;
+  /** Why its program cannot be reached, whatever its screen shows; null: it can. Absent: a terminal is all there is. */
+  away?(): string | null;
   deliver(message: Outgoing): Promise<DeliverResult>;
   /** For a harness whose program says how far a message came: see `HarnessBot.resume`. */
   resume?(message: Outgoing): Promise<DeliverResult | null>;
@@ -101,6 +103,8 @@ export interface Driver {
   ): Promise<Record<string, unknown>>;
   /** A person's keys are about to be written. */
   onInput?(): void;
+  /** Ends the turn without a key; null where that cannot be done now. Absent: its keys do (`Ruleset.interrupt`). */
+  abort?(): (() => Promise<void>) | null;
   /** The judged state or its reason changed. */
   onState?(state: BotState): void;
   /** The program has ended. */

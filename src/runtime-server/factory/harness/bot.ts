@@ -8,16 +8,20 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
 import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
+import { interruptTurn, isTurn } from './interrupt.ts';
 import type { Claim } from './judge/evidence.ts';
 import { createJudge } from './judge/judge.ts';
 import type { Matcher } from './judge/rules.ts';
 import { keyBytes } from './keys.ts';
 import { resetTime } from './reset-time.ts';
+import { obstacleInWords } from './wording.ts';
 
 /** After a person's key nothing is typed for this long: they are likely to press another. */
 const personGraceMs = 1500;
 /** After a person's Enter it is enough that the screen has followed. */
 const personEnterGraceMs = 300;
+/** A bot that cannot take a message for this long needs a person: what stands in the way does not go away without one. */
+const cannotTakeMs = 60_000;
 /** Person evidence is noted once a burst, or it would push everything else out of `explain`. */
 const personBurstMs = 5000;
 
@@ -60,7 +64,10 @@ export function createBot(options: BotOptions): LiveBot {
   const delivering = createMutex();
   let closed = false;
   let facts: PaneFacts | null = panes.get(paneId)?.facts ?? null;
-  let told = judge.state();
+  /** What keeps a bot without a turn from taking a message, and since when. */
+  let shut: { readonly why: string; readonly since: number } | null = null;
+  let judgedLast = judge.state();
+  let told = judgedLast;
   let wasOpen = false;
   let cancelTimer: (() => void) | null = null;
   let person = { at: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
@@ -91,15 +98,49 @@ export function createBot(options: BotOptions): LiveBot {
     return obstacle === null ? { open: true } : closedBecause(obstacle);
   }
 
+  /** Why it can take no message although it is in no turn and asks nobody anything; null: nothing, or it is its turn. */
+  function hindrance(): string | null {
+    if (closed || !live() || !panes.engine().running) return null;
+    const { state } = judge.state();
+    if (state === 'starting') return 'it has not become ready since it was started';
+    if (judge.unclear())
+      return state === 'needs_you' || state === 'blocked' ? null : 'its screen is not one that Gantry knows';
+    if (state !== 'idle' && state !== 'done') return null;
+    const obstacle = driver.obstacle();
+    return obstacle === null ? null : obstacleInWords(obstacle);
+  }
+
+  /** As people see it. */
+  function state(): BotState {
+    const judged = judge.state();
+    if (shut === null) return judged;
+    const lasted = Math.round(clock.monotonic() - shut.since);
+    if (lasted >= cannotTakeMs) {
+      const since = clock.now() - lasted + cannotTakeMs;
+      return { state: 'needs_you', reason: `cannot take messages: ${shut.why}`, since };
+    }
+    // An idle bot can take a message: one that cannot be reached is not there yet, or not any more.
+    const away = driver.away?.() ?? null;
+    if (away === null || judged.state === 'starting') return judged;
+    return { state: 'starting', reason: away, since: clock.now() - lasted };
+  }
+
   /** After anything that may have changed: tells listeners, looks at waiting conditions, arms the one timer. */
   function poke(): void {
     if (closed) return;
     judge.tick();
-    const now = judge.state();
+    const judged = judge.state();
+    if (judged.state !== judgedLast.state || judged.reason !== judgedLast.reason) {
+      judgedLast = judged;
+      remember({ last: judged });
+      driver.onState?.(judged);
+    }
+    const why = hindrance();
+    if (why === null) shut = null;
+    else shut = { why, since: shut?.since ?? clock.monotonic() };
+    const now = state();
     if (now.state !== told.state || now.reason !== told.reason) {
       told = now;
-      remember({ last: now });
-      driver.onState?.(now);
       for (const listener of stateListeners) listener(now);
     }
     for (const look of waiting) look();
@@ -112,7 +153,10 @@ export function createBot(options: BotOptions): LiveBot {
   function arm(): void {
     cancelTimer?.();
     const grace = person.until - clock.monotonic();
-    const waits = [judge.next(), grace > 0 ? grace : null].filter((wait) => wait !== null);
+    const patience = shut === null ? 0 : shut.since + cannotTakeMs - clock.monotonic();
+    const waits = [judge.next(), grace > 0 ? grace : null, patience > 0 ? patience : null].filter(
+      (wait) => wait !== null,
+    );
     // One millisecond more than asked: a timer that fires early would only be armed again.
     cancelTimer = waits.length === 0 ? null : timers.after(Math.min(...waits) + 1, poke);
   }
@@ -151,6 +195,11 @@ export function createBot(options: BotOptions): LiveBot {
   };
   const driver = adapter.drive(context);
 
+  function onState(listener: (state: BotState) => void): () => void {
+    stateListeners.add(listener);
+    return () => stateListeners.delete(listener);
+  }
+
   function takeFacts(next: PaneFacts): void {
     facts = next;
     judge.look(next);
@@ -172,11 +221,8 @@ export function createBot(options: BotOptions): LiveBot {
   return {
     agentId: bot.agentId,
     paneId,
-    state: () => judge.state(),
-    onState(listener) {
-      stateListeners.add(listener);
-      return () => stateListeners.delete(listener);
-    },
+    state,
+    onState,
     gate,
     onGate(listener) {
       gateListeners.add(listener);
@@ -200,6 +246,8 @@ export function createBot(options: BotOptions): LiveBot {
         driver.onInput?.();
         return panes.write(paneId, bytes);
       });
+      // Somebody is at it.
+      shut = null;
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
         judge.take({ source: 'person', rule: 'person.input', claim: null, seen: 'a person typed' });
@@ -211,6 +259,27 @@ export function createBot(options: BotOptions): LiveBot {
       const answer = (await driver.onHook?.(event, payload, signal)) ?? {};
       poke();
       return answer;
+    },
+    interruptKeys: () => (driver.abort?.() ? [] : adapter.ruleset.interrupt.keys),
+    async interrupt() {
+      if (!isTurn(judge.state().state)) return { ended: false, keys: [] };
+      const abort = driver.abort?.() ?? null;
+      if (abort) {
+        const ended = interruptTurn(onState, state, timers, abort);
+        return { ended: await ended, keys: [] };
+      }
+      const { keys, apartMs = 0 } = adapter.ruleset.interrupt;
+      const press = () =>
+        typing.run(async () => {
+          for (const [at, key] of keys.entries()) {
+            if (at > 0) await new Promise<void>((resolve) => timers.after(apartMs, resolve));
+            // The turn may have ended in between: the next key would be one too many.
+            if (!isTurn(judge.state().state)) return;
+            driver.onInput?.();
+            await panes.write(paneId, keyBytes(key, facts?.applicationCursor));
+          }
+        });
+      return { ended: await interruptTurn(onState, state, timers, press), keys };
     },
     explain: () => ({
       harness: adapter.ruleset.harness,

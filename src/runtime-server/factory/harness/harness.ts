@@ -99,6 +99,20 @@ export interface ExplainStep {
   readonly decided: boolean;
 }
 
+/** What ends a turn from the keyboard. Never more than is needed: one key too many may end the program. */
+export interface InterruptKeys {
+  readonly keys: readonly string[];
+  /** Between two keys, milliseconds, for a program that asks for the second one first. */
+  readonly apartMs?: number;
+}
+
+export interface Interrupted {
+  /** The turn was seen to end. False: there was none, or it went on. */
+  readonly ended: boolean;
+  /** The keys that were pressed; none where the program was told in another way. */
+  readonly keys: readonly string[];
+}
+
 /** One live bot in one pane. */
 export interface HarnessBot {
   readonly agentId: string;
@@ -126,6 +140,10 @@ export interface HarnessBot {
     payload: Readonly<Record<string, unknown>>,
     signal?: AbortSignal,
   ): Promise<Record<string, unknown>>;
+  /** The keys that {@link interrupt} would press now. */
+  interruptKeys(): readonly string[];
+  /** Ends its turn as its harness has it and waits until the turn is seen to end, a few seconds at most. Does nothing without a turn. */
+  interrupt(why: string): Promise<Interrupted>;
   explain(): {
     readonly harness: string;
     readonly ruleset: string;
@@ -176,6 +194,8 @@ export interface Harnesses {
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
   /** Whether {@link Harnesses.exec} can run it, held to a mode. */
   hasExec(harness: HarnessName): boolean;
+  /** For a bot that runs elsewhere: what would end its turn from the keyboard. */
+  interruptKeys(harness: HarnessName): InterruptKeys;
   /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
@@ -195,6 +215,8 @@ export interface PermissionAsk {
   readonly title: string;
   /** The exact command or change, whole. */
   readonly summary: string;
+  /** Why, in the program's own words. */
+  readonly reason?: string;
   readonly risk: 'low' | 'medium' | 'high';
   readonly agentId: string;
   readonly actionHash: string;

@@ -35,6 +35,8 @@ export interface HarnessesDeps {
   readonly desk: PermissionDesk;
   /** Rules of the person that answer such a question at once. */
   readonly policy: PermissionPolicy;
+  /** Settings of agent programs that lie in a bot's folder. `alone`: nobody sits before the program. */
+  readonly trust: { demandSettings(harness: HarnessName, cwd: string, alone: boolean): void };
   readonly processes: ProcessRunner;
   /** The person's environment, as Gantry was started with. */
   readonly env: Environment;
@@ -94,6 +96,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return found.list;
     },
     async prepare(bot, doors) {
+      deps.trust.demandSettings(bot.harness, bot.cwd, false);
       const before = { ...memory.recall(bot.agentId), ...bot.adopts };
       const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, before);
       // Each names the conversation of a start alike: the one of before is gone on with.
@@ -105,9 +108,13 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       return { ...launch, env: { ...launch.env, PATH: path }, ...(resumed && { resumed }) };
     },
     hasExec: (harness) => adapters[harness]?.exec !== undefined,
+    interruptKeys: (harness) => adapterOf(harness).ruleset.interrupt,
     async exec(bot, doors, text, options) {
       const { exec } = adapterOf(bot.harness);
-      if (exec) return exec(bot, doors, text, options);
+      if (exec) {
+        deps.trust.demandSettings(bot.harness, bot.cwd, true);
+        return exec(bot, doors, text, options);
+      }
       throw new AppError(
         'usage',
         `The harness "${bot.harness}" has no exec mode.`,

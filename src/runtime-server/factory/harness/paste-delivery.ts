@@ -7,7 +7,7 @@ import type { PaneFacts } from '../../panes/pane-engine.ts';
 import type { DriverContext } from './adapter.ts';
 import type { DeliverResult, Outgoing } from './harness.ts';
 import type { PromptsSince } from './prompt-witness.ts';
-import { composePrompt, containsText, normalise } from './wording.ts';
+import { composePrompt, containsText, messageIn } from './wording.ts';
 
 export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 'text'; readonly text: string };
 
@@ -33,25 +33,26 @@ export interface PasteDelivery {
   deliver(message: Outgoing): Promise<DeliverResult>;
   /** A hook says that this prompt was taken. */
   taken(prompt: string): void;
-  /** `draft`, a closed composer. null: nothing is in the way. */
+  /** `draft`, a closed composer, a text of ours that could not be removed. null: nothing is in the way. */
   obstacle(): string | null;
+  /** A person's keys are about to be written: what stands in the composer may be theirs from now on. */
+  touched(): void;
 }
 
 const transcriptEveryMs = 150;
-
-/** Whether a composer's text is ours, however it wrapped it: blanks do not count. */
-export function sameText(shown: string, ours: string): boolean {
-  return squeeze(shown) === squeeze(ours);
-}
-
-export function squeeze(text: string): string {
-  return normalise(text).replaceAll(' ', '');
-}
+/** Ends the line that the cursor is in, then the line break before it: in every one of these programs, and in an empty composer nothing. */
+const clearKey = '\x15';
+/** Two for each row that a composer shows at most. */
+const maxClearKeys = 100;
+/** It is drawn within a frame; a loaded computer takes longer. */
+const clearedMs = 300;
 
 export function createPasteDelivery(context: DriverContext, ways: PasteWays): PasteDelivery {
   const { judge, panes, paneId } = context;
   /** The message on its way, while it waits for its witness. */
   let pending: { readonly text: string; submitted: boolean } | null = null;
+  /** A text that was pasted and not taken: it may stand in the composer, or come up there late. `stuck`: it could not be removed. */
+  let left: { readonly text: string; readonly deliveryId: string; stuck: boolean } | null = null;
 
   function composer(): Composer {
     const facts = context.facts();
@@ -69,10 +70,37 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     }
   }
 
-  async function type(text: string): Promise<DeliverResult | 'entered'> {
+  const shownText = (): string => {
+    const now = composer();
+    return now.kind === 'text' ? now.text : '';
+  };
+
+  /** Takes what Gantry pasted out of the composer again, row by row. Only while no person can have typed there. */
+  async function clear(): Promise<boolean> {
+    // A key that takes away only an empty row changes nothing that can be read.
+    for (let keys = 0, idle = 0; composer().kind === 'text' && keys < maxClearKeys && idle < 3; keys += 1) {
+      const before = shownText();
+      await panes.write(paneId, clearKey);
+      idle = (await context.until(() => shownText() !== before, clearedMs)) ? 0 : idle + 1;
+    }
+    const { kind } = composer();
+    if (kind === 'empty') left = null;
+    else if (left !== null && kind === 'text') left.stuck = true;
+    return kind === 'empty';
+  }
+
+  /** What is left of a message that was not taken must not hold up those behind it. */
+  async function takeOut(): Promise<string> {
+    if (composer().kind !== 'text') return '';
+    return (await clear()) ? ', and the text was removed again' : ', and the text could not be removed';
+  }
+
+  async function type(text: string, deliveryId: string): Promise<DeliverResult | 'entered'> {
     return context.typing.run(async () => {
       const gate = context.gate();
       if (!gate.open) return { state: 'held', why: gate.why };
+      if (composer().kind === 'text' && !(await clear())) return { state: 'held', why: obstacle() ?? 'draft' };
+      left = { text, deliveryId, stuck: false };
       await panes.write(paneId, `\x1b[200~${text}\x1b[201~`);
       const shows = () => ways.holds(composer(), text);
       const shown = await context.until(shows, ways.shownMs);
@@ -83,7 +111,7 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
         if (kind === 'closed') return { state: 'held', why: 'a dialog opened' };
         if (kind === 'empty' && ways.losesEarly === true)
           return { state: 'held', why: 'the composer did not take the text' };
-        return unconfirmed('the composer did not show the text; Enter was not pressed');
+        return unconfirmed(`the composer did not show the text; Enter was not pressed${await takeOut()}`);
       }
       await panes.write(paneId, '\r');
       return 'entered';
@@ -99,24 +127,41 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     });
   }
 
+  function obstacle(): string | null {
+    if (!context.facts()?.bracketedPaste) return 'the composer does not take pastes';
+    const now = composer();
+    if (now.kind !== 'text') return now.kind === 'empty' ? null : 'the composer is not shown';
+    const ours = left !== null && (left.stuck || ways.holds(now, left.text));
+    // A text of ours is no person's draft: it is removed before the next message is pasted.
+    if (ours && left?.stuck === false) return null;
+    const id = ours ? left?.deliveryId : messageIn(now.text);
+    return id ? `the text of message ${id}, which Gantry typed, still stands in its composer` : 'draft';
+  }
+
   return {
     async deliver(message) {
       const text = composePrompt(message);
       const written = await ways.transcript();
       pending = { text, submitted: false };
       try {
-        const typed = await type(text);
+        const typed = await type(text, message.deliveryId);
         if (typed !== 'entered') return typed;
         let seen = await witness(text, written);
         if (!seen && (await enterAgain(text))) seen = await witness(text, written);
-        if (seen === 'hook') return verified('hook', 'its submit hook reported this text');
-        if (seen) return verified('transcript', 'its transcript holds this text');
+        if (seen) {
+          left = null;
+          return seen === 'hook'
+            ? verified('hook', 'its submit hook reported this text')
+            : verified('transcript', 'its transcript holds this text');
+        }
         // The composer held exactly our text before Enter; emptied into a turn, it was taken.
         const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';
         if (await context.until(emptied, ways.lateMs)) {
+          left = null;
           return verified('composer', 'the composer held this text and emptied into a turn');
         }
-        return unconfirmed('Enter was pressed, but neither hook, transcript nor composer showed it');
+        const out = await context.typing.run(async () => (ways.holds(composer(), text) ? takeOut() : ''));
+        return unconfirmed(`Enter was pressed, but neither hook, transcript nor composer showed it${out}`);
       } finally {
         pending = null;
       }
@@ -124,10 +169,9 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     taken(prompt) {
       if (pending && containsText(prompt, pending.text)) pending.submitted = true;
     },
-    obstacle() {
-      if (!context.facts()?.bracketedPaste) return 'the composer does not take pastes';
-      const { kind } = composer();
-      return kind === 'empty' ? null : kind === 'text' ? 'draft' : 'the composer is not shown';
+    obstacle,
+    touched() {
+      left = null;
     },
   };
 }

@@ -4,8 +4,8 @@
  */
 import type { Outgoing } from './harness.ts';
 
-/** Invisible characters that some harnesses drop: zero-width, direction marks, soft hyphen, byte order mark. */
-const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/gu;
+/** Invisible characters that some harnesses drop: zero-width, direction marks, soft hyphen, variation selectors, byte order mark. */
+const invisible = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\ufe00-\ufe0f]/gu;
 
 /** CRLF and CR become LF; every other control character except tab and LF is dropped, so no escape sequence survives. */
 export function clean(text: string): string {
@@ -53,4 +53,19 @@ export function normalise(text: string): string {
 export function containsText(taken: string, ours: string): boolean {
   const wanted = normalise(ours);
   return wanted !== '' && normalise(taken).includes(wanted);
+}
+
+/** The message id in the first line that {@link composePrompt} writes, however a composer wrapped it; null: the text is somebody else's. */
+export function messageIn(text: string): string | null {
+  return /^From.{0,200}?\(message(?<id>[\w-]+)\):/su.exec(squeeze(text))?.groups?.id ?? null;
+}
+
+/** Without the blanks that a composer adds where it wraps and indents. */
+export function squeeze(text: string): string {
+  return normalise(text).replaceAll(' ', '');
+}
+
+/** What stands in the way of typing, as a person reads it: the harnesses' own word for one of them is short. */
+export function obstacleInWords(why: string): string {
+  return why === 'draft' ? 'somebody has typed there and not pressed Enter' : why;
 }

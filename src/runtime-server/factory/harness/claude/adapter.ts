@@ -56,6 +56,7 @@ function driveClaude(context: DriverContext): Driver {
   return {
     obstacle: delivery.obstacle,
     deliver: delivery.deliver,
+    onInput: delivery.touched,
     onFacts: permissions.looked,
     onState: ({ state }) => {
       if (state !== 'needs_you') permissions.left();

@@ -1,6 +1,7 @@
 /** Claude Code's composer as it stands on the screen. Reads facts; must not type. */
 import { promptBox, type View } from '../judge/view.ts';
-import { type Composer, sameText } from '../paste-delivery.ts';
+import type { Composer } from '../paste-delivery.ts';
+import { sameText } from '../same-text.ts';
 import { ghostTexts } from './rules.ts';
 
 /** What a paste collapses to: from six lines or about 800 characters on (tui.md 5.1). */

@@ -66,6 +66,7 @@ export function askOf(
     kind: 'permission',
     title: `${bot.slug}@${bot.team} asks to ${words.what}`,
     summary: words.summary,
+    ...(words.reason === undefined ? {} : { reason: words.reason }),
     risk: words.risk,
     agentId: bot.agentId,
     actionHash: actionHash({ tool, input }),
@@ -165,6 +166,7 @@ export function commandOf(input: Payload): string {
 export interface Words {
   readonly what: string;
   readonly summary: string;
+  readonly reason?: string;
   readonly risk: PermissionAsk['risk'];
 }
 

@@ -177,6 +177,7 @@ export const claudeRules: Ruleset = {
   covers: { from: '2.1.300', below: '2.2.0' },
   authority: 'hook',
   unclearAfterMs: 1500,
+  interrupt: { keys: ['Escape'] },
   screen,
   events,
 };

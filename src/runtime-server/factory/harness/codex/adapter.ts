@@ -83,7 +83,10 @@ function driveCodex(context: DriverContext): Driver {
         context.poke();
       });
     },
-    onInput: permissions.toPane,
+    onInput() {
+      delivery.touched();
+      permissions.toPane();
+    },
     onState({ state }) {
       if (state === 'working') failureRead = false;
     },

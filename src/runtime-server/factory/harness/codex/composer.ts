@@ -1,6 +1,8 @@
 /** Codex's composer and the last word above it, as they stand on the screen. Reads facts; must not type. */
 import type { View } from '../judge/view.ts';
-import { type Composer, squeeze } from '../paste-delivery.ts';
+import type { Composer } from '../paste-delivery.ts';
+import { sameText } from '../same-text.ts';
+import { squeeze } from '../wording.ts';
 import { ghostTexts } from './rules.ts';
 
 /** What a paste of more than a thousand characters collapses to. */
@@ -52,9 +54,9 @@ export function readComposer(view: View): Composer & { readonly cut?: boolean } 
 export function holdsOurs(composer: Composer & { readonly cut?: boolean }, ours: string): boolean {
   if (composer.kind !== 'text') return false;
   if (pasteMarker.test(composer.text)) return true;
-  const shown = squeeze(composer.text);
-  const wanted = squeeze(ours);
-  return shown === wanted || (composer.cut === true && shown.length >= tail && wanted.endsWith(shown));
+  if (composer.cut === true && squeeze(composer.text).length >= tail)
+    return sameText(composer.text, ours, { tail: true });
+  return sameText(composer.text, ours);
 }
 
 /** The message in red right above the composer (`■ …`), which tells why the turn ended; null where there is none. */

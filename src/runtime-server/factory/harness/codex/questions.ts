@@ -72,16 +72,17 @@ function wordsOf(tool: string, input: Payload): Words {
   const command = commandOf(input);
   // It asks only for what its own walls would not let through.
   const why = text(input.description);
-  const reason = why === '' ? '' : `\n\nIts reason: ${why}`;
+  const reason = why === '' ? {} : { reason: why };
   if (isShell(tool)) {
     return {
       what: `run: ${firstLine(command)}`,
-      summary: `${command}\n\n(outside of its sandbox)${reason}`,
+      summary: `${command}\n\n(outside of its sandbox)`,
+      ...reason,
       risk: 'high',
     };
   }
   if (tool === 'apply_patch') {
-    return { what: `change ${patchFiles(command).join(', ')}`, summary: `${command}${reason}`, risk: 'medium' };
+    return { what: `change ${patchFiles(command).join(', ')}`, summary: command, ...reason, risk: 'medium' };
   }
   return { what: `use ${tool}`, summary: `${tool}\n${JSON.stringify(input, null, 2)}`, risk: 'high' };
 }

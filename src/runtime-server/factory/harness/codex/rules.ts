@@ -176,6 +176,7 @@ export const codexRules: Ruleset = {
   covers: { from: '0.169.0', below: '0.170.0' },
   authority: 'osc',
   unclearAfterMs: 1500,
+  interrupt: { keys: ['Escape'] },
   screen,
   events,
 };

@@ -1,21 +1,32 @@
 /**
  * The `custom` harness: any program in a pane. It has no witness, so a delivery is `best_effort` at most: typed only while the
- * pane has been quiet. Must not know what the program is.
+ * pane has been quiet and shows no question, and entered only once the screen shows it. Must not know what the program is.
  */
 import { AppError } from '../../../../contracts/common/errors.ts';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { botEnvironment } from '../environment.ts';
 import { findProgram } from '../find-program.ts';
 import type { BotSpec, DeliverResult, Launch, Outgoing } from '../harness.ts';
-import { composePrompt } from '../wording.ts';
+import { countText } from '../same-text.ts';
+import { composePrompt, squeeze } from '../wording.ts';
 import { customRules } from './rules.ts';
 
 /** Output must have stopped for this long before the program counts as quiet. */
 const quietMs = 1000;
 /** Output must go on for this long before it counts as work: an echo or a clock is not. */
 const printingMs = 400;
-/** Time for the program to draw what was pasted before Enter comes. */
+/** The program draws what was typed within this time, or it has not taken it. */
+const shownMs = 2500;
+/** Between the drawing of a paste and Enter, for programs that take both together as one paste. */
 const settleMs = 150;
+/** A dialog that is drawn anew is gone for a moment. */
+const answeredMs = 400;
+/** Of a long text the screen shows at least this many lines. */
+const mostLines = 12;
+/** The sides of a box, a scroll bar, a prompt before a line: not of the text. */
+const frame = /^[\s│┃|║▌▐]+|[\s│┃|║▌▐█]+$/gu;
+/** What a paste collapses to, in the words that programs have for it. */
+const pasteMark = /\[[^\]\n]*\b[Pp]aste[^\]\n]*\]/gu;
 /** A line-reading program loses what is longer than the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
 const maxLineBytes = 1000;
 
@@ -74,17 +85,81 @@ function driveCustom(context: DriverContext): Driver {
   let busySince: number | null = null;
   let lastOutput = clock.monotonic();
   let cancel = timers.after(quietMs, quiet);
+  let cancelAnswered: (() => void) | null = null;
+  /** The message whose text was typed without Enter: it may stand there, unseen. */
+  let left: string | null = null;
+
+  const dialogStands = () => judge.sees()?.startsWith('custom.dialog.') === true;
 
   function quiet(): void {
     busySince = null;
-    if (!reports) judge.event('osc', 'quiet', {});
+    if (!reports && !dialogStands()) judge.event('osc', 'quiet', {});
     context.poke();
   }
 
+  /** The dialog is gone, and was not only left out of one drawing of the screen. */
+  function lookForAnswer(): void {
+    const gone = judge.state().state === 'needs_you' && !dialogStands();
+    if (gone && cancelAnswered === null) {
+      cancelAnswered = timers.after(answeredMs, () => {
+        cancelAnswered = null;
+        if (!dialogStands()) judge.event('osc', 'answered', {});
+        context.poke();
+      });
+    } else if (!gone) {
+      cancelAnswered?.();
+      cancelAnswered = null;
+    }
+  }
+
+  /** In how many places the screen shows each line of a text, and each mark that a paste collapses to. */
+  function look(text: string): { readonly lines: readonly number[]; readonly marks: number } {
+    const rows = (context.facts()?.bottom ?? []).map((row) => row.replace(frame, ''));
+    const screen = rows.join('\n');
+    const lines = text.split('\n').filter((line) => squeeze(line) !== '');
+    return {
+      lines: lines.slice(-mostLines).map((line) => countText(screen, line)),
+      marks: screen.match(pasteMark)?.length ?? 0,
+    };
+  }
+
+  /** Whether the screen comes to show what was just typed. */
+  async function comesUp(text: string, before: ReturnType<typeof look>): Promise<boolean> {
+    if (squeeze(text) === '') return true;
+    return context.until(() => {
+      const now = look(text);
+      const whole = now.lines.every((count) => count > 0) && (now.lines.at(-1) ?? 0) > (before.lines.at(-1) ?? 0);
+      return whole || now.marks > before.marks;
+    }, shownMs);
+  }
+
+  /** One piece and its Enter. Enter is not pressed on what nobody can see, nor on a question. */
+  async function enter(piece: string, bytes: string): Promise<'entered' | 'unseen' | 'asked'> {
+    const before = look(piece);
+    await panes.write(paneId, bytes);
+    const shown = await comesUp(piece, before);
+    if (dialogStands()) return 'asked';
+    if (!shown) return 'unseen';
+    if (bytes !== piece) await context.until(() => false, settleMs);
+    await panes.write(paneId, '\r');
+    return 'entered';
+  }
+
   return {
-    obstacle: () => (clock.monotonic() - lastOutput < quietMs ? 'the program is printing' : null),
+    obstacle() {
+      if (dialogStands()) return 'a dialog waits for an answer';
+      if (left !== null) return `the text of message ${left}, which Gantry typed, may still stand there without Enter`;
+      const facts = context.facts();
+      // A whole screen of its own, and nothing drawn in it: it still starts.
+      if (facts?.altScreen === true && facts.bottom.length === 0) return 'its screen is still empty';
+      return clock.monotonic() - lastOutput < quietMs ? 'the program is printing' : null;
+    },
+    onInput() {
+      left = null;
+    },
     onFacts(facts) {
       if (facts.progress !== null) reports = true;
+      lookForAnswer();
       if (facts.offset === offset) return;
       offset = facts.offset;
       lastOutput = clock.monotonic();
@@ -106,27 +181,28 @@ function driveCustom(context: DriverContext): Driver {
         const gate = context.gate();
         if (!gate.open) return { state: 'held', why: gate.why };
         const framed = context.facts()?.bracketedPaste ?? false;
-        if (framed) {
-          await panes.write(paneId, `\x1b[200~${text}\x1b[201~`);
-          const before = context.facts()?.offset ?? 0;
-          await context.until(() => (context.facts()?.offset ?? 0) > before, settleMs);
-          await panes.write(paneId, '\r');
-        } else {
-          const lines = text.split('\n');
-          const long = lines.find((line) => Buffer.byteLength(line) > maxLineBytes);
-          if (long !== undefined) {
-            return {
-              state: 'failed',
-              evidence: null,
-              detail: `a line has ${Buffer.byteLength(long)} bytes; the program reads lines and would lose what is over ${maxLineBytes}`,
-            };
-          }
-          for (const line of lines) await panes.write(paneId, `${line}\r`);
+        const pieces = framed ? [text] : text.split('\n');
+        const long = framed ? undefined : pieces.find((line) => Buffer.byteLength(line) > maxLineBytes);
+        if (long !== undefined) {
+          return {
+            state: 'failed',
+            evidence: null,
+            detail: `a line has ${Buffer.byteLength(long)} bytes; the program reads lines and would lose what is over ${maxLineBytes}`,
+          };
+        }
+        for (const [at, piece] of pieces.entries()) {
+          const how = await enter(piece, framed ? `\x1b[200~${piece}\x1b[201~` : piece);
+          if (how === 'entered') continue;
+          left = message.deliveryId;
+          context.poke();
+          const where = at === 0 ? '' : ` from line ${at + 1} on`;
+          const why = how === 'asked' ? 'a dialog opened' : `the screen did not show the text${where}`;
+          return { state: 'unconfirmed', evidence: null, detail: `${why}; Enter was not pressed` };
         }
         return {
           state: 'best_effort',
           evidence: null,
-          detail: 'typed while the pane was quiet; this program reports nothing back',
+          detail: 'the screen showed the text and Enter was pressed; this program reports nothing back',
         };
       });
     },

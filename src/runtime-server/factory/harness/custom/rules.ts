@@ -1,8 +1,40 @@
 /**
- * What a program of which nothing is known may still say: shell marks, progress, a spinner in its title (factory.md 2.2).
- * Data only. Without any of these the driver goes by output alone.
+ * What a program of which nothing is known may still say: shell marks, progress, a spinner in its title (factory.md 2.2), and how
+ * programs of every kind draw a question. Data only. Without any of these the driver goes by output alone.
  */
-import type { Ruleset } from '../judge/rules.ts';
+import type { Condition, Ruleset, ScreenRule } from '../judge/rules.ts';
+
+const anyLive = ['starting', 'idle', 'working', 'needs_you'] as const;
+
+/** Before the first letter of a row in a box. */
+const edge = '^[\\s│┃|║]*';
+const pointer = '[❯›>▶►➜→»●◉]';
+const cursorOnChoice: Condition = { region: 'bottom', rows: 16, regex: `${edge}${pointer}\\s*\\d{1,2}[.):]\\s+\\S` };
+/** The words above the choices, nearer than anything that was said before. */
+const question: Condition = {
+  region: 'bottom',
+  rows: 24,
+  regex: `${edge}(?<what>[^\\s│┃|║].{2,200}\\?)[\\s│┃|║]*(?:\\n.*){0,3}?\\n${edge.slice(1)}${pointer}\\s*\\d{1,2}[.):]`,
+};
+const otherChoice: Condition = { region: 'bottom', rows: 16, regex: `${edge}\\d{1,2}[.):]\\s+\\S` };
+
+/** A question holds every message: Enter would answer it. */
+const dialog = (
+  id: string,
+  priority: number,
+  when: readonly Condition[],
+  reason: string,
+  rest: { readonly setup?: true } = {},
+): ScreenRule => ({
+  id: `custom.dialog.${id}`,
+  source: 'screen',
+  priority,
+  when,
+  claim: { state: 'needs_you', reason, ...rest },
+  from: anyLive,
+  // A row of a list that is being printed may look like one for a moment.
+  holdMs: 200,
+});
 
 export const customRules: Ruleset = {
   harness: 'custom',
@@ -10,7 +42,60 @@ export const customRules: Ruleset = {
   covers: null,
   authority: 'osc',
   unclearAfterMs: null,
+  interrupt: { keys: ['C-c'] },
   screen: [
+    dialog(
+      'trust',
+      98,
+      [
+        {
+          region: 'bottom',
+          rows: 24,
+          regex:
+            '([Dd]o you trust|[Tt]rust (this|the|these) (folder|directory|workspace|project|repository|files|authors|contents)).*',
+        },
+        {
+          region: 'bottom',
+          rows: 16,
+          regex: `${edge}${pointer}?\\s*(\\d{1,2}[.):]\\s+)?(Yes|No|Trust|Don.t trust|Proceed|Continue|Exit)\\b`,
+        },
+      ],
+      'asks whether the folder is trusted',
+      { setup: true },
+    ),
+    dialog('asks', 96, [question, cursorOnChoice, otherChoice], 'asks: {what}'),
+    dialog('choice', 94, [cursorOnChoice, otherChoice], 'a dialog waits for an answer'),
+    dialog(
+      'yes-no',
+      92,
+      [
+        {
+          region: 'last',
+          regex:
+            '(?<what>\\S.*?)\\s*([\\[(]\\s*([yY]|[yY]es|YES)\\s*[/|]\\s*([nN]|[nN]o|NO)(\\s*[/|][^)]{1,40})?\\s*[\\])]|\\b[yY]/[nN]\\b)\\s*[:?>]?\\s*$',
+        },
+      ],
+      'asks: {what}',
+    ),
+    dialog(
+      'secret',
+      90,
+      [{ region: 'last', regex: '\\b([Pp]assword|[Pp]assphrase|PASSWORD|PIN)\\b[^:]{0,80}:\\s*$' }],
+      'asks for a password',
+    ),
+    dialog(
+      'select',
+      88,
+      [
+        {
+          region: 'bottom',
+          rows: 4,
+          regex:
+            '\\b([Ee]nter|ENTER|[Rr]eturn)\\b( key)?\\]? (to )?(select|confirm|continue|accept|approve|choose|proceed)\\b|[↵⏎] (to )?(select|confirm|continue)|[Pp]ress any key',
+        },
+      ],
+      'a dialog waits for an answer',
+    ),
     {
       id: 'custom.progress-working',
       source: 'screen',
@@ -42,6 +127,7 @@ export const customRules: Ruleset = {
   events: [
     { id: 'custom.prompt', source: 'osc', event: 'prompt', claim: { state: 'idle' } },
     { id: 'custom.command', source: 'osc', event: 'command', claim: { state: 'working' } },
+    { id: 'custom.answered', source: 'osc', event: 'answered', claim: { state: 'working' }, from: ['needs_you'] },
     {
       id: 'custom.quiet',
       source: 'osc',

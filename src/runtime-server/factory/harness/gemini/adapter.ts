@@ -56,6 +56,7 @@ function driveGemini(context: DriverContext): Driver {
   });
   return {
     obstacle: delivery.obstacle,
+    onInput: delivery.touched,
     async deliver(message) {
       const result = await delivery.deliver(message);
       // Its title may follow later, and the next message must not fall between.

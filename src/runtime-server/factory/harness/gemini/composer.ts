@@ -3,7 +3,8 @@
  * sent is drawn in the same way, but without that rule. Reads facts; must not type.
  */
 import type { View } from '../judge/view.ts';
-import { type Composer, sameText } from '../paste-delivery.ts';
+import type { Composer } from '../paste-delivery.ts';
+import { sameText } from '../same-text.ts';
 import { ghostTexts } from './rules.ts';
 
 const top = /^▄{20,}\s*$/u;

@@ -172,6 +172,7 @@ export const geminiRules: Ruleset = {
   covers: { from: '0.61.0', below: '0.62.0' },
   authority: 'screen',
   unclearAfterMs: 2500,
+  interrupt: { keys: ['Escape'] },
   screen,
   events: [],
 };

@@ -3,6 +3,7 @@
  * Owns the format and its matching; must not know a harness or keep a state.
  */
 import type { AgentState } from '../../../../contracts/factory/agent.ts';
+import type { InterruptKeys } from '../harness.ts';
 import type { Claim, Evidence } from './evidence.ts';
 import { type RegionName, regionText, type View } from './view.ts';
 
@@ -54,6 +55,7 @@ export interface Ruleset {
   readonly authority: 'hook' | 'osc' | 'screen';
   /** After how long without any matching screen rule the screen counts as unclear; null: the screen is not read. */
   readonly unclearAfterMs: number | null;
+  readonly interrupt: InterruptKeys;
   readonly screen: readonly ScreenRule[];
   readonly events: readonly EventRule[];
 }

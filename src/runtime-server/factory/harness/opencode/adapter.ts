@@ -18,10 +18,13 @@ import { databaseFile, readOpencodeUsage } from './usage.ts';
 /** Its server answers a call as soon as the message is stored; the event follows. A loaded computer takes longer. */
 const witnessMs = 3000;
 const firstRetryMs = 200;
+/** A server that hangs keeps its connections: only an answer shows that it lives. */
+const askAgainMs = 5000;
 const longestRetryMs = 5000;
 /** A screen that no rule knows does not keep a bot whose server answers in `starting`. */
 const startingMs = 20_000;
 const showAgainMs = 1500;
+const noAnswer = 'its server does not answer';
 const mostShows = 20;
 
 export function createOpencodeAdapter(around: Surroundings): Adapter {
@@ -47,6 +50,9 @@ function driveOpencode(context: DriverContext): Driver {
   let server: OpencodeServer | null = null;
   /** The stream of events stands, and what was before it has been asked for. */
   let connected = false;
+  /** Ends the stream that stands: its server was found not to answer. */
+  let hangUp = () => {};
+  let cancelAsk = () => {};
   /** The message on its way, while it waits to be given back. */
   let pending: { text: string; seen: boolean } | null = null;
 
@@ -96,22 +102,37 @@ function driveOpencode(context: DriverContext): Driver {
     questions.settle(questionsIn(asked.body));
   }
 
+  /** In a turn it answers late, and its events show that it lives. */
+  function askWhetherItLives(): void {
+    cancelAsk = timers.after(askAgainMs, () => {
+      if (sessions.level().level !== 'idle') {
+        askWhetherItLives();
+        return;
+      }
+      ask('GET', '/session/status').then(askWhetherItLives, () => hangUp());
+    });
+  }
+
   async function follow(): Promise<void> {
     for (let pause = firstRetryMs; !ended.signal.aborted; pause = Math.min(2 * pause, longestRetryMs)) {
       const file = context.recall().doorFile;
       const door = typeof file === 'string' ? await readDoor(file) : null;
       server = door && createOpencodeServer(door);
+      const silent = new AbortController();
+      hangUp = () => silent.abort();
       try {
         await server?.follow(
-          ended.signal,
+          AbortSignal.any([ended.signal, silent.signal]),
           () => {
             pause = firstRetryMs;
             look()
               .then(() => {
                 connected = true;
+                askWhetherItLives();
                 tell();
               })
-              .catch(() => undefined);
+              // Without what was before, the events say nothing that can be relied on.
+              .catch(hangUp);
           },
           (event) => {
             if (pending && holdsText(event, pending.text)) pending.seen = true;
@@ -125,6 +146,7 @@ function driveOpencode(context: DriverContext): Driver {
       } catch {
         // Not up yet, gone or silent: tried again.
       }
+      cancelAsk();
       if (connected) {
         connected = false;
         context.poke();
@@ -199,7 +221,7 @@ function driveOpencode(context: DriverContext): Driver {
     try {
       return await post(text);
     } catch (fault) {
-      if (fault instanceof NotListening) return { state: 'held', why: 'its server does not answer' };
+      if (fault instanceof NotListening) return { state: 'held', why: noAnswer };
       return { state: 'failed', evidence: null, detail: `its server: ${String(fault).slice(0, 200)}` };
     } finally {
       pending = null;
@@ -213,7 +235,16 @@ function driveOpencode(context: DriverContext): Driver {
   });
 
   return {
-    obstacle: () => (connected ? null : 'its server does not answer'),
+    obstacle: () => (connected ? null : noAnswer),
+    away: () => (connected ? null : noAnswer),
+    // A key would end the turn of the conversation that the screen shows, and only when it is pressed twice.
+    abort: () =>
+      connected
+        ? async () => {
+            const busy = sessions.busy();
+            await Promise.allSettled(busy.map((id) => ask('POST', `/session/${encodeURIComponent(id)}/abort`)));
+          }
+        : null,
     deliver,
     async resume(message) {
       // A bare text names no delivery: an earlier one with the same words cannot be told from it.

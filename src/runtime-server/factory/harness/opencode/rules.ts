@@ -89,6 +89,8 @@ export const opencodeRules: Ruleset = {
   authority: 'hook',
   // Messages go to its server: a dialog that no rule knows holds none of them up.
   unclearAfterMs: null,
+  // Asked for a second time before it ends the turn; used where its server does not answer.
+  interrupt: { keys: ['Escape', 'Escape'], apartMs: 600 },
   screen,
   events,
 };

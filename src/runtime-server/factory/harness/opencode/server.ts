@@ -60,7 +60,8 @@ export function createOpencodeServer(
     async follow(signal, onOpen, onEvent) {
       if (!(await mine(port))) throw new NotListening();
       const quiet = new AbortController();
-      let timer = setTimeout(() => quiet.abort(), silentMs);
+      // To begin the stream it takes no longer than to answer a call.
+      let timer = setTimeout(() => quiet.abort(), callMs);
       try {
         const answer = await fetch(`${base}/event`, {
           headers: { authorization, accept: 'text/event-stream' },
@@ -71,6 +72,8 @@ export function createOpencodeServer(
           await answer.body?.cancel();
           throw new Error(`its server answered ${answer.status}`);
         }
+        clearTimeout(timer);
+        timer = setTimeout(() => quiet.abort(), silentMs);
         onOpen();
         const parser = createSseParser();
         const decoder = new TextDecoder();

@@ -29,6 +29,8 @@ export interface Sessions {
   begun(id: string): void;
   /** Of all conversations that are not a sub-agent's. */
   level(): Level;
+  /** The conversations that are in a turn. */
+  busy(): readonly string[];
   /** In words what a question asks that only a person at the pane can answer; null: nothing. */
   waiting(): string | null;
   current(): string | null;
@@ -135,6 +137,7 @@ export function createSessions(given: {
       const busy = [...status.values()];
       return busy.find(({ level }) => level === 'working') ?? busy[0] ?? failed ?? { level: 'idle' };
     },
+    busy: () => [...status.keys()],
     waiting: () => [...asking.values()][0] ?? null,
     current: () => current,
     choose,

@@ -24,6 +24,12 @@ const setup = (id: string, regex: string, reason: string): ScreenRule => ({
 
 const screen: readonly ScreenRule[] = [
   setup('sign-in', '(How would you like to authenticate|Select Authentication Method|Get started)', 'asks to sign in'),
+  // Boxes of its set-up: a title in the first row, choices under a pointer, no composer.
+  setup(
+    'provider',
+    '^ *│ (Connect a Provider|.+ · (Access Method|Step \\d+/\\d+ · .+?)|Enter to select, ↑↓ to navigate.*?) *│$',
+    'asks to sign in: it has no provider to ask',
+  ),
   setup('trust', 'Do you trust (this|the files in this) folder', 'asks whether the folder is trusted'),
   {
     id: 'qwen.dialog.permission',
@@ -113,6 +119,7 @@ export const qwenRules: Ruleset = {
   covers: { from: '0.24.0', below: '0.25.0' },
   authority: 'hook',
   unclearAfterMs: 2500,
+  interrupt: { keys: ['Escape'] },
   screen,
   events,
 };

@@ -8,6 +8,7 @@ export const shellRules: Ruleset = {
   covers: { from: '4.4', below: '6' },
   authority: 'osc',
   unclearAfterMs: null,
+  interrupt: { keys: ['C-c'] },
   screen: [],
   events: [
     { id: 'shell.ready', source: 'osc', event: 'ready', where: { status: '^0$' }, claim: { state: 'idle' } },
