@@ -14,6 +14,7 @@ import type { DispatcherOptions, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 import type { PushSettings } from './push-settings.ts';
@@ -103,5 +104,7 @@ export interface Cloud {
   readonly routes: readonly Route[];
   /** A fresh one-time address. */
   openUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
+  /** What the doctor of the same process says of the cloud's database. */
+  checks(): Promise<readonly DoctorCheck[]>;
   close(): Promise<void>;
 }

@@ -44,6 +44,7 @@ import { composePhone } from './phone.ts';
 import { packageVersion } from './places.ts';
 import { usualPushSettings } from './push-settings.ts';
 import { checkSharedSecrets } from './shared-secrets.ts';
+import { cloudRows, watchRows } from './watched-rows.ts';
 import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
 
 const closeLimitMs = 2_000;
@@ -74,6 +75,8 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       tell: (sentence) => log.warn('database', { said: sentence }),
     });
     closing.add('database', () => store.close());
+    const rows = watchRows({ store, tables: cloudRows, file: options.databaseFile, clock, log });
+    closing.add('checks of rows', () => rows.close());
     await checkSharedSecrets(store, options);
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
@@ -182,7 +185,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('events of connectors', () => connectorEvents.close());
     const phone = composePhone({
-      ...{ store, clock, ids, log, origin, hosted, ownerOf },
+      ...{ store, clock, ids, log, origin, addressOf, hosted, ownerOf, recordFees: usage.record },
       masterKey: options.masterKey,
       settings: options.phone ?? null,
       users: identity.users,
@@ -329,6 +332,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     await work.start();
     await hosted.start();
     daily.start();
+    rows.start();
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
       // Together: the connections that computers dialled are open at this door.
@@ -338,6 +342,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       notices: store.notices,
       routes: dispatcher.routes,
+      checks: () => rows.checks(),
       openUrl: (next) => identity.createOpenUrl(next),
       close: () => closing.close(),
     };

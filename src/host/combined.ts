@@ -50,10 +50,11 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
     if (demo !== null) closing.add('demo phone', () => demo.close());
     const { runtime, computer } = await openRuntime({
       homeCloud: () => ({ host: '127.0.0.1', port: door.port }),
-      hostChecks: () => [
+      hostChecks: async () => [
         sealedBy(places.masterKey),
         listening('Web interface', origin),
         listening('Factory engine', computer.engineUrl),
+        ...(await cloud.checks()),
       ],
     });
     const cloud = await createCloud({

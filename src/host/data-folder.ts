@@ -12,6 +12,7 @@ import type { Ids } from '../kit/ids/ids.ts';
 import { ensureTokenFile, writePrivateFile } from '../kit/secrets/token-file.ts';
 import { takeInstanceLock } from '../kit/store/instance-lock.ts';
 import { undoCutOff } from './backup/exchange.ts';
+import { refuseLostKey } from './lost-key.ts';
 import type { Places } from './places.ts';
 
 const Computer = z.strictObject({ id: z.string().regex(/^computer_[0-9A-Z]{26}$/), createdAt: z.string() });
@@ -76,6 +77,7 @@ function open<More>({ places, clock, gantry }: DataFolderDeps, more: () => More)
     const announce = (address: string | null, listens?: string) =>
       writePrivateFile(places.holder, JSON.stringify({ pid: process.pid, address, listens, since: iso(clock.now()) }));
     announce(null);
+    refuseLostKey(places, gantry);
     return {
       places,
       masterKey: ensureTokenFile(places.masterKey),

@@ -4,6 +4,7 @@
  */
 
 import type { HomeDoor } from '../cloud-api/home/index.ts';
+import { skewWords } from '../contracts/link/knows.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createLinkTokens, createPairedLinkAuthenticator } from '../kit/http/paired-link.ts';
@@ -51,7 +52,13 @@ export interface HomeLink {
   readonly door: HomeDoor;
   /** What peers check tickets with. */
   readonly tickets: {
-    current(): { keys: PairedHome['ticketKeys']; computerId: string; issuer: string; user: string } | null;
+    current(): {
+      keys: PairedHome['ticketKeys'];
+      computerId: string;
+      issuer: string;
+      user: string;
+      aheadMs: number;
+    } | null;
     onChange(listener: () => void): () => void;
   };
   /** Names the cloud and the person there; null while this computer is not paired. */
@@ -98,7 +105,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
   const pairing = createPairing({
     home,
     secrets: createHomeSecrets({ store, sealer: createSealer({ masterKey, purpose: 'device' }) }),
-    cloud: createAskCloud({ fetch: (url, init) => fetch(url, init) }),
+    cloud: createAskCloud({ fetch: (url, init) => fetch(url, init), now: () => clock.now() }),
     file: places.pairing,
     computer,
     version: packageVersion(),
@@ -122,6 +129,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
       .catch((fault: unknown) => log.error('The link could not follow the pairing.', { fault }));
   };
   home.onChange(follow);
+  dialer.onChange((linked) => (linked ? pairing.linked() : undefined));
 
   return {
     home,
@@ -149,7 +157,13 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
       current() {
         const now = pairedOf(home.current());
         if (now === null) return null;
-        return { keys: now.ticketKeys, computerId: now.computerId, issuer: now.cloudUrl, user: now.user.id };
+        return {
+          keys: now.ticketKeys,
+          computerId: now.computerId,
+          issuer: now.cloudUrl,
+          user: now.user.id,
+          aheadMs: home.aheadMs() ?? 0,
+        };
       },
       onChange: (listener) => home.onChange(() => listener()),
     },
@@ -157,7 +171,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
       const now = pairedOf(home.current());
       return now === null ? null : `${now.cloudUrl} ${now.user.id}`;
     },
-    checks: () => [pairingCheck(pairing, home.current())],
+    checks: () => [pairingCheck(pairing, home.current()), ...clockChecks(pairing)],
     load: () => pairing.start(),
     onHome: (listener) => void home.onChange(listener),
     onLinked: (listener) => void dialer.onChange((linked) => (linked ? listener() : undefined)),
@@ -180,6 +194,17 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
 
 function pairedOf(home: HomeNow): PairedHome | null {
   return home.kind === 'paired' ? home : null;
+}
+
+/** A clock that is off is worked around, and told: times that it writes and shows are wrong all the same. */
+function clockChecks(pairing: Pairing): DoctorCheck[] {
+  const { clockBehindMs, cloudUrl } = pairing.status();
+  if (clockBehindMs === undefined) return [];
+  const common = { name: 'Clock', group: 'workspace', version: null } as const;
+  const skew = skewWords(-clockBehindMs);
+  if (skew === null) return [{ ...common, state: 'ok', detail: `It agrees with that of ${cloudUrl}.`, fix: null }];
+  const detail = `The clock of this computer is ${skew} that of ${cloudUrl}.`;
+  return [{ ...common, state: 'warn', detail, fix: 'Set the time of this computer, or let the system keep it (NTP)' }];
 }
 
 function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {

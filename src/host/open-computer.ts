@@ -15,6 +15,8 @@ export interface ComputerOptions {
   readonly workspace?: string;
   /** How a person calls Gantry from where they read its messages, such as `npx gantry`. */
   readonly gantry: string;
+  /** The person agrees to what the workspace says about what may run, if all of it that waits has this hash. */
+  readonly trust?: string | undefined;
   readonly clock?: Clock;
   readonly answers?: DispatcherOptions['answers'];
 }
@@ -27,6 +29,8 @@ export interface Computer {
   readonly notices: readonly string[];
   /** Bots with a live pane. */
   liveBots(): number;
+  /** Files that say what may run and wait for their person's yes, and the hash of them all. */
+  waiting(): ReturnType<Runtime['waiting']>;
   /** Names of the teams that their person started and did not stop. */
   teamsUp(): Promise<string[]>;
   /** Everything in reverse order of start, within 5 s; bots live on unless `stopBots`. Idempotent. */
@@ -69,15 +73,19 @@ export function openComputer<Started>(
         models: settings.models,
         computerUse: settings.computerUse,
         panes: settings.panes,
+        trust: options.trust,
       });
       closing.add('runtime', () => runtime.close({ stopBots }));
       const computer: Computer = {
         engineUrl: runtime.url,
         home: places.home,
         workspace: runtime.workspace.path,
-        notices: runtime.notices,
+        get notices() {
+          return runtime.notices;
+        },
         liveBots: () => runtime.liveBots(),
         teamsUp: () => runtime.teamsUp(),
+        waiting: () => runtime.waiting(),
         close(how = {}) {
           stopBots = how.stopBots ?? false;
           return closing.close();

@@ -17,7 +17,7 @@ export function createPeerHome(home: Home): PeerHome {
       const answer = await home.call({ method, path, body: {}, signal: AbortSignal.timeout(mintMs) });
       const minted = answers[200].safeParse(answer.body);
       if (answer.status !== 200 || !minted.success) throw new Error(`it answered ${answer.status}`);
-      return { token: minted.data.token, expiresAt: Date.parse(minted.data.expiresAt) };
+      return { token: minted.data.token, expiresAt: Date.parse(minted.data.expiresAt) - (home.aheadMs() ?? 0) };
     },
     onChange: (listener) => home.onChange(() => listener()),
   };

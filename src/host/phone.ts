@@ -18,6 +18,8 @@ export interface ComposePhoneOptions
     | 'ids'
     | 'log'
     | 'origin'
+    | 'addressOf'
+    | 'recordFees'
     | 'users'
     | 'call'
     | 'events'

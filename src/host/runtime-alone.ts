@@ -9,6 +9,8 @@ import { placesIn } from './places.ts';
 
 export interface RuntimeAlone extends Computer {
   readonly pairing: HomeLink['pairing'];
+  /** Questions that wait for their person: there is no page here that would show them. */
+  questions(): Promise<readonly { readonly id: string; readonly title: string }[]>;
 }
 
 /** The cloud that the pairing file of this data folder names; null without a usable one. Starts nothing. */
@@ -24,6 +26,6 @@ export function startRuntimeAlone(options: ComputerOptions): Promise<RuntimeAlon
     closing.add('streams', () => runtime.endStreams());
     await runtime.start();
     log.info('The runtime started.', { engine: computer.engineUrl, workspace: computer.workspace });
-    return { ...computer, pairing: runtime.homeLink.pairing };
+    return { ...computer, pairing: runtime.homeLink.pairing, questions: () => runtime.questions() };
   });
 }

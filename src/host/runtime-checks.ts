@@ -4,6 +4,7 @@ import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import type { Models } from '../runtime-server/models/index.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
+import type { ShellSandbox } from '../runtime-server/tool-server/index.ts';
 import type { PeerServer } from './peer-server.ts';
 
 /** Which pane host serves, and whether what is printed is kept. */
@@ -65,6 +66,40 @@ export function policyCheck(policy: Policy): DoctorCheck {
         ? 'Its rules and the defaults decide what bots may do unasked.'
         : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
     fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
+  };
+}
+
+/** Whether commands of tools are confined. */
+export async function sandboxCheck(
+  sandbox: Pick<ShellSandbox, 'about' | 'missing'>,
+  platform: NodeJS.Platform = process.platform,
+): Promise<DoctorCheck> {
+  const missing = await sandbox.missing();
+  const detail = await sandbox.about();
+  const fix =
+    missing === null || platform !== 'linux'
+      ? null
+      : missing.includes('GANTRY_TOOL_SANDBOX')
+        ? 'Start Gantry without GANTRY_TOOL_SANDBOX=off'
+        : missing.includes('not installed')
+          ? 'Install bubblewrap: sudo apt install bubblewrap'
+          : 'Let programs of users make namespaces, then start Gantry again';
+  return { name: 'Sandbox', group: 'program', state: missing === null ? 'ok' : 'warn', version: null, detail, fix };
+}
+
+/** What waits for the person's yes, and counts for nothing until then. */
+export function trustCheck(waiting: readonly string[]): DoctorCheck {
+  const none = waiting.length === 0;
+  const named = waiting.slice(0, 10).join(', ') + (waiting.length > 10 ? ` and ${waiting.length - 10} more` : '');
+  return {
+    name: 'Trust',
+    group: 'workspace',
+    state: none ? 'ok' : 'warn',
+    version: null,
+    detail: none
+      ? 'You agreed to what this workspace says about what may run.'
+      : `New or changed since you last agreed, and without effect until you do: ${named}.`,
+    fix: none ? null : 'gantry trust',
   };
 }
 

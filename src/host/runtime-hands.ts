@@ -24,6 +24,8 @@ export interface RuntimeHandsDeps {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly masterKey: string;
+  /** Where the tool `file.read` begins for the person: absolute. */
+  readonly workspace: string;
   /** `GANTRY_HOME`. */
   readonly home: string;
   /** Where the person's browser finds Gantry. */
@@ -41,6 +43,7 @@ export function createRuntimeHands(deps: RuntimeHandsDeps): Hands {
     command: programCommand('executor'),
     folder: join(deps.home, 'computer-use'),
     secret: deps.masterKey,
+    uploads: { roots: [deps.workspace], hidden: [deps.home] },
     defaults: 'own',
     approver: 'owner',
     livingRun: (id) => deps.store.read((tx) => isLiving(tx, id)),

@@ -16,6 +16,7 @@ import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
 import { phoneMigrations } from '../runtime-server/phone/index.ts';
 import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
+import { trustMigrations } from '../runtime-server/trust/index.ts';
 import { dailyMigrations } from './daily.ts';
 
 export const runtimeMigrations = [
@@ -35,5 +36,6 @@ export const runtimeMigrations = [
   ...handsMigrations,
   ...runMigrations,
   ...phoneMigrations,
+  ...trustMigrations,
   ...dailyMigrations,
 ];

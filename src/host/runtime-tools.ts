@@ -53,6 +53,7 @@ export interface RuntimeToolsDeps {
 
 export interface RuntimeTools {
   readonly registry: ToolServer['registry'];
+  readonly sandbox: ToolServer['sandbox'];
   /** What connectors are made of. */
   readonly attached: Pick<AttachedServers, 'servers' | 'signInAt'>;
   readonly oauth: OAuthClient;
@@ -97,7 +98,11 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
     isOwn: (url) => isOwnToolServer(url, deps.computerId, [deps.webOrigin(), `http://127.0.0.1:${deps.port}`]),
   });
   closing.add('attached servers', () => attached.close());
-  const converter = createConverter({ command: programCommand('converter'), after: systemTimers.after });
+  const converter = createConverter({
+    command: programCommand('converter'),
+    after: systemTimers.after,
+    ocr: env.GANTRY_OCR === 'on',
+  });
   closing.add('converter', () => converter.close());
   const tools = createToolServer({
     policy: deps.policy,
@@ -107,6 +112,7 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
     env,
     freshName: () => ids.next('tmp'),
     hidden: [deps.home],
+    log,
     converter,
     foreign: attached.tools,
   });
@@ -114,6 +120,7 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
 
   return {
     registry: tools.registry,
+    sandbox: tools.sandbox,
     attached,
     oauth,
     start: () => attached.start(),

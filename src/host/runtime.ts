@@ -23,6 +23,7 @@ import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
 import { createHeldApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
+import { writtenFiles } from '../runtime-server/factory/demo.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import {
   createBotMemory,
@@ -34,6 +35,7 @@ import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
+import { createWorkspaceTrust } from '../runtime-server/trust/index.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
@@ -49,6 +51,8 @@ import {
   paneHostChecks,
   peerDoor,
   policyCheck,
+  sandboxCheck,
+  trustCheck,
 } from './runtime-checks.ts';
 import { createRuntimeConnectors } from './runtime-connectors.ts';
 import { createRuntimeHands } from './runtime-hands.ts';
@@ -59,6 +63,7 @@ import { createRuntimePhone } from './runtime-phone.ts';
 import { createRuntimeRuns } from './runtime-runs.ts';
 import { createRuntimeTools } from './runtime-tools.ts';
 import type { Settings } from './settings.ts';
+import { runtimeRows, watchRows } from './watched-rows.ts';
 
 export interface RuntimeOptions {
   readonly folder: DataFolder;
@@ -83,7 +88,9 @@ export interface RuntimeOptions {
   readonly computerUse?: ComputerUseSettings | undefined;
   /** `panes` of settings.json. */
   readonly panes?: Settings['panes'] | undefined;
-  readonly hostChecks?: () => readonly DoctorCheck[];
+  /** Yes to all that waits, if it has this hash. */
+  readonly trust?: string | undefined;
+  readonly hostChecks?: () => Promise<readonly DoctorCheck[]>;
 }
 
 export interface Runtime {
@@ -95,11 +102,15 @@ export interface Runtime {
   readonly link: Link;
   /** Which cloud is home now, the pairing with it and the link to it. */
   readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes' | 'rest'>;
+  /** Questions that wait for their person, as this computer holds them. */
+  questions(): Promise<readonly { readonly id: string; readonly title: string }[]>;
   /** Signs between this computer and the cloud of the same process, in both directions. */
   readonly device: { readonly computerId: string; readonly userId: string; readonly token: string };
   /** Takes up what runs and answers from now on. Call once everything else is up. */
   start(): Promise<void>;
   liveBots(): number;
+  /** Files that say what may run and wait for their person's yes, and the hash of them all. */
+  waiting(): { readonly files: readonly string[]; readonly hash: string | null };
   /** Names of the teams that their person started and did not stop. */
   teamsUp(): Promise<string[]>;
   /** Ends event streams with a last event: before the cloud API closes, which passes them on. */
@@ -140,6 +151,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     onFault: (fault) => log.error('An effect after a commit failed.', { fault }),
   });
   closing.add('runtime.db', () => store.close());
+  const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
+  closing.add('checks of rows', () => rows.close());
   const ledger = await createLedger({ store, clock, ids });
   const laneFault = (fault: unknown) => log.error('What waits for the cloud could not be sent.', { fault });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
@@ -169,6 +182,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     ids,
     log,
     ownerId: localUserId,
+    cloudAheadMs: () => homeLink.home.aheadMs() ?? 0,
+    knows: () => homeLink.pairing.knows(),
     openLanes: (send) =>
       createLanes({ store, clock, name: 'cloud', send, onFault: laneFault, backoffMs: cloudBackoffMs }),
     call: (request) => homeLink.home.call(request),
@@ -200,7 +215,17 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
   let peers: PeerServer | null = null;
-  const policy = createPolicy({ workspace: workspace.path, log });
+  const trust = await createWorkspaceTrust({
+    store,
+    ledger,
+    clock,
+    timers: systemTimers,
+    workspace: workspace.path,
+  });
+  // What Gantry has just written for the person is as they would have it.
+  await trust.sayYes(await writtenFiles(workspace.path, workspace.written), { actor: 'owner', surface: 'start' });
+  closing.add('trust', () => trust.close());
+  const policy = createPolicy({ workspace: workspace.path, trust, log });
   const webOrigin = () => homeLink.home.current().cloudUrl ?? '';
   const harnesses = createHarnesses({
     panes,
@@ -208,6 +233,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     memory: await createBotMemory(store, log),
     desk: approvals.desk,
     policy,
+    trust,
     processes: harnessProcesses,
     env,
     home: homedir(),
@@ -238,6 +264,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     log,
     env,
     masterKey: folder.masterKey,
+    workspace: workspace.path,
     home: places.home,
     webOrigin,
     ownPorts: () =>
@@ -279,8 +306,10 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     env,
     prove: (challenge) => proofOf(ownerToken, challenge),
     policy,
+    trust,
     channelOut: phone.out,
     desk: approvals.desk,
+    sandbox: tools.sandbox,
     hosted: {
       models,
       tools: tools.registry,
@@ -288,15 +317,18 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     peerHome: createPeerHome(homeLink.home),
     random: Math.random,
     restartBots: options.panes?.restartBots,
-    hostChecks: () => [
+    hostChecks: async () => [
       ...paneHostChecks(panes),
       databaseCheck(places.runtimeDb, store.trouble()),
+      ...(await rows.checks()),
       policyCheck(policy),
+      await sandboxCheck(tools.sandbox),
+      trustCheck(trust.waiting()),
       ...handsChecks(env),
       computerModelCheck(models),
       ...homeLink.checks(),
       ...peerDoor(peers),
-      ...(options.hostChecks?.() ?? []),
+      ...((await options.hostChecks?.()) ?? []),
     ],
   });
   closing.add('factory', () => factory.close());
@@ -316,14 +348,19 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     closing,
   });
 
+  let trustNote: string | null = null;
   const linkToken = newToken();
   let serving: EngineServer | null = null;
   return {
     port: doors.port,
     url: doors.url,
     workspace,
-    notices: store.notices,
+    get notices() {
+      return trustNote === null ? store.notices : [...store.notices, trustNote];
+    },
+    waiting: () => ({ files: trust.waiting(), hash: trust.show().hash }),
     homeLink,
+    questions: () => approvals.desk.live(),
     device: { computerId: computer.id, userId: localUserId, token: deviceToken },
     link: createLocalLink({
       computerId: computer.id,
@@ -339,6 +376,8 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
       await outbox.start();
+      if (options.trust !== undefined) trustNote = await trust.answerAll(options.trust);
+      trust.start();
       await tools.start();
       await hands.start();
       await runs.start();
@@ -379,6 +418,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       });
       peers = others;
       closing.add('door for other computers', () => others.close());
+      rows.start();
       homeLink.dial({ engine: serving.accept, peer: (connection) => others.connection(connection) });
     },
     liveBots: () => factory.liveBots(),

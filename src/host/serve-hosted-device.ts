@@ -1,4 +1,5 @@
 /** The composition of a hosted computer's engine: store, questions, hands, the socket. Must not know displays. */
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { answerHostedApproval } from '../contracts/hosted-computers/device.ts';
 import { systemClock } from '../kit/clock/clock.ts';
@@ -16,6 +17,7 @@ import { handsMigrations } from '../runtime-server/computer-use/migrations.ts';
 import { createOwnQuestions } from '../runtime-server/computer-use/own-questions.ts';
 import { usualSession } from '../runtime-server/computer-use/read-call.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
+import { nothingAgreed } from '../runtime-server/trust/trust.ts';
 import { openSocket } from './doors.ts';
 
 export interface HostedDevice {
@@ -45,7 +47,7 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
   const hands = createHands({
     store,
     // There is no workspace, and so no file: the defaults hold.
-    policy: createPolicy({ workspace: join(folder, 'no-workspace'), log }),
+    policy: createPolicy({ workspace: join(folder, 'no-workspace'), trust: nothingAgreed, log }),
     questions,
     clock,
     timers,
@@ -54,6 +56,8 @@ export async function serveHostedDevice({ computer, token, socket, folder, env }
     command: programCommand('executor'),
     env,
     folder: join(folder, 'hands'),
+    // There is no workspace: what its programs and its browser have put down. The rest below `folder` is Gantry's own.
+    uploads: { roots: [homedir(), join(folder, 'hands', 'downloads')], hidden: [folder] },
     // The same after a restart: an approval is bound to its action by it.
     secret: ensureTokenFile(join(folder, 'secret')),
     ownPorts: () => [],

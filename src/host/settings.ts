@@ -66,7 +66,7 @@ const PanesFile = z.strictObject({
   restartBots: z.boolean().optional(),
   hostRestarts: z.number().int().min(0).max(1000).optional(),
 });
-const SettingsFile = z.strictObject({
+export const SettingsFile = z.strictObject({
   port: within(ranges.port),
   enginePort: within(ranges.enginePort),
   peerPort: within(ranges.peerPort),

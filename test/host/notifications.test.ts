@@ -294,8 +294,14 @@ test('notifications are listed by pages, newest first, and marked read one by on
   }));
   await asComputer('POST', '/api/v1/runtime/events', { events });
   await expect.poll(async () => (await feed()).notifications[0]?.body, { timeout: 10_000 }).toBe('Question 3');
-  await pair.callWeb('POST', '/api/v1/notifications/read', { body: { all: true } });
+  const all = () => pair.callWeb('POST', '/api/v1/notifications/read', { body: { all: true } });
+  const { at: marked } = (await all()).json as unknown as { at: string };
   expect((await feed('?unread=1')).notifications).toEqual([]);
+  // What was marked by mistake is unread again, and nothing else.
+  const undone = await pair.callWeb('POST', '/api/v1/notifications/read', { body: { undo: marked } });
+  expect((undone.json as unknown as { unread: number }).unread).toBeGreaterThanOrEqual(3);
+  expect((await feed('?unread=1')).notifications[0]?.body).toBe('Question 3');
+  await all();
   const more = [4, 5, 6].map((n) => ({ ...events[0]!, id: `page${n}`, data: { reason: `Question ${n}` } }));
   await asComputer('POST', '/api/v1/runtime/events', { events: more });
   await expect.poll(async () => (await feed('?unread=true')).unread, { timeout: 10_000 }).toBe(3);
@@ -306,7 +312,7 @@ test('notifications are listed by pages, newest first, and marked read one by on
   expect(second.nextCursor).toBeNull();
   const ids = [first.notifications[0]!.id, 'event_of_nobody'];
   const read = await pair.callWeb('POST', '/api/v1/notifications/read', { body: { ids } });
-  expect(read.json).toEqual({ read: 1, unread: 2 });
+  expect(read.json).toMatchObject({ read: 1, unread: 2 });
   expect((await feed('?limit=1')).notifications[0]?.readAt).not.toBeNull();
   expect((await pair.callWeb('GET', '/api/v1/notifications?cursor=nonsense')).json.error).toBe('bad_request');
 });

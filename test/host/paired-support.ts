@@ -11,9 +11,12 @@ import type { Clock } from '../../src/kit/clock/clock.ts';
 import { type People, type Person, personWith } from '../cloud-api/identity/support.ts';
 import { type Call, caller, onEnd } from '../kit/http/support.ts';
 import { signInAs } from '../support/oidc-provider.ts';
+import { agreeToAll } from '../support/trust.ts';
 import { scratchHome } from './support.ts';
 
 export interface Desk {
+  /** The person's yes to what a test wrote into the workspace by hand; at its start they say yes to all of it. */
+  agree(): Promise<void>;
   readonly gantry: Awaited<ReturnType<typeof startCombined>>;
   readonly home: string;
   readonly port: number;
@@ -58,7 +61,9 @@ export async function startDesk(options: DeskOptions = {}): Promise<Desk> {
   const engineStream = (path: string, signal: AbortSignal) =>
     fetch(`${gantry.engineUrl}${path}`, { headers: { authorization: `Bearer ${token}` }, signal });
   const pairing = async () => (await engine('GET', '/api/v1/pairing')).json as never as LocalPairing;
-  return { gantry, home, port, places, web, engine, engineStream, pairing, check: () => gantry.checkPairing() };
+  const agree = () => agreeToAll(`${gantry.engineUrl}/api/factory`, { authorization: `Bearer ${token}` });
+  await agree();
+  return { agree, gantry, home, port, places, web, engine, engineStream, pairing, check: () => gantry.checkPairing() };
 }
 
 export const signIn = async (people: People, name = 'ada'): Promise<Person> =>

@@ -242,6 +242,7 @@ test('from one paired computer the person reaches another one through home, read
   );
   const names = async (path: string) =>
     ((await desk.web('GET', path)).json as never as { teams: { name: string }[] }).teams.map(({ name }) => name);
+  await other.agree();
   await expect.poll(() => names(`/api/factory/teams?computer=${there}`)).toContain('ops');
   expect(await names('/api/factory/teams')).not.toContain('ops');
   const up = await desk.web('POST', `/api/factory/teams/ops/up?computer=${there}`, { body: {} });

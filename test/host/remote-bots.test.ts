@@ -47,12 +47,14 @@ const factory = async <T>(method: string, path: string, body?: unknown, desk = h
   const reply = await desk.engine(method, `/api/factory${path}`, body === undefined ? {} : { body });
   return { status: reply.status, body: reply.json as never as T };
 };
-const up = (name: string, on = 'Attic', more: object = {}) =>
-  factory<{ plan: { agent: string; action: string; machine?: string; reason: string }[]; applied: boolean }>(
+const up = async (name: string, on = 'Attic', more: object = {}) => {
+  await here.agree();
+  return factory<{ plan: { agent: string; action: string; machine?: string; reason: string }[]; applied: boolean }>(
     'POST',
     `/teams/${name}/up`,
     { on, ...more },
   );
+};
 const agent = async (address: string) => (await factory<Agent>('GET', `/agents/${address}`)).body;
 const until = (address: string, wanted: Partial<Agent>) =>
   expect.poll(() => agent(address), { timeout: 30_000 }).toMatchObject(wanted);
@@ -145,6 +147,7 @@ test('a team starts on another computer by its name, and its bot is seen, typed 
 test('the command line starts a team there, lists where each bot runs, and counts it with the computer it runs on', async () => {
   team('cli', 'web');
   const env = { GANTRY_HOME: here.home, PATH: process.env.PATH ?? '' };
+  await here.agree();
   const started = await run(env, ['teams', 'up', 'cli', '--on', 'Attic']);
   expect([started.code, started.out]).toEqual([0, expect.stringMatching(/^spawn +web@cli +shell +Attic +\S/m)]);
   await until('web@cli', { state: 'idle' });
@@ -259,6 +262,7 @@ test('a bot whose file names another computer starts there, and the rest of its 
     join(folder, 'team.yaml'),
     'bots:\n  - {bot: near, harness: shell}\n  - {bot: far, harness: shell, machine: Attic}\n  - {bot: none, harness: shell, machine: Cellar}\n',
   );
+  await here.agree();
   const { body } = await factory<{ plan: { agent: string; action: string }[] }>('POST', '/teams/both/up', {});
   expect(Object.fromEntries(body.plan.map((step) => [step.agent, step.action]))).toEqual({
     'near@both': 'spawn',
@@ -270,6 +274,7 @@ test('a bot whose file names another computer starts there, and the rest of its 
   const template = { name: 'work', steps: [{ id: 'a', title: 'A', executor: 'bot:far@both' }] };
   mkdirSync(join(here.home, 'ws', '.gantry', 'templates'), { recursive: true });
   writeFileSync(join(here.home, 'ws', '.gantry', 'templates', 'work.json'), JSON.stringify(template));
+  await here.agree();
   const run = await factory<{ error: { fact: string } }>('POST', '/runs', { template: 'work', projectId: 'p1' });
   expect([run.status, run.body.error.fact]).toEqual([400, expect.stringContaining('far@both runs on Attic')]);
   const down = await factory<{ stopped: string[] }>('POST', '/teams/both/down');
@@ -302,6 +307,7 @@ test('what cannot start there is named with its computer, and nothing is started
     join(folder, 'team.yaml'),
     'bots:\n  - {bot: web, harness: shell}\n  - {bot: key, harness: shell, env: {KEY: "vault:KEY"}}\n',
   );
+  await here.agree();
   const reply = await factory<{ error: { fact: string } }>('POST', '/teams/bad/up', { on: far });
   expect(reply.status).toBe(400);
   expect(reply.body.error.fact).toContain('key@bad on Attic');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Link } from '../../src/cloud-api/link/link.ts';
 import { createLocalLink } from '../../src/cloud-api/link/local-link.ts';
+import { capabilities } from '../../src/contracts/link/knows.ts';
 import { localPairingRoutes } from '../../src/contracts/link/local-pairing.ts';
 import { createClosing } from '../../src/host/closing.ts';
 import { createCloud } from '../../src/host/cloud.ts';
@@ -28,7 +29,11 @@ import { signingKey } from '../../src/kit/signing/signature.ts';
 import { createSignedCaller } from '../../src/kit/signing/signed-call.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
 import { shareStore } from '../../src/kit/store/share-store.ts';
-import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
+import {
+  type CallHome,
+  createHeldApprovals,
+  type HeldApprovalsDeps,
+} from '../../src/runtime-server/approvals/index.ts';
 import { caller, type LogLine, onEnd } from '../kit/http/support.ts';
 
 export function scratchHome(): string {
@@ -65,6 +70,8 @@ export interface PairOptions {
   readonly clock?: Clock;
   readonly cloud?: Partial<CloudOptions>;
   readonly wrapLink?: (link: Link) => Link;
+  /** What else the computer's desk is given, such as another way to its cloud. */
+  readonly held?: (call: CallHome) => Partial<HeldApprovalsDeps>;
 }
 
 export async function startPair({
@@ -74,6 +81,7 @@ export async function startPair({
   clock = systemClock,
   cloud,
   wrapLink = (link) => link,
+  held = () => ({}),
 }: PairOptions) {
   const lines: LogLine[] = [];
   const push = (message: string, fields?: Record<string, unknown>) => void lines.push({ message, fields });
@@ -103,6 +111,8 @@ export async function startPair({
     target: () => homeCloud,
   });
   const { desk, routes: heldRoutes } = createHeldApprovals({
+    knows: () => Promise.resolve(new Set(capabilities)),
+    cloudAheadMs: () => 0,
     store,
     ledger,
     clock,
@@ -112,6 +122,7 @@ export async function startPair({
     ownerId: localUserId,
     openLanes: (send) => createLanes({ store, clock, name: 'cloud', send, backoffMs: [100] }),
     call,
+    ...held(call),
   });
   closing.add('desk', () => desk.close());
   const engine = doors.serve({

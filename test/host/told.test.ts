@@ -10,6 +10,7 @@ import { readSettings } from '../../src/host/settings.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
 import { text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
+import { agreeToAll } from '../support/trust.ts';
 import { scratchHome } from './support.ts';
 
 test('the run of a hosted bot and what it cost stand in the cloud, by the name of the bot', async () => {
@@ -35,6 +36,8 @@ test('the run of a hosted bot and what it cost stand in the cloud, by the name o
   });
   onEnd(() => gantry.close({ stopBots: true }));
   const call = caller(Number(new URL(gantry.origin).port), readFileSync(placesIn(home).token, 'utf8').trim());
+  const token = readFileSync(placesIn(home).token, 'utf8').trim();
+  await agreeToAll(`${gantry.engineUrl}/api/factory`, { authorization: `Bearer ${token}` });
   expect((await call('POST', '/api/factory/teams/ops/up', { body: {} })).status).toBe(200);
   expect((await call('POST', '/api/factory/send', { body: { to: 'helper@ops', text: 'Look' } })).status).toBe(200);
 

@@ -63,12 +63,13 @@ interface Elsewhere {
 
 const lookMs = 250;
 
-/** Throws before anything is changed. `refused` while Gantry runs for this folder. */
+/** Throws before anything is changed. `refused` while Gantry runs for this folder, unless it is a dry run. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { places, clock } = options;
   for (const folder of [places.home, places.run]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(places.home, 0o700);
-  const release = takeInstanceLock(places.lock, lookMs);
+  // A dry run only reads what is there: it may look while Gantry runs.
+  const release = options.dryRun ? () => {} : takeInstanceLock(places.lock, lookMs);
   if (release === null) {
     throw new AppError('refused', `Gantry runs in ${places.home}.`, 'Stop it first: `gantry stop`');
   }

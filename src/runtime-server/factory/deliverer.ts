@@ -10,6 +10,7 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { LaneWorker } from './deps.ts';
 import type { DeliverResult, HarnessBot, Outgoing } from './harness/harness.ts';
+import { obstacleInWords } from './harness/wording.ts';
 import { kindOf } from './member.ts';
 import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
 import { unreadable } from './readable.ts';
@@ -40,11 +41,6 @@ export interface Deliverer extends LaneWorker {
   onMoved(listener: (record: DeliveryRecord) => void): () => void;
   /** Told when a bot's lane was tried and how it went on. */
   onTried(listener: (agentId: string) => void): () => void;
-}
-
-/** A harness's word for what stands in the way, as a person reads it beside the delivery. */
-function said(why: string): string {
-  return why === 'draft' ? 'somebody has typed there and not pressed Enter' : why;
 }
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
@@ -93,7 +89,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (held !== null) return held;
     const gate = bot.gate();
     if (gate.open) return null;
-    const why = said(gate.why);
+    const why = obstacleInWords(gate.why);
     return gate.setup && !why.startsWith('setup') ? `setup: ${why}` : why;
   };
 
@@ -129,7 +125,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (why !== null || bot === null) return hold(item, queued, why ?? 'it is not running');
     heldFor.delete(queued.agentId);
     const result = await type(queued, (message) => bot.deliver(message));
-    if (result.state === 'held') return hold(item, queued, said(result.why));
+    if (result.state === 'held') return hold(item, queued, obstacleInWords(result.why));
     deps.limits?.taken(queued.agentId);
     return settle(item, result);
   };
@@ -146,7 +142,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
         detail: 'Gantry was stopped while it was typing this. Look at the pane before you send it again.',
       });
     }
-    return result.state === 'held' ? hold(item, queued, said(result.why)) : settle(item, result);
+    return result.state === 'held' ? hold(item, queued, obstacleInWords(result.why)) : settle(item, result);
   };
 
   const type = async <Result>(

@@ -3,29 +3,55 @@
  * Must not know teams' states or HTTP.
  */
 import { constants, existsSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
+import type { By, Trust } from '../trust/index.ts';
 import { demoTeam, sampleFiles, sampleFolder, sampleMark } from './sample.ts';
 
 export interface Demo {
   /** Whether the workspace was made from the sample. */
   isSample(): boolean;
-  add(dryRun: boolean): Promise<{ team: string; written: string[]; applied: boolean }>;
+  add(dryRun: boolean, by: By): Promise<{ team: string; written: string[]; applied: boolean }>;
 }
 
-export function createDemo(options: { readonly workspace: string; readonly onAdded: () => Promise<void> }): Demo {
+export interface DemoOptions {
+  readonly workspace: string;
+  readonly trust: Pick<Trust, 'sayYes'>;
+  readonly onAdded: () => Promise<void>;
+}
+
+export function createDemo(options: DemoOptions): Demo {
   const { workspace } = options;
   return {
     isSample: () => existsSync(join(workspace, sampleMark)),
-    async add(dryRun) {
+    async add(dryRun, by) {
       const written = (await copySample(workspace, { dryRun, withMark: false })).map((file) =>
         file.replaceAll('\\', '/'),
       );
-      if (!dryRun && written.length > 0) await options.onAdded();
+      if (!dryRun && written.length > 0) {
+        await options.trust.sayYes(await writtenFiles(workspace, written), by);
+        await options.onAdded();
+      }
       return { team: demoTeam, written, applied: !dryRun };
     },
   };
+}
+
+/** Of the sample, what says what may run: the person has it from Gantry, as it was shipped. */
+export async function writtenFiles(
+  workspace: string,
+  written: readonly string[],
+): Promise<{ path: string; text: string }[]> {
+  const telling = written.filter((file) =>
+    /^\.gantry\/(?:teams\/[^/]+\/team\.yaml|templates\/|policy\.yaml)/.test(file),
+  );
+  return Promise.all(
+    telling.map(async (file) => ({
+      path: join(workspace, file),
+      text: await readFile(join(sampleFolder(), file), 'utf8'),
+    })),
+  );
 }
 
 /** Copies what is missing; answers which files. `refused` when the folder cannot be written to. */

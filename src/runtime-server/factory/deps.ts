@@ -18,7 +18,8 @@ import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { ChannelOut } from '../phone/ports.ts';
 import type { Policy } from '../policy/index.ts';
-import type { Tool, ToolRegistry } from '../tool-server/index.ts';
+import type { ShellSandbox, Tool, ToolRegistry } from '../tool-server/index.ts';
+import type { WorkspaceTrusts } from '../trust/index.ts';
 import type { Harnesses } from './harness/harness.ts';
 import type { PeerHome } from './remote/calls.ts';
 
@@ -99,6 +100,10 @@ export interface FactoryDeps {
   /** Where a person is asked: gates of runs, the gate “may I?”. */
   readonly desk: ApprovalDesk;
   readonly policy: Policy;
+  /** Where commands that set a worktree up run. */
+  readonly sandbox: Pick<ShellSandbox, 'place'>;
+  /** What its person said yes to of what the workspace says about what may run. */
+  readonly trust: WorkspaceTrusts;
   readonly hosted: HostedParts;
   /** Doors of the keys and servers of models that the person gave here. */
   readonly modelRoutes: readonly BoundRoute[];

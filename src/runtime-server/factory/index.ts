@@ -7,6 +7,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
+import { createGit } from '../../kit/process/git.ts';
 import { gateRoutes } from '../approvals/gate.ts';
 import { askedOfAgent } from '../approvals/holds.ts';
 import { createAdopting } from './adopt/index.ts';
@@ -38,6 +39,7 @@ import { adoptingRoutes } from './routes/adopt.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { orchestrationRoutes } from './routes/orchestration.ts';
 import { teamRoutes } from './routes/teams.ts';
+import { trustRoutes } from './routes/trust.ts';
 import { workspaceRoutes } from './routes/workspace.ts';
 import { worktreeRoutes } from './routes/worktrees.ts';
 import { composeSchedules } from './schedules/compose.ts';
@@ -61,7 +63,7 @@ import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
 import { readTemplate } from './workflows/template/read.ts';
 import { createWorkforce } from './workflows/workforce.ts';
-import { createGit } from './worktrees/git.ts';
+import { composeSetup } from './worktrees/compose-setup.ts';
 import { createWorktrees } from './worktrees/index.ts';
 import { worktreeBot } from './worktrees/worktree-bot.ts';
 
@@ -132,6 +134,7 @@ export function createFactory(deps: FactoryDeps): Factory {
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot, limits: metering });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
+    workspace: deps.workspace,
     store,
     ledger,
     lanes,
@@ -151,10 +154,21 @@ export function createFactory(deps: FactoryDeps): Factory {
       },
     },
   });
-  const folder = createTeamFolder({ workspace: deps.workspace, userHome: deps.userHome, timers });
+  const folder = createTeamFolder({ ...deps, workspace: deps.workspace, timers });
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
+  const setup = composeSetup({
+    ...deps,
+    registry,
+    worktrees,
+    workflows: () => workflows,
+    secrets: () => workEngine.secrets,
+  });
   const teams = createTeamService({
     ...deps,
+    setUp: (address) =>
+      void setup.ensure(address).catch((error: unknown) => {
+        log.warn(`The worktree of ${address} is not set up.`, { error: String(error) });
+      }),
     registry,
     folder,
     tokens: deps.botTokens,
@@ -162,6 +176,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     worktrees,
     secrets: { open: (env) => workEngine.secrets.open(env) },
     abroad: remote.abroad,
+    models: deps.hosted.models,
   });
   const hosted = composeHosted({
     ...deps,
@@ -169,6 +184,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     workflows: () => workflows,
     registry: () => registry,
     worktrees,
+    setUp: setup.ensure,
     runs: {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
       end: (tx, id, end) => {
@@ -200,6 +216,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     if ('dryRun' in sent) throw new Error('A dispatch was answered as a dry run.');
     return sent;
   };
+  const heard = workEvents(botEvents);
   const workflows = createWorkflows({
     ...deps,
     shippedTemplates: shippedTemplates(),
@@ -209,13 +226,26 @@ export function createFactory(deps: FactoryDeps): Factory {
       begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
       end: (tx, id, end) => void workEngine.agentRuns.end(tx, id, end),
     },
-    events: workEvents(botEvents),
+    events: {
+      ...heard,
+      ended(tx, run, failed, id) {
+        heard.ended(tx, run, failed, id);
+        tx.afterCommit(() => setup.ended(run.dagId));
+      },
+    },
     overBudget: (address) => metering.overBudget(registry.find(address)?.id ?? address),
-    places: worktrees,
+    places: { ...worktrees, setUp: setup.ensure },
+    place: setup.place,
     desk: deps.desk,
-    stopBot: (address, node) => {
+    async stopBot(address, node) {
       const member = registry.find(address);
-      return member !== null && registry.hosted(member.id)?.interrupt('The run was cancelled.', node) === true;
+      if (member === null) return false;
+      const why = 'The run was cancelled.';
+      const hosted = registry.hosted(member.id);
+      if (hosted !== null) return (await hosted.interrupt(why, node)).ended;
+      // An agent program still has to hear what became of its step.
+      await registry.bot(member.id)?.interrupt(why);
+      return false;
     },
     deliveriesOf: (nodeId) =>
       store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
@@ -267,12 +297,19 @@ export function createFactory(deps: FactoryDeps): Factory {
     }),
     ...agentRoutes({ ...deps, registry, remote: remote.panes, sizes, conversations: hosted }),
     ...teamRoutes({ teams }),
+    ...trustRoutes({ trust: deps.trust, taken: () => teams.refresh() }),
     ...adoptingRoutes(createAdopting({ ...deps, registry, folder, teams })),
     ...peers.ownRoutes,
     ...worktreeRoutes({ worktrees }),
     ...searchRoutes({ store, workspace: deps.workspace }),
     ...deps.modelRoutes,
-    ...whyRoutes({ store, ledger, workspace: deps.workspace, findAgent: (name) => namedAgent(registry, name) }),
+    ...whyRoutes({
+      store,
+      ledger,
+      workspace: deps.workspace,
+      findAgent: (name) => namedAgent(registry, name),
+      waitingFile: (team) => (folder.get(team)?.waits === true ? `.gantry/teams/${team}/team.yaml` : null),
+    }),
     ...orchestrationRoutes({
       store,
       registry,
@@ -286,6 +323,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       engineId: ledger.engineId,
       demo: createDemo({
         workspace: deps.workspace,
+        trust: deps.trust,
         onAdded: () => {
           folder.refresh();
           return teams.refresh();

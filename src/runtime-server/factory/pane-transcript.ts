@@ -18,7 +18,6 @@ export interface TranscriptPage {
 /** What hosted bots said, which have no pane. */
 export interface Conversations {
   transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
-  capture(agentId: string, lines: number): Promise<{ text: string; at: string }>;
 }
 
 export async function readConversation(

@@ -22,13 +22,17 @@ export interface PreparedWorkspace {
   readonly path: string;
   /** True when it was made just now, with the sample in it. */
   readonly created: boolean;
+  /** Files that Gantry wrote into it just now, relative to it. */
+  readonly written: readonly string[];
 }
 
 /** `usage`: not a folder, or Gantry's own checkout. `refused`: it cannot be written to. */
 export async function prepareWorkspace(options: WorkspaceOptions): Promise<PreparedWorkspace> {
-  if (options.asked !== null) return { path: checked(resolve(options.from, options.asked)), created: false };
+  if (options.asked !== null)
+    return { path: checked(resolve(options.from, options.asked)), created: false, written: [] };
   // A last workspace that is gone is no reason not to start.
-  if (options.last !== null && isFolder(options.last)) return { path: checked(options.last), created: false };
+  if (options.last !== null && isFolder(options.last))
+    return { path: checked(options.last), created: false, written: [] };
   const path = join(options.home, 'workspace');
   const created = !existsSync(path);
   try {
@@ -36,8 +40,8 @@ export async function prepareWorkspace(options: WorkspaceOptions): Promise<Prepa
   } catch (error) {
     throw notWritable(path, error);
   }
-  if (created) await copySample(path, { dryRun: false, withMark: true });
-  return { path: checked(path), created };
+  const written = created ? await copySample(path, { dryRun: false, withMark: true }) : [];
+  return { path: checked(path), created, written };
 }
 
 function checked(path: string): string {

@@ -13,7 +13,7 @@ import { labelsFor } from './pane-labels.ts';
 import type { BotSecrets } from './work-engine/index.ts';
 
 export interface RestartsDeps {
-  readonly panes: Pick<PaneEngine, 'engine' | 'listen' | 'revive' | 'kill'>;
+  readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;
   readonly harnesses: Pick<Harnesses, 'prepare'>;
   readonly homes: BotHomes;
   readonly tokens: BotTokens;
@@ -63,6 +63,8 @@ export function createRestarts(deps: RestartsDeps): Restarts {
   /** Resolves when panes can be started, or nobody wants it any more. */
   const readable = async () => {
     while (!closed && !panes.engine().running) {
+      const never = panes.givenUp();
+      if (never !== null) throw new AppError('refused', never, 'Read its log, then start Gantry again.');
       await new Promise<void>((resolve) => {
         const look = () => {
           wakes.delete(look);
@@ -87,7 +89,7 @@ export function createRestarts(deps: RestartsDeps): Restarts {
   };
 
   return {
-    wanted: (info) => deps.enabled && !closed && !info.alive && hostGone(info.endReason),
+    wanted: (info) => deps.enabled && !closed && !info.alive && hostGone(info.endReason) && panes.givenUp() === null,
     async restart({ spec, info, stillWanted }) {
       await begun.promise;
       const ended = new Date(info.endedAt ?? deps.clock.now()).toISOString().slice(11, 19);

@@ -12,6 +12,7 @@ import { kindOf } from './member.ts';
 import { laneOf, queueLimit } from './model.ts';
 import type { Member } from './registry.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
+import { hasStep } from './workflows/store/runs.ts';
 
 export interface Sender {
   /** User id, or agent id of a bot: whose idempotency keys these are. */
@@ -39,6 +40,7 @@ export interface SendRouteDeps {
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly deliverer: Pick<Deliverer, 'obstacle' | 'typing'>;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly workspace: string;
 }
 
 export type FindRoute = (request: SendRequest, sender: Sender) => Promise<SendRoute>;
@@ -47,6 +49,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
   const { store, lanes, deliverer } = deps;
 
   const resolve = async (request: SendRequest, sender: Sender): Promise<SendRoute> => {
+    await refuseUnknownStep(request);
     const channel = /^channel:(.+)$/.exec(request.to)?.[1];
     const threadId = channel ?? request.threadId;
     const thread = threadId === undefined ? null : await findThread(threadId, sender);
@@ -67,6 +70,14 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     if (member === null) throw unknownRecipient(request.to, deps.registry.members());
     if (kindOf(member) === 'vendor') return vendorRoute(member, thread);
     return { to: member.address, thread, member, ...place(member, request) };
+  };
+
+  const refuseUnknownStep = async ({ dagId, nodeId }: SendRequest): Promise<void> => {
+    if (dagId === undefined && nodeId === undefined) return;
+    if (await store.read((tx) => hasStep(tx, deps.workspace, dagId, nodeId))) return;
+    const what = nodeId === undefined ? `run has the id ${dagId}` : `step has the id ${nodeId}`;
+    const where = dagId === undefined || nodeId === undefined ? '' : ` in the run ${dagId}`;
+    throw new AppError('not_found', `No ${what}${where}.`, 'List them with `gantry workspace nodes`.');
   };
 
   const findThread = async (id: string, sender: Sender): Promise<Thread> => {

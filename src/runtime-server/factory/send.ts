@@ -30,6 +30,7 @@ export interface SendService {
 }
 
 export interface SendDeps {
+  readonly workspace: string;
   readonly store: Store;
   readonly ledger: Ledger;
   readonly lanes: Lanes;

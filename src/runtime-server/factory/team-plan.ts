@@ -42,6 +42,8 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   const steps: TeamPlanStep[] = [];
   const starts: Start[] = [];
   const hindrances: Hindrance[] = [];
+  // What has run before in the same way is not shown again.
+  const started = new Set(facts.members.flatMap(startedBefore));
   for (const bot of team.bots) {
     const address = addressOf(bot.slug, team.name);
     const live = facts.members.find((member) => member.slug === bot.slug && member.live);
@@ -66,7 +68,9 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       if ('harness' in choice) {
         starts.push({ bot, harness: choice.harness });
         const reason = bot.worktree ? `${choice.reason}; in a git worktree of its own` : choice.reason;
-        steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine: facts.computerId, reason });
+        const machine = facts.computerId;
+        const start = started.has(startHash(bot, choice.harness)) ? {} : { start: startOf(bot) };
+        steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine, reason, ...start });
       } else hindrances.push({ address, ...choice });
     }
   }
@@ -76,6 +80,23 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
   }
   return { steps, starts, hindrances };
+}
+
+function startOf(bot: ResolvedBot): NonNullable<TeamPlanStep['start']> {
+  return { command: bot.command, cwd: bot.cwd, env: bot.env };
+}
+
+/** The same for the same program, command, folder and variables of the same bot. */
+function startHash(bot: ResolvedBot, harness: HarnessName): string {
+  const env = Object.entries(bot.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([bot.slug, harness, bot.command, bot.cwd, env]);
+}
+
+/** Of a bot that ran: its last start. */
+function startedBefore({ slug, spec }: Member): string[] {
+  if (spec === null) return [];
+  const env = Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [JSON.stringify([slug, spec.harness, spec.command, spec.cwd, env])];
 }
 
 function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts): machine is string {

@@ -2,13 +2,15 @@
  * Teams up and down: plan, prepare every bot before the first starts, start, write down (interface.md C; issue "Bad input").
  * A team starts whole or not at all. Must not know how a harness is started or HTTP.
  */
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
+import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
+import { waitsForYes } from '../trust/trust.ts';
 import { type BotHomes, doorsFor } from './bot-homes.ts';
 import type { BotTokens, FactoryLog } from './deps.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from './harness/harness.ts';
@@ -22,6 +24,7 @@ import type { Abroad, OtherComputer } from './remote/abroad.ts';
 import { withScratch } from './scratch-folder.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
+import { mostTeams } from './team-file/read.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
 import type { BotSecrets } from './work-engine/index.ts';
@@ -45,7 +48,7 @@ export interface TeamDown {
 
 export interface TeamService {
   start(): Promise<void>;
-  list(): Promise<{ teams: Team[]; invalid: InvalidTeam[] }>;
+  list(): Promise<{ teams: Team[]; invalid: InvalidTeam[]; note?: string }>;
   exists(name: string): boolean;
   check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
   up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
@@ -67,8 +70,12 @@ export interface TeamServiceDeps {
   readonly tokens: BotTokens;
   readonly homes: BotHomes;
   readonly worktrees: Worktrees;
+  /** Makes a worktree that was made ready for work. Nobody waits for it: what is sent to the bot does. */
+  readonly setUp: (address: string) => void;
   readonly secrets: BotSecrets;
   readonly abroad: Abroad;
+  /** Where models of hosted bots are asked; absent where no bot is hosted. */
+  readonly models?: Pick<Models, 'find'>;
   readonly ids: Ids;
   readonly log: FactoryLog;
   readonly workspace: string;
@@ -91,6 +98,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   let refreshing: Promise<void> = Promise.resolve();
   let unlisten = () => {};
 
+  /** For messages. */
+  const fileOf = (name: string) =>
+    relative(deps.workspace, join(folder.folderOf(name), 'team.yaml')).replaceAll(sep, '/');
   const resolved = (team: TeamOnDisk, preset: string | null): ResolvedTeam | null =>
     team.file === null
       ? null
@@ -102,6 +112,21 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     return preset !== null && team.file?.presets?.[preset] !== undefined ? preset : null;
   };
   const current = (team: TeamOnDisk) => resolved(team, presetOf(team));
+
+  /** Models of hosted bots that no endpoint of this computer has, in each shape that the file can start. */
+  const unknownModels = (team: TeamOnDisk): TeamProblem[] => {
+    const problems = new Map<string, TeamProblem>();
+    for (const preset of [null, ...Object.keys(team.file?.presets ?? {})]) {
+      for (const [index, bot] of (resolved(team, preset)?.bots ?? []).entries()) {
+        const found = bot.binding.type === 'hosted' && bot.model !== null ? deps.models?.find(bot.model) : undefined;
+        if (found === undefined || !('problem' in found) || found.problem.unknown !== true) continue;
+        const inPreset = preset !== null && team.file?.presets?.[preset]?.bots?.[bot.slug]?.model !== undefined;
+        const path = inPreset ? `presets.${preset}.bots.${bot.slug}.model` : `bots[${index}].model`;
+        problems.set(path, { path, line: null, message: `${found.problem.fact} ${found.problem.action}` });
+      }
+    }
+    return [...problems.values()];
+  };
 
   const loadRows = async () => {
     rows = new Map((await store.read((tx) => readTeams(tx, deps.workspace))).map((row) => [row.name, row]));
@@ -158,6 +183,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   const readable = (name: string): TeamOnDisk & { file: NonNullable<TeamOnDisk['file']> } => {
     const team = folder.get(name);
     if (team === null) throw unknownTeam(name, folder);
+    if (team.waits) throw waitsForYes([fileOf(name)]);
     if (team.file !== null) return { ...team, file: team.file };
     const problems = team.problems.map(
       ({ path, line, message }) => `line ${line ?? '?'}, ${path || 'file'}: ${message}`,
@@ -178,6 +204,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   ) => {
     const prepared: Prepared[] = [];
     const hindrances: Hindrance[] = [];
+    let waits: AppError | null = null;
     for (const start of starts) {
       const address = addressOf(start.bot.slug, team.name);
       const member = registry.find(address);
@@ -194,9 +221,11 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         prepared.push({ spec, launch: await deps.harnesses.prepare(first, doors) });
       } catch (error) {
         if (!(error instanceof AppError) || error.code === 'internal') throw error;
-        hindrances.push({ address, fact: error.fact, action: error.action });
+        if (error.code === 'needs_person') waits ??= error;
+        else hindrances.push({ address, fact: error.fact, action: error.action });
       }
     }
+    if (waits !== null) throw waits;
     // A hosted bot gets its worktree with its first turn; that there can be none must be known before, too.
     for (const bot of team.bots.filter((each) => each.binding.type === 'hosted' && each.worktree)) {
       const address = addressOf(bot.slug, team.name);
@@ -219,7 +248,10 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     try {
       for (const { spec, launch } of prepared) {
         const bot = team.bots.find((each) => each.slug === spec.slug);
-        if (bot?.worktree === true) await deps.worktrees.create(bot.cwd, team.name, spec.slug);
+        if (bot?.worktree === true) {
+          await deps.worktrees.create(bot.cwd, team.name, spec.slug);
+          deps.setUp(addressOf(spec.slug, team.name));
+        }
         await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
         const id = deps.ids.next('pane');
         const pane = await deps.panes.create({
@@ -331,6 +363,10 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   return {
     async start() {
       await loadRows();
+      // Once, in a workspace from before anybody was asked: what runs is not stopped.
+      for (const { name, up, fileHash } of rows.values()) {
+        if (up && fileHash !== null) await folder.keepRunning(name, fileHash);
+      }
       unlisten = folder.onChange(() => {
         refresh().catch((error: unknown) => {
           deps.log.warn('Changed team files could not be taken.', { error: String(error) });
@@ -346,10 +382,12 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       const invalid: InvalidTeam[] = [];
       for (const onDisk of folder.all()) {
         const team = current(onDisk);
-        if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems] });
-        else teams.push({ ...shape(team), agents: registry.agents(team.name) });
+        const waits = onDisk.waits ? { waits: [fileOf(onDisk.name)] } : {};
+        if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
+        else teams.push({ ...shape(team), agents: registry.agents(team.name), ...waits });
       }
-      return { teams, invalid };
+      const note = `Only ${mostTeams} entries of .gantry/teams are looked at, and there are more: teams beyond them are not listed and do not start.`;
+      return { teams, invalid, ...(folder.more() ? { note } : {}) };
     },
     exists(name) {
       if (folder.get(name) === null) folder.look();
@@ -359,7 +397,8 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       folder.refresh();
       const team = folder.get(name);
       if (team === null) throw unknownTeam(name, folder);
-      return { team: name, ok: team.file !== null, problems: [...team.problems] };
+      const problems = [...folder.problemsOf(name), ...unknownModels(team)];
+      return { team: name, ok: problems.length === 0, problems };
     },
     up,
     planDown: (name, { here = false } = {}) =>

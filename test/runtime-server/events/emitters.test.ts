@@ -104,8 +104,19 @@ test('a flow is told when it has ended, and a step of it when it waits for its p
   expect(started.status, JSON.stringify(started.body)).toBeLessThan(300);
   const { dagId } = started.body;
   const needs = await heard('thread.needs_user', 2);
-  expect(needs).toMatchObject({ dagId, reason: expect.stringContaining('Step one') });
+  expect(needs).toMatchObject({ dagId, reason: expect.stringMatching(/^Ask\nStep one: ./) });
   await engine.call('POST', `/dags/${dagId}/cancel`, {});
   const ended = await heard('agent.run.completed', before + 1);
   expect(ended).toMatchObject({ runId: dagId, status: 'cancelled', title: 'Ask' });
+
+  const bad = [step('one', { command: 'echo no such file >&2; exit 3' })];
+  engine.write('.gantry/templates/bad.json', JSON.stringify({ id: 'bad', name: 'Bad', description: 'd', steps: bad }));
+  const failing = await engine.call<{ dagId: string }>('POST', '/runs', { template: 'bad', projectId: 'p' });
+  const failed = await heard('agent.run.completed', before + 2);
+  // Its name, and the cause below it.
+  expect(failed).toMatchObject({
+    runId: failing.body.dagId,
+    status: 'failed',
+    title: expect.stringMatching(/^Bad\nStep one: .*3/),
+  });
 });

@@ -9,6 +9,7 @@ import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { type AdoptingDeps, createAdopting } from '../../../src/runtime-server/factory/adopt/index.ts';
 import { keptSessions } from '../../../src/runtime-server/factory/adopt/kept.ts';
 import { harnessOf, openBy, type Running } from '../../../src/runtime-server/factory/adopt/open-by.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 
 const ids = ['11111111-2222-4333-8444-555555555555', '22222222-2222-4333-8444-555555555555'] as const;
 
@@ -28,6 +29,7 @@ function place(more: Partial<AdoptingDeps> = {}) {
     env: {},
     userHome: root,
     workspace: root,
+    trust: everythingAgreed,
     clock: systemClock,
     timers: systemTimers,
     panes: { get: () => null, list: () => [] } as unknown as AdoptingDeps['panes'],

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ForwardedEvent } from '../../../src/contracts/events/routes.ts';
 import type { Agent } from '../../../src/contracts/factory/agent.ts';
+import { capabilities } from '../../../src/contracts/link/knows.ts';
 import { createPeerServer, type PeerPairing, type PeerServer } from '../../../src/host/peer-server.ts';
 import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
@@ -38,12 +39,14 @@ import {
   type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
 import { createKeptModels, createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
-import { createPaneEngine } from '../../../src/runtime-server/panes/create-pane-engine.ts';
+import { createPaneEngine, type PaneSettings } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
 import type { ChannelOut } from '../../../src/runtime-server/phone/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { createToolServer, type ToolServerDeps } from '../../../src/runtime-server/tool-server/index.ts';
+import { createWorkspaceTrust } from '../../../src/runtime-server/trust/index.ts';
 import { compileCache } from '../../support/compile-cache.ts';
+import { agreeToAll } from '../../support/trust.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
 export const computerId = 'computer_01TEST';
@@ -88,8 +91,12 @@ export interface Engine {
     body?: unknown,
     options?: { token?: string; headers?: Record<string, string> },
   ): Promise<Answer<T>>;
-  /** Writes a file of the workspace. */
+  /** Writes a file of the workspace by hand; before the next `call` its person says yes to it. */
   write(path: string, text: string): void;
+  /** That person's yes at once, where something other than `call` comes next. */
+  agree(): Promise<void>;
+  /** Writes a file of the workspace that nobody says yes to. */
+  slipIn(path: string, text: string): void;
   team(name: string, text: string): void;
   agent(address: string): Promise<Agent>;
   /** Waits until the agent shows this state. */
@@ -106,6 +113,7 @@ export interface EngineOptions {
   readonly onEnd?: (end: () => Promise<void>) => void;
   readonly timers?: Timers;
   readonly recheckMs?: number;
+  readonly panes?: PaneSettings;
   readonly models?: ModelSettings;
   /** For pauses between tries of a model; by default those of the engine. */
   readonly modelTimers?: Timers;
@@ -152,11 +160,18 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       clock,
     });
     const ledger = await createLedger({ store, clock, ids });
-    const panes = createPaneEngine({ home, command: programCommand('pane-host'), onError: console.error });
+    const panes = createPaneEngine({
+      home,
+      command: programCommand('pane-host'),
+      onError: console.error,
+      settings: options.panes,
+    });
     await panes.ready();
     const memory = await createBotMemory(store, log);
     const botTokens = await createBotTokens({ store, clock, userId: localUserId });
     const { desk } = createHeldApprovals({
+      knows: () => Promise.resolve(new Set(capabilities)),
+      cloudAheadMs: () => 0,
       store,
       ledger,
       clock,
@@ -168,8 +183,9 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       // A cloud that takes everything; people answer at the desk itself.
       call: async () => ({ status: 200, body: {} }),
     });
-    const policy = createPolicy({ workspace, log });
-    const harnesses = createHarnesses({ panes, clock, memory, desk, policy, processes, env, home: userHome });
+    const trust = await createWorkspaceTrust({ store, ledger, clock, timers, workspace });
+    const policy = createPolicy({ workspace, trust, log });
+    const harnesses = createHarnesses({ trust, panes, clock, memory, desk, policy, processes, env, home: userHome });
     const outbox = createOutbox({
       clock,
       log,
@@ -188,6 +204,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       env,
       freshName: () => ids.next('tmp'),
       hidden: [home],
+      log,
       converter: null,
       ...options.tools,
     });
@@ -198,6 +215,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       events: outbox,
       desk,
       policy,
+      sandbox: toolServer.sandbox,
+      trust,
       modelRoutes: keptModels.routes,
       hosted: {
         models: createModels({
@@ -274,6 +293,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     writeFileSync(join(home, 'run', 'url'), `${url}\n`, { mode: 0o600 });
     await desk.start();
     await outbox.start();
+    trust.start();
     await factory.start();
     const peers =
       options.pairing === undefined
@@ -294,6 +314,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       await closeServer(server);
       await toolServer.close();
       await factory.close();
+      trust.close();
       await desk.close();
       await outbox.close();
       await panes.close();
@@ -303,6 +324,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
   };
 
   let now = await run();
+  /** What a test wrote by hand is agreed to before its next call. */
+  let unasked = false;
   let stopped = false;
   (options.onEnd ?? onTestFinished)(async () => {
     if (stopped) now = await run();
@@ -337,7 +360,12 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     get peers() {
       return now.peers;
     },
+    async agree() {
+      unasked = false;
+      await agreeToAll(`${now.url}/api/factory`, { authorization: `Bearer ${ownerToken}` });
+    },
     async call(method, path, body, { token = ownerToken, headers = {} } = {}) {
+      if (unasked && !path.startsWith('/workspace/trust')) await engine.agree();
       const response = await fetch(`${now.url}/api/factory${path}`, {
         method,
         headers: {
@@ -351,6 +379,11 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       return { status: response.status, body: text === '' ? null : JSON.parse(text) };
     },
     write(path, text) {
+      mkdirSync(dirname(join(workspace, path)), { recursive: true });
+      writeFileSync(join(workspace, path), text);
+      unasked = true;
+    },
+    slipIn(path, text) {
       mkdirSync(dirname(join(workspace, path)), { recursive: true });
       writeFileSync(join(workspace, path), text);
     },

@@ -128,6 +128,7 @@ test('a file that changes, breaks, is mended and goes is told each time', async 
   const engine = shared.current;
   const stream = await openStream(engine, '/events');
   const team = newTeam(engine, 'web');
+  await engine.agree();
   const next = (change: string, count: number) =>
     waitFor(
       () => stream.events.filter(({ data }) => data.data?.team === team && data.data?.change === change).length,
@@ -135,11 +136,13 @@ test('a file that changes, breaks, is mended and goes is told each time', async 
     );
   await next('file', 1);
   engine.team(team, 'bots: [');
+  await engine.agree();
   await next('invalid', 1);
   expect((await engine.call('GET', '/teams')).body).toMatchObject({
     invalid: [{ name: team, problems: [{ line: 1, message: expect.any(String) }] }],
   });
   engine.team(team, 'bots:\n  - {bot: api, harness: shell}\n');
+  await engine.agree();
   await next('file', 2);
   expect(await engine.agent(`api@${team}`)).toMatchObject({ state: 'offline', pane: null });
   expect(await engine.call('GET', `/agents/web@${team}`)).toMatchObject({ status: 404 });

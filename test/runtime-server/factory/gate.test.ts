@@ -65,7 +65,8 @@ test('a bot waits for its person, gets the answer with the note, and must ask ag
   expect(asked).toMatchObject({
     source: 'gate',
     title: `${address}: shell.exec`,
-    summary: 'npm publish\n\nReason given: the release is due',
+    summary: 'npm publish',
+    reason: 'the release is due',
     risk: 'high',
     state: 'pending',
   });

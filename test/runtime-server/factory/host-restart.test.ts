@@ -186,3 +186,24 @@ test('a bot that is stopped while it is being started again stays stopped', asyn
   );
   expect(await engine.agent(`web@${team}`)).toMatchObject({ state: 'offline', pane: null });
 });
+
+test('when no pane host is started any more its bots are gone, and everybody says so', async () => {
+  const engine = await startEngine({ panes: { hostRestarts: 1 } });
+  const team = await startShells(engine, 'web', 'api');
+  await killHost(engine);
+  await back(engine, `web@${team}`);
+  process.kill(hostPid(engine), 'SIGKILL');
+  for (const slug of ['web', 'api']) {
+    const agent = await waitFor(
+      () => engine.agent(`${slug}@${team}`),
+      ({ state }) => state === 'offline',
+    );
+    // What `gantry stop` counts, and what `teams up` looks at.
+    expect(agent.pane).toBeNull();
+    expect(agent.stateReason).not.toContain('is being started again');
+  }
+  const plan = await engine.call<{ plan: { reason: string }[] }>('POST', `/teams/${team}/up`, { dryRun: true });
+  expect(JSON.stringify(plan.body)).not.toContain('it runs already');
+  const up = await engine.call<{ error: { fact: string } }>('POST', `/teams/${team}/up`, {});
+  expect(up.status).toBeGreaterThanOrEqual(400);
+}, 60_000);

@@ -20,6 +20,18 @@ const ledgerOf = async (engine: Engine, id: string): Promise<LedgerRow[]> =>
 const screenOf = async (engine: Engine, address: string) =>
   (await engine.call<{ text: string }>('GET', `/agents/${address}/capture`)).body.text;
 
+test('a send that names a step or a run that is not there is refused before anything is written', async () => {
+  const engine = shared.current;
+  for (const names of [{ nodeId: 'node_none' }, { dagId: 'dag_none' }, { dagId: 'dag_none', nodeId: 'node_none' }]) {
+    const sent = await engine.call('POST', '/send', { to: 'channel:thread_none', text: 'hello', ...names });
+    expect(sent).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found', fact: expect.stringContaining('_none') } },
+    });
+    expect(JSON.stringify(sent.body)).not.toContain('thread');
+  }
+});
+
 test('a send that names nobody is not found and writes nothing', async () => {
   const engine = shared.current;
   const team = await startShells(engine, 'web');
@@ -40,15 +52,18 @@ test('a send that names nobody is not found and writes nothing', async () => {
 test('what was promised is in the ledger before the text is typed, and its witness after', async () => {
   const engine = shared.current;
   const team = await startShells(engine, 'web');
-  const { body } = await send(engine, { to: `web@${team}`, text: 'echo one', nodeId: 'n1', dagId: 'd1' });
-  expect(body).toMatchObject({ to: `web@${team}`, via: 'pane', state: 'verified', nodeId: 'n1', dagId: 'd1' });
+  const run = { template: 'command', projectId: 'p', params: { command: 'true' } };
+  const flow = await engine.call<{ dagId: string; nodes: { nodeId: string }[] }>('POST', '/runs', run);
+  const [dagId, nodeId] = [flow.body.dagId, flow.body.nodes[0]!.nodeId];
+  const { body } = await send(engine, { to: `web@${team}`, text: 'echo one', nodeId, dagId });
+  expect(body).toMatchObject({ to: `web@${team}`, via: 'pane', state: 'verified', nodeId, dagId });
   const rows = await ledgerOf(engine, body.id);
   expect(rows.map((row) => row.type)).toEqual(['delivery.accepted', 'delivery']);
   expect(rows[0]?.body).toMatchObject({ delivery: { state: 'accepted', evidence: null } });
   expect(rows[1]?.body).toMatchObject({ delivery: { state: 'verified', evidence: body.evidence } });
   expect(JSON.stringify(rows)).not.toContain('echo one');
   expect(await engine.ledger.verify()).toMatchObject({ ok: true });
-  expect(await deliveries(engine, '?node=n1')).toMatchObject([{ id: body.id }]);
+  expect(await deliveries(engine, `?node=${nodeId}`)).toMatchObject([{ id: body.id }]);
   expect(await deliveries(engine, '?node=n2')).toEqual([]);
 });
 

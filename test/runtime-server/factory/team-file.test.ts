@@ -37,6 +37,12 @@ test.each<[string, string, string[]]>([
     'bots:\n  - bot: web\n    harness: claude\n    command: x\n',
     ['4: bots[0].command'],
   ],
+  ['a set-up without a worktree', `${bot}    setup: { command: npm ci }\n`, ['4: bots[0].setup']],
+  ...['/etc', '../x', 'a/../../x', '.git', 'a/.gantry/x', '.', 'a/'].map((path): [string, string, string[]] => [
+    `a copy of ${path}`,
+    `setup: { copy: ["${path}"] }\n${bot}`,
+    ['1: setup.copy[0]'],
+  ]),
   ['a vendor binding without vendor', 'bots:\n  - bot: web\n    binding: vendor\n', ['3: bots[0].binding']],
   ['a cwd that is no folder', `${bot}    cwd: nowhere\n`, ['4: bots[0].cwd']],
   ['a variable that Gantry sets itself', `${bot}    env:\n      GANTRY_PANE: x\n`, ['4: bots[0].env']],
@@ -148,6 +154,25 @@ test('who directs a bot is an edge of the team', () => {
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
   const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
   expect(team.edges).toEqual([{ kind: 'directs', from: 'a', to: 'b' }]);
+});
+
+test('a bot with a worktree has its own set-up, or the team’s; any other has none', () => {
+  const text = `setup: { command: npm ci, copy: [node_modules, packages/a/.env] }
+bots:
+  - { bot: a, harness: shell, worktree: true }
+  - { bot: b, harness: shell, worktree: true, setup: { command: make } }
+  - { bot: c, harness: shell, worktree: true, setup: {} }
+  - { bot: d, harness: shell }
+`;
+  const result = read(text);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  expect(team.bots.map(({ setup }) => setup)).toEqual([
+    { command: 'npm ci', copy: ['node_modules', 'packages/a/.env'] },
+    { command: 'make', copy: [] },
+    null,
+    null,
+  ]);
 });
 
 test('the published JSON Schema is the one that is checked (else run: node scripts/team-schema.ts)', () => {

@@ -63,12 +63,13 @@ test('an agent carries what the interface names, before and after its start', as
 test('a dry run plans what up then does, and starts nothing', async () => {
   const engine = shared.current;
   const name = newTeam(engine, 'web', 'api');
+  await engine.agree();
   const head = await engine.ledger.head();
   const live = livePids(engine);
   const planned = await up(engine, name, { dryRun: true });
   expect(planned.body).toMatchObject({ applied: false });
   expect(livePids(engine)).toBe(live);
-  expect((await engine.ledger.read(head, 100)).map((row) => row.body)).toMatchObject([{ change: { change: 'file' } }]);
+  expect(await engine.ledger.read(head, 100)).toEqual([]);
   const applied = await up(engine, name);
   expect(applied.body).toEqual({ plan: planned.body.plan, applied: true });
   expect(applied.body.plan).toEqual(
@@ -78,6 +79,8 @@ test('a dry run plans what up then does, and starts nothing', async () => {
       harness: 'shell',
       machine: computerId,
       reason: 'it is not running',
+      // Before the first start a person sees what would run.
+      start: { command: null, cwd: engine.workspace, env: {} },
     })),
   );
   expect((await up(engine, name)).body.plan.map(({ action }) => action)).toEqual(['bind', 'bind']);
@@ -87,6 +90,8 @@ test('a dry run plans what up then does, and starts nothing', async () => {
   });
   expect((await engine.call('POST', `/teams/${name}/down`)).body).toEqual({ stopped: [`web@${name}`, `api@${name}`] });
   expect((await engine.call('POST', `/teams/${name}/down`)).body).toEqual({ stopped: [] });
+  const again = (await up(engine, name, { dryRun: true })).body.plan;
+  expect(again.map(({ start }) => start)).toEqual([undefined, undefined]);
 });
 
 test('with one harness or command missing, every hindered bot is named and nobody is started', async () => {

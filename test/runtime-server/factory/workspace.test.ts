@@ -25,14 +25,30 @@ function places() {
 
 test('the workspace is the one asked for, else the last one, else a new one with the sample', async () => {
   const { home, asked, last, from } = places();
-  expect(await prepareWorkspace({ asked: 'asked', last, home, from })).toEqual({ path: asked, created: false });
-  expect(await prepareWorkspace({ asked: null, last, home, from })).toEqual({ path: last, created: false });
+  expect(await prepareWorkspace({ asked: 'asked', last, home, from })).toEqual({
+    path: asked,
+    created: false,
+    written: [],
+  });
+  expect(await prepareWorkspace({ asked: null, last, home, from })).toEqual({
+    path: last,
+    created: false,
+    written: [],
+  });
   rmSync(last, { recursive: true });
   const path = join(home, 'workspace');
-  expect(await prepareWorkspace({ asked: null, last, home, from })).toEqual({ path, created: true });
+  expect(await prepareWorkspace({ asked: null, last, home, from })).toEqual({
+    path,
+    created: true,
+    written: expect.arrayContaining(['.gantry/teams/demo/team.yaml']),
+  });
   expect(existsSync(join(path, '.gantry', 'teams', 'demo', 'team.yaml'))).toBe(true);
   writeFileSync(join(path, 'README.md'), 'mine');
-  expect(await prepareWorkspace({ asked: null, last: null, home, from })).toEqual({ path, created: false });
+  expect(await prepareWorkspace({ asked: null, last: null, home, from })).toEqual({
+    path,
+    created: false,
+    written: [],
+  });
   expect(readFileSync(join(path, 'README.md'), 'utf8')).toBe('mine');
 });
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { Spending } from '../../../src/contracts/factory/spending-routes.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import type { ModelReply } from '../../support/model-server/script.ts';
 import { inOrder, text, tools } from '../../support/model-server/script.ts';
@@ -37,6 +38,73 @@ test('without a key the bot needs its person, says what to set, and keeps the me
     queueDepth: 1,
   });
   expect(bare.server.requests).toEqual([]);
+});
+
+test.each([
+  [
+    'a missing key',
+    'model: anthropic/claude-x',
+    'ANTHROPIC_API_KEY is not set',
+    'anthropic',
+    (_: string) => ({ key: secretKey }),
+  ],
+  [
+    'an unknown model',
+    'model: mine/tiny',
+    'No provider is configured for the model "mine/tiny"',
+    'mine',
+    (url: string) => ({ baseUrl: `${url}/v1` }),
+  ],
+])('a hold for %s ends when that is added: the message is taken then', async (_, model, words, place, body) => {
+  const bare = await openFloor({ onEnd, keys: {}, env: { ANTHROPIC_BASE_URL: '', OPENAI_BASE_URL: '' } });
+  const bot = await bare.team('dev', model);
+  const sent = await bare.send(bot, 'Hello?');
+  expect(sent).toMatchObject({ state: 'queued', detail: expect.stringContaining(words) });
+  const { body: spending } = await bare.engine.call<Spending>('GET', '/spending');
+  expect(spending.holds).toMatchObject([{ kind: 'model', until: null, reason: expect.stringContaining(words) }]);
+  bare.server.script(() => text('Here.'));
+  const added = await bare.engine.call('PUT', `/models/${place}`, body(bare.server.url));
+  expect(added.status, JSON.stringify(added.body)).toBe(200);
+  // The vendor itself is not asked in a test: that it is tried at all is seen by the words.
+  await vi.waitFor(async () => {
+    const { stateReason } = await bare.engine.agent(bot);
+    expect(stateReason ?? '').not.toContain(words);
+  }, waits);
+  if (place === 'anthropic') return;
+  await vi.waitFor(async () => expect(await bare.delivery(sent.id, bot)).toMatchObject({ state: 'verified' }), waits);
+  await bare.engine.until(bot, 'idle');
+});
+
+test('a bot that its model holds is let go on by hand, and its message is tried at once', async () => {
+  const { engine, server } = floor;
+  server.script(inOrder({ kind: 'error', status: 404, message: 'no such model' }, text('now it is there')));
+  const bot = await floor.team('dev');
+  const sent = await floor.send(bot, 'Hi');
+  await engine.until(bot, 'needs_you');
+  const { id } = await engine.agent(bot);
+  const on = await engine.call('POST', `/agents/${id}/go-on`, {});
+  expect(on).toMatchObject({
+    status: 200,
+    body: { hold: { kind: 'model', reason: expect.stringContaining('does not know') } },
+  });
+  await vi.waitFor(async () => expect(await floor.delivery(sent.id, bot)).toMatchObject({ state: 'verified' }), waits);
+  await engine.until(bot, 'idle');
+  expect((await engine.call('POST', `/agents/${id}/go-on`, {})).status).toBe(409);
+});
+
+test('teams check names a model that no endpoint has, also in a preset, before anything is started', async () => {
+  const bare = await openFloor({ onEnd, keys: {}, env: { ANTHROPIC_BASE_URL: '', OPENAI_BASE_URL: '' } });
+  const bots =
+    'bots:\n  - { bot: dev, role: maker, binding: hosted, model: mine/tiny }\n  - { bot: two, binding: hosted, model: anthropic/claude-x }\n';
+  bare.engine.team('own', `${bots}presets:\n  big: { bots: { two: { model: other/large } } }\n`);
+  const { body } = await bare.engine.call('GET', '/teams/own/check');
+  expect(body).toMatchObject({
+    ok: false,
+    problems: [
+      { path: 'bots[0].model', message: expect.stringContaining('"mine/tiny"') },
+      { path: 'presets.big.bots.two.model', message: expect.stringContaining('"other/large"') },
+    ],
+  });
 });
 
 test('a limit blocks until the service says, then the message goes on by itself', async () => {
@@ -169,7 +237,7 @@ test('messages that come while it works wait their turn, in order', async () => 
   await engine.until(bot, 'idle');
 });
 
-test('Escape ends a turn that waits for a person; its question is withdrawn and nothing was done', async () => {
+test('an interrupt ends a turn that waits for a person; its question is withdrawn and nothing was done; there is no pane to type into or to capture', async () => {
   const { engine, server } = floor;
   server.script(() => write('never.txt'));
   const bot = await floor.team('dev');
@@ -177,16 +245,17 @@ test('Escape ends a turn that waits for a person; its question is withdrawn and 
   await floor.send(bot, 'Write', { threadId: thread });
   const question = await floor.question();
   const agent = await engine.agent(bot);
-  expect((await engine.call('POST', `/agents/${agent.id}/input`, { text: 'hello' })).status).toBe(400);
-  expect((await engine.call('POST', `/agents/${agent.id}/input`, { keys: ['Escape'] })).status).toBe(200);
-  expect(await engine.until(bot, 'idle')).toMatchObject({ stateReason: 'A person interrupted it.' });
+  const noPane = { status: 404, body: { error: { code: 'not_found', fact: expect.stringContaining('hosted bot') } } };
+  expect(await engine.call('POST', `/agents/${agent.id}/input`, { text: 'hello' })).toMatchObject(noPane);
+  expect(await engine.call('POST', `/agents/${agent.id}/input`, { keys: ['Escape'] })).toMatchObject(noPane);
+  expect(await engine.call('GET', `/agents/${agent.id}/capture`)).toMatchObject(noPane);
+  const steered = await engine.call('POST', '/steer', { agent: bot, action: 'interrupt' });
+  expect(steered.body).toMatchObject({ interrupted: true, keys: [] });
+  expect(await engine.until(bot, 'idle')).toMatchObject({ stateReason: expect.stringMatching(/^interrupted by /) });
   expect(existsSync(path('never.txt'))).toBe(false);
   await vi.waitFor(async () => expect(await engine.desk.live()).toEqual([]), waits);
   expect((await engine.desk.get(question.id))?.approval.resolvedBy?.surface).toBe('engine');
-  await vi.waitFor(
-    async () => expect((await floor.messages(thread)).at(-1)?.text).toContain('A person interrupted it'),
-    waits,
-  );
+  await vi.waitFor(async () => expect((await floor.messages(thread)).at(-1)?.text).toContain('interrupted by'), waits);
 });
 
 test('PLAN_ONLY looks and never writes, whoever asks for it', async () => {

@@ -187,7 +187,7 @@ test('a limit for nobody is refused, and a bot that nothing holds cannot be let 
   const refused = (op: string, input: object) =>
     world.call(op, input).then(String, (error: { fact?: string }) => error.fact);
   expect(await refused('setSpendLimit', { body: { subject: 'coda@red', dailyCents: 1 } })).toContain('coda@red');
-  expect(await refused('letBotGoOn', { params: { id: 'coder' }, body: {} })).toContain('held by no limit');
+  expect(await refused('letBotGoOn', { params: { id: 'coder' }, body: {} })).toContain('No limit applies');
 });
 
 const limit = (until: number | null) => ({ reason: 'usage limit: resets 3pm', until });

@@ -72,6 +72,7 @@ export async function openWorld() {
           return () => listeners.delete(listener);
         },
         limit: (agentId) => bots.get(agentId)?.limit ?? null,
+        modelHold: () => null,
         unblock(agentId) {
           unblocked.push(agentId);
           state(agentId, 'idle');

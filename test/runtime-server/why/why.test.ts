@@ -46,7 +46,7 @@ const asked = (world: World, shown: Agent = agent()) => {
   const findAgent = (name: string) => ([web, 'web', 'agent_web'].includes(name) ? shown : null);
   const { store, ledger, folder } = world;
   return (id: string, run?: string) =>
-    explain({ store, ledger, workspace: join(folder, 'workspace'), findAgent }, id, run);
+    explain({ store, ledger, workspace: join(folder, 'workspace'), findAgent, waitingFile: () => null }, id, run);
 };
 
 test('a step that waits names what it waits for, who works on that, and what keeps the bot', async () => {

@@ -56,8 +56,8 @@ const typed: [verb: string, line: string, code: number, printed: string][] = [
   ['tickets', 'gantry workspace tickets ticket_pane --close', 0, 'ticket_pane is closed'],
   ['ledger query', 'gantry ledger query --type lease.claimed', 0, 'lease.claimed'],
   ['ledger verify', 'gantry ledger verify', 0, 'The ledger is whole'],
-  ['ledger export', 'gantry ledger export', 1, 'not for a bot credential'],
-  ['vault', 'echo secret | gantry vault set X', 1, 'not for a bot credential'],
+  ['ledger export', 'gantry ledger export', 1, 'is not enough to'],
+  ['vault', 'echo secret | gantry vault set X', 1, 'is not enough to'],
 ];
 
 test('typed into the pane of a bot, each verb does what a bot may do and refuses the rest', async () => {

@@ -18,6 +18,7 @@ function playedPlaces(folder: string) {
       takeUp: async (address: string, { stepId }: { stepId: string }) => {
         taken.push(`${address} ${stepId}`);
       },
+      setUp: async () => 'ready' as const,
       has: (address: string) => address === web,
       folderOf: (address: string) => (address === web ? folder : null),
       patchOf: async () => state.patch,

@@ -114,7 +114,8 @@ test('a loop goes back to an earlier step, does what lies between once more, and
   const { dagId } = await world.run('t');
   const flow = await world.until(dagId, (one) => one.status === 'done');
   expect(readFileSync(file(world, 'trail'), 'utf8').split('\n')).toEqual(['find', 'fix', 'prove', 'fix', 'prove', '']);
-  expect(readFileSync(file(world, 'aside'), 'utf8')).toBe('aside\n');
+  // A step beside the way back had the results of the former round.
+  expect(readFileSync(file(world, 'aside'), 'utf8')).toBe('aside\naside\n');
   expect(flow.edges).toContainEqual({ from: flow.nodes[3]?.nodeId, to: flow.nodes[1]?.nodeId, type: 'on_fail' });
   expect((await world.pages.node(dagId, 'fix')).history.map((one) => one.cause)).toContain('loop');
 
@@ -126,6 +127,31 @@ test('a loop goes back to an earlier step, does what lies between once more, and
   const ended = await world.until(second.dagId, (one) => one.status === 'failed');
   expect(ended.nodes[1]?.cause).toBe('rounds_used_up');
   expect(readFileSync(file(world, 'count'), 'utf8')).toBe('x\n'.repeat(4));
+});
+
+test('a loop goes back when what is at work on the former round has ended, and what is below it has results of one round alone', async () => {
+  const world = await openWorld();
+  world.template('t', {
+    ...steps({
+      fix: { command: 'echo x >> rounds; wc -l < rounds | tr -d " \\n"' },
+      slow: {
+        command: 'echo {{ step.fix.output }} >> slow; while [ ! -e go ]; do sleep 0.02; done',
+        blocked_by: ['fix'],
+      },
+      below: { command: 'echo {{ step.fix.output }} >> below', blocked_by: ['slow'] },
+      prove: { command: 'test {{ step.fix.output }} -ge 2', blocked_by: ['fix'], on_fail: 'fix' },
+      tell: { command: 'echo {{ step.fix.output }} >> tell', blocked_by: ['prove', 'below'] },
+    }),
+  });
+  const { dagId } = await world.run('t');
+  const waiting = await world.until(dagId, (one) => statuses(one).prove === 'failed');
+  expect(statuses(waiting)).toMatchObject({ fix: 'done', slow: 'working', below: 'new', tell: 'new' });
+  expect(waiting.status).toBe('running');
+  writeFileSync(file(world, 'go'), '');
+  const flow = await world.until(dagId, (one) => one.status === 'done');
+  expect(statuses(flow)).toEqual({ fix: 'done', slow: 'done', below: 'done', prove: 'done', tell: 'done' });
+  const read = (name: string) => readFileSync(file(world, name), 'utf8').trim().split('\n');
+  expect([read('slow'), read('below'), read('tell')]).toEqual([['1', '2'], ['2'], ['2']]);
 });
 
 test('a skipped step skips what needs it, with the chain of causes, and the run does not read as success', async () => {

@@ -28,6 +28,7 @@ import { createWorkflows, type Workflows } from '../../../src/runtime-server/fac
 import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
 import type { Caller } from '../../../src/runtime-server/factory/workflows/verbs.ts';
 import type { TestClock } from '../../support/test-clock.ts';
+import { everythingAgreed } from '../../support/trust.ts';
 
 export const owner = { actor: 'user_local', surface: 'cli' };
 export const person: Caller = { ...owner, address: null };
@@ -140,6 +141,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const warnings: string[] = [];
   const told: string[] = [];
   const workflows = createWorkflows({
+    trust: everythingAgreed,
     store,
     ledger,
     clock,
@@ -163,6 +165,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       }),
     places: options.places ?? {
       takeUp: async () => {},
+      setUp: async () => 'ready' as const,
       has: () => false,
       folderOf: () => null,
       patchOf: async () => null,
@@ -170,7 +173,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     desk: options.desk ?? null,
     agentRuns: { begin() {}, end() {} },
     events: {
-      needsUser: (_tx, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),
+      needsUser: (_tx, _run, { title, cause, detail }) => void told.push(`${title} needs a person: ${detail ?? cause}`),
       ended: (_tx, { title, status }) => void told.push(`${title} is ${status}`),
     },
     deliveriesOf: async () => [],

@@ -9,8 +9,8 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
+import { createGit } from '../../../src/kit/process/git.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
-import { createGit } from '../../../src/runtime-server/factory/worktrees/git.ts';
 import { createWorktrees, type WorktreeBot } from '../../../src/runtime-server/factory/worktrees/index.ts';
 
 const by = { actor: 'user_local', surface: 'cli' };
@@ -124,6 +124,31 @@ test('a merge plans first, commits only under a message, brings the work into th
   const rows = await ledger.read('0', 10);
   expect(rows.at(-1)).toMatchObject({ type: 'worktree.merged', subject: 'agent:agent_1', actor: 'user_local' });
   expect((await worktrees.diff('web@dev')).files).toEqual([]);
+  // The bot goes on from what it was merged into.
+  expect(git(tree, 'rev-parse', 'HEAD')).toBe(git(workspace, 'rev-parse', 'main'));
+});
+
+test('a worktree that holds nothing of its own is brought to the checkout; one that holds something, or whose bot works, is left', async () => {
+  const { worktrees, tree, workspace, git, write, state } = await setUp();
+  const commitInMain = (text: string) => {
+    write(workspace, 'sub/b.txt', text);
+    git(workspace, 'commit', '-qam', text.trim());
+    return git(workspace, 'rev-parse', 'HEAD');
+  };
+  const later = commitInMain('later\n');
+  await worktrees.catchUp(workspace, 'dev', 'web');
+  expect(git(tree, 'rev-parse', 'HEAD')).toBe(later);
+  write(tree, 'a.txt', 'mine\n');
+  commitInMain('still later\n');
+  await worktrees.catchUp(workspace, 'dev', 'web');
+  expect([git(tree, 'rev-parse', 'HEAD'), readFileSync(join(tree, 'a.txt'), 'utf8')]).toEqual([later, 'mine\n']);
+  git(tree, 'config', 'user.email', 'a@b');
+  git(tree, 'config', 'user.name', 'a');
+  git(tree, 'commit', '-qam', 'mine');
+  const mine = git(tree, 'rev-parse', 'HEAD');
+  await worktrees.catchUp(workspace, 'dev', 'web');
+  state.busy = true;
+  expect(git(tree, 'rev-parse', 'HEAD')).toBe(mine);
 });
 
 test('a conflict, a dirty checkout, a detached one and a bot at work are refused, and nothing changes', async () => {

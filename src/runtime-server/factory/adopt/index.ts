@@ -3,20 +3,23 @@
  * writes the bot into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import type { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Adoptable, adoptKeptSession, KeptSession } from '../../../contracts/factory/adopt-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
+import { readTextWithin, writeWithin } from '../../../kit/files/within.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
+import { type Trust, waitsForYes } from '../../trust/index.ts';
 import { notWritable } from '../demo.ts';
 import { createMutex } from '../harness/adapter.ts';
 import type { Actor } from '../records.ts';
 import type { Registry } from '../registry.ts';
 import type { TeamFolder } from '../team-file/folder.ts';
+import { largestTeamFile } from '../team-file/read.ts';
 import type { TeamService } from '../team-service.ts';
 import { type Kept, keptSessions } from './kept.ts';
 import { clockMs, openBy, type Running, runningHarnesses } from './open-by.ts';
@@ -40,6 +43,7 @@ export interface AdoptingDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
   readonly workspace: string;
+  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly panes: Pick<PaneEngine, 'get' | 'list'>;
@@ -166,13 +170,13 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     const team = request.team ?? defaultTeam;
     const slug = nameOf(request, team);
     const file = join(folder.folderOf(team), 'team.yaml');
-    const before = await readFile(file, 'utf8').catch(() => null);
+    const before = agreedText(team, file);
     const next = withBot(before, { bot: slug, harness: kept.harness, cwd: kept.cwd });
     const applied = request.dryRun !== true;
     const ends = holder?.pid ?? null;
     if (applied) {
       if (holder !== null) await end(holder);
-      await write(file, next.text);
+      await write(file, next.text, by);
       folder.refresh();
       await deps.teams.refresh();
       const adopts = new Map([[slug, { sessionId: kept.id, transcript: kept.file }]]);
@@ -180,7 +184,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
         await deps.teams.up(team, { only: new Set([slug]), adopts }, by);
       } catch (fault) {
         // Whole or not at all: the file is as it was.
-        await (before === null ? rm(file, { force: true }) : write(file, before));
+        await (before === null ? rm(file, { force: true }) : write(file, before, by));
         folder.refresh();
         await deps.teams.refresh();
         throw fault;
@@ -196,6 +200,28 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     };
   }
 
+  /** The team file as it lies there. To add a bot to what nobody said yes to would say yes to all of it. */
+  function agreedText(team: string, file: string): string | null {
+    const found = readTextWithin(deps.workspace, file, largestTeamFile);
+    if (typeof found === 'string') {
+      if (deps.trust.judge(file, found).waits)
+        throw waitsForYes([relative(deps.workspace, file).replaceAll('\\', '/')]);
+      return found;
+    }
+    if (found.is === 'absent') return null;
+    throw new AppError('refused', `team.yaml of team ${team} cannot be read. ${found.why}`, 'Mend or remove it.');
+  }
+
+  /** The person's own words to Gantry: they need not be asked about it. */
+  async function write(file: string, text: string, by: Actor): Promise<void> {
+    try {
+      writeWithin(deps.workspace, relative(deps.workspace, file), text);
+    } catch (fault) {
+      throw notWritable(file, fault);
+    }
+    await deps.trust.sayYes([{ path: file, text }], by);
+  }
+
   return {
     async list(wanted) {
       const [all, processes] = await Promise.all([keptSessions(places, wanted), running()]);
@@ -204,17 +230,6 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     // One after the other: each reads the team file, and writes it again.
     adopt: (request, by) => turns.run(() => take(request, by)),
   };
-}
-
-/** Whole or not at all. */
-async function write(file: string, text: string): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(`${file}.new`, text);
-    await rename(`${file}.new`, file);
-  } catch (fault) {
-    throw notWritable(file, fault);
-  }
 }
 
 /** By when it began, which a later process of the same number cannot share; where that is not told by its words. */

@@ -5,7 +5,15 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AgentState } from '../../../contracts/factory/agent.ts';
 import type { FaultKind } from '../../models/model.ts';
-import type { BotState, DeliverResult, ExplainStep, Gate, HarnessBot, Outgoing } from '../harness/harness.ts';
+import type {
+  BotState,
+  DeliverResult,
+  ExplainStep,
+  Gate,
+  HarnessBot,
+  Interrupted,
+  Outgoing,
+} from '../harness/harness.ts';
 import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
 import type { HostedDeps, Order } from './deps.ts';
 import { type HostedSpec, stricter } from './spec.ts';
@@ -19,17 +27,31 @@ export interface HostedBot extends HarnessBot {
   runAlone(order: AloneOrder): Promise<AloneEnd>;
   /** The team file says something else now: holds from the next turn on. */
   update(spec: HostedSpec): void;
-  /** Ends the turn under way. False: there is none. `node`: only when it works on that one. */
-  interrupt(why: string, node?: { dagId: string; nodeId: string }): boolean;
+  /** `node`: only when it works on that one. */
+  interrupt(why: string, node?: { dagId: string; nodeId: string }): Promise<Interrupted>;
+  /** Why its model is not asked now, although a message could be taken; null: nothing of its model holds it. */
+  held(): ModelHold | null;
   /** Lets go of a turn as it is, to be found as interrupted. Resolves when nothing of it runs any more. */
   abandon(): Promise<void>;
+}
+
+export interface ModelHold {
+  readonly why: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  /** When it is tried again without anybody's doing; null: once its cause is gone. */
+  readonly until: number | null;
 }
 
 /** States of the last turns that `explain` shows. */
 const mostSteps = 30;
 const onRun = 'on a run of a rule';
-/** Held until something else changes: the team file, or the environment at the next start. */
+/** A tool that is stopped lets go within a moment. */
+const endsWithinMs = 8000;
+/** Held until something else changes: its team file, a key or a server that is added. */
 const forever = Number.POSITIVE_INFINITY;
+/** How often a held bot looks whether its model can be found, or is found in another way, ms. */
+const lookAgainMs = 2000;
 
 export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnRecord | null): HostedBot {
   const { clock } = deps;
@@ -43,9 +65,10 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   let closed = false;
   const closing = new AbortController();
   /** No message is tried before; `tries`: how often the service has refused in a row. */
-  let hold: { readonly why: string; readonly until: number } | null = null;
+  let hold: { readonly why: string; readonly since: number; readonly until: number } | null = null;
   let tries = 0;
   let cancelHold = () => {};
+  let cancelLook = () => {};
   const steps: ExplainStep[] = [];
   const stateListeners = new Set<(state: BotState) => void>();
   const gateListeners = new Set<() => void>();
@@ -85,19 +108,44 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
 
   function holdFor(next: 'blocked' | 'needs_you', why: string, until: number, rule: string): void {
     cancelHold();
-    hold = { why, until };
+    hold = { why, since: clock.now(), until };
     show(next, why, rule);
+    lookForChange(JSON.stringify(deps.models.find(spec.model)));
     if (until === forever) return;
     cancelHold = deps.timers.after(Math.max(0, until - clock.now()) + 1, () => {
-      hold = null;
       // Whether it works again is seen with the next message; a person is asked until then.
-      if (next === 'blocked' && turn === null && alone === null) show('idle', null, 'hold.over');
-      openGate();
+      if (next === 'blocked' && turn === null && alone === null) goOn('hold.over');
+      else openGate();
     });
+  }
+
+  /** A hold ends with its cause: the key or the server that was missing is there, or is another one. */
+  function lookForChange(before: string): void {
+    cancelLook();
+    cancelLook = deps.timers.after(lookAgainMs, () => {
+      const found = deps.models.find(spec.model);
+      if (JSON.stringify(found) === before) lookForChange(before);
+      else if ('problem' in found)
+        holdFor('needs_you', `${found.problem.fact} ${found.problem.action}`, forever, 'model.key');
+      else {
+        tries = 0;
+        goOn('model.changed');
+      }
+    });
+  }
+
+  /** Held no longer: the message that waits is tried. */
+  function goOn(rule: string): void {
+    cancelHold();
+    cancelLook();
+    hold = null;
+    if (turn === null && alone === null) show('idle', null, rule);
+    openGate();
   }
 
   function release(): void {
     cancelHold();
+    cancelLook();
     hold = null;
     tries = 0;
   }
@@ -246,6 +294,18 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     return end;
   }
 
+  /** Whether a turn that was stopped ends while its stopping is waited for; a broken one has ended as well. */
+  function within(over: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = deps.timers.after(endsWithinMs, () => resolve(false));
+      const done = () => {
+        cancel();
+        resolve(true);
+      };
+      over.then(done, done);
+    });
+  }
+
   function end(outcome: TurnOutcome): TurnOutcome {
     turn = null;
     if (closed) return outcome;
@@ -314,17 +374,12 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       const now = gate();
       return now.open ? begin(message) : { state: 'held', why: now.why };
     },
-    async input({ text = '', keys = [] }) {
-      const stops = keys.every((key) => key === 'Escape' || key === 'C-c');
-      if (text !== '' || keys.length === 0 || !stops) {
-        throw new AppError(
-          'usage',
-          `${spec.address} is a hosted bot and has no terminal to type into.`,
-          'Send it a message; Escape or C-c interrupts its turn.',
-        );
-      }
-      turn?.stop('A person interrupted it.');
-      alone?.abort.abort();
+    async input() {
+      throw new AppError(
+        'not_found',
+        `${spec.address} is a hosted bot and has no terminal to type into.`,
+        `Send it a message; \`gantry orchestration steer ${spec.address} interrupt\` ends its turn.`,
+      );
     },
     async hindrance() {
       const now = gate();
@@ -343,20 +398,34 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       const changed = next.model !== spec.model || JSON.stringify(next.limits) !== JSON.stringify(spec.limits);
       spec = next;
       if (!changed || hold === null) return;
-      release();
-      if (turn === null && alone === null) show('idle', null, 'team.changed');
-      openGate();
+      tries = 0;
+      goOn('team.changed');
     },
-    interrupt(why, node) {
+    held: () =>
+      hold === null ? null : { why: hold.why, since: hold.since, until: hold.until === forever ? null : hold.until },
+    unblock() {
+      if (hold === null) return;
+      tries = 0;
+      goOn('hold.let-go');
+    },
+    interruptKeys: () => [],
+    async interrupt(why, node) {
+      const none: Interrupted = { ended: false, keys: [] };
       const held = turn;
-      if (held === null) return false;
-      if (node !== undefined && (held.record.dagId !== node.dagId || held.record.nodeId !== node.nodeId)) return false;
+      if (held === null) {
+        if (alone === null || node !== undefined) return none;
+        alone.abort.abort();
+        return { ended: await within(alone.over), keys: [] };
+      }
+      if (node !== undefined && (held.record.dagId !== node.dagId || held.record.nodeId !== node.nodeId)) return none;
       held.stop(why);
-      return true;
+      return { ended: await within(held.outcome), keys: [] };
     },
     async abandon() {
       closed = true;
       closing.abort();
+      cancelHold();
+      cancelLook();
       const held = turn;
       held?.abandon();
       alone?.abort.abort();
@@ -367,6 +436,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       closed = true;
       closing.abort();
       cancelHold();
+      cancelLook();
       turn?.stop('It was stopped.');
       alone?.abort.abort();
       stateListeners.clear();

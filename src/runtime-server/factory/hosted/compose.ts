@@ -16,6 +16,7 @@ export interface HostedFactoryDeps extends FactoryDeps {
   readonly workflows: () => Workflows;
   readonly registry: () => Registry;
   readonly worktrees: Worktrees;
+  readonly setUp: (address: string) => Promise<unknown>;
   readonly runs: AgentRuns;
   openSecrets(env: Readonly<Record<string, string>>): Promise<Record<string, string>>;
 }
@@ -45,6 +46,11 @@ export function composeHosted(deps: HostedFactoryDeps): Hosted {
     async folderOf({ folder, worktree, team, slug }) {
       if (!worktree) return folder;
       await deps.worktrees.create(folder, team, slug);
+      // Where it cannot be moved it works on what it has.
+      await deps.worktrees.catchUp(folder, team, slug).catch((error: unknown) => {
+        deps.log.warn(`The worktree of ${slug}@${team} could not be brought up to date.`, { error: String(error) });
+      });
+      await deps.setUp(`${slug}@${team}`);
       return deps.worktrees.check(folder, team, slug);
     },
   });

@@ -7,7 +7,7 @@ import { createHostedBot, type HostedBot } from './bot.ts';
 import { shownLine } from './conversation.ts';
 import type { HostedDeps } from './deps.ts';
 import type { HostedSpec } from './spec.ts';
-import { dropTurn, lastLines, lastTurn, linesAfter, moveTurn, openTurns, type TurnRecord } from './store.ts';
+import { dropTurn, lastTurn, linesAfter, moveTurn, openTurns, type TurnRecord } from './store.ts';
 
 export type { AloneEnd, AloneOrder } from './alone.ts';
 export type { HostedBot } from './bot.ts';
@@ -24,8 +24,6 @@ export interface Hosted {
   attach(spec: HostedSpec): HostedBot;
   /** The conversation as text, after the line `after`. */
   transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
-  /** The last lines of it. */
-  capture(agentId: string, lines: number): Promise<{ text: string; at: string }>;
   close(): Promise<void>;
 }
 
@@ -85,12 +83,6 @@ export function createHosted(deps: HostedDeps): Hosted {
         chunks: lines.map(({ at, line }) => ({ at: iso(at), text: shownLine(line) })),
         last: lines.at(-1)?.seq ?? after,
       };
-    },
-    async capture(agentId, lines) {
-      const stored = await store.read((tx) => lastLines(tx, agentId, lines));
-      const text = stored.map(({ line }) => shownLine(line)).join('');
-      const shown = text.trimEnd().split('\n').slice(-lines).join('\n');
-      return { text: shown, at: iso(stored.at(-1)?.at ?? clock.now()) };
     },
     async close() {
       // What does not end in time is found as interrupted, like the rest.

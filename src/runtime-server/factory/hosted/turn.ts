@@ -250,7 +250,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   };
 
   const giveUp = async (ref: NodeRef, how: TurnEnd['how'] | 'failed', text: string, reason: string | null) => {
-    const why = how === 'done' ? `It ended without a report. It said: ${text.slice(0, 1000)}` : (reason ?? how);
+    const why = how === 'done' ? `It ended without a report. It said: ${text.slice(-1000)}` : (reason ?? how);
     await deps.nodes.fail(ref, spec.address, why).catch((error: unknown) => {
       // The node may have gone its way meanwhile: cancelled, timed out, taken over.
       if (!(error instanceof AppError))

@@ -30,6 +30,7 @@ export function composeMetering(deps: MeteringFactoryDeps): Metering {
       onState: (listener) => registry().onState(({ agentId }) => listener(agentId)),
       limit: (agentId) => registry().bot(agentId)?.limit?.() ?? null,
       unblock: (agentId) => registry().bot(agentId)?.unblock?.(),
+      modelHold: (agentId) => registry().hosted(agentId)?.held() ?? null,
     },
     nodes: {
       limited: (address, why, waits) => deps.workflows().limits.limited(address, why, waits),

@@ -29,6 +29,8 @@ export interface MeteredBots {
   limit(agentId: string): UsageLimit | null;
   /** It may try again. */
   unblock(agentId: string): void;
+  /** What keeps a hosted bot from asking its model; null: nothing. */
+  modelHold(agentId: string): { readonly why: string; readonly since: number; readonly until: number | null } | null;
 }
 
 export interface MeteringDeps {

@@ -65,11 +65,23 @@ export function createMetering(deps: MeteringDeps): Metering {
     return { agentId, kind: 'budget', reason: questionOf(budget), until: iso(budget.until), since: iso(budget.since) };
   };
 
-  function held(agentId: string): BotHold {
+  /** Also what holds it by itself, and is said by its own state. */
+  const anyHold = (agentId: string): BotHold | null => {
     const hold = holdOf(agentId);
     if (hold !== null) return hold;
+    const own = bots.modelHold(agentId);
+    if (own === null) return null;
+    const until = own.until === null ? null : iso(own.until);
+    return { agentId, kind: 'model', reason: own.why, until, since: iso(own.since) };
+  };
+
+  function held(agentId: string): BotHold {
+    const hold = anyHold(agentId);
+    if (hold !== null) return hold;
     const name = bots.find(agentId)?.address ?? agentId;
-    throw new AppError('refused', `${name} is held by no limit.`, 'Send it a message.', { status: 409 });
+    throw new AppError('refused', `No limit applies to ${name}, and nothing else holds it.`, 'Send it a message.', {
+      status: 409,
+    });
   }
 
   const routes = [
@@ -94,7 +106,7 @@ export function createMetering(deps: MeteringDeps): Metering {
           })),
           unpricedModels: unpriced,
           limits: [...budgets.limits()],
-          holds: all.flatMap(({ id }) => holdOf(id) ?? []),
+          holds: all.flatMap(({ id }) => anyHold(id) ?? []),
           waitOut: waiting.waitOut,
         },
       };
@@ -115,6 +127,7 @@ export function createMetering(deps: MeteringDeps): Metering {
       const hold = held(id);
       if (body.dryRun === true) return { body: { dryRun: true as const, plan: { hold } } };
       if (hold.kind === 'usage_limit') await waiting.letOn(id);
+      else if (hold.kind === 'model') bots.unblock(id);
       else await budgets.letOn(id);
       return { body: { hold } };
     }),

@@ -13,6 +13,8 @@ export interface TicketFacts {
   readonly issuer: string;
   /** The person there whose computer this is. */
   readonly user: string;
+  /** How far its clock is ahead of this computer's, as heard over the link. Milliseconds. */
+  readonly aheadMs: number;
 }
 
 /** `pairing`: null while this computer is not paired; then nobody gets in. */
@@ -23,7 +25,10 @@ export function createTicketAuthenticator(deps: { clock: Clock; pairing: () => T
       const token = bearerOf(request);
       const pairing = deps.pairing();
       if (token === null || pairing === null) return null;
-      const { userId, expiresAt } = await verifyPeerTicket(token, { ...pairing, clock: deps.clock });
+      // A ticket is good for five minutes of the cloud that signed it, however wrong this computer's clock is.
+      const cloudClock = { ...deps.clock, now: () => deps.clock.now() + pairing.aheadMs };
+      const { userId, expiresAt: cloudExpiresAt } = await verifyPeerTicket(token, { ...pairing, clock: cloudClock });
+      const expiresAt = cloudExpiresAt - pairing.aheadMs;
       return { kind: 'peer', userId, scopes: new Set(), via: 'peer-ticket', expiresAt };
     },
   };

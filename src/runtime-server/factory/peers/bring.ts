@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PeerBotResult, PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
+import type { Trust } from '../../trust/index.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
 import { addressOf } from '../model.ts';
@@ -16,6 +17,7 @@ import type { Clones } from './clone.ts';
 import type { Crews } from './crews.ts';
 import { guestFile, guestHindrances, isInside } from './guest-rules.ts';
 import { placeUpload, readUpload } from './upload.ts';
+import { uploadHash } from './upload-hash.ts';
 
 /** `ok` false: a step failed; nothing new runs. */
 export type Brought = { readonly ok: boolean; readonly result: PeerUpResult };
@@ -26,6 +28,7 @@ export interface BringDeps {
   readonly clones: Clones;
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly userHome: string;
+  readonly trust: Pick<Trust, 'sayYes'>;
   readonly computerId: string;
   /** A fresh name part. */
   readonly mark: () => string;
@@ -58,17 +61,21 @@ export function createBring(deps: BringDeps): Bring {
     const failed = [...hindrances, ...plan.hindrances];
     const answer = (ok: boolean, applied: boolean, results: PeerBotResult[]): Brought => ({
       ok,
-      result: { plan: [...plan.steps], applied, results, root },
+      // The caller has the file itself, and an older one refuses fields that it does not know.
+      result: { plan: plan.steps.map(({ start: _, ...step }) => step), applied, results, root },
     });
     const failure = (why: readonly Hindrance[] | AppError) =>
       answer(false, false, failedResults(team, named, before, why));
     if (failed.length > 0) return failure(failed);
+    if (request.trusted !== uploadHash(request.files)) return failure(notAgreed(name));
     if (request.dryRun === true) return answer(true, false, results(team, named, before, before, 'planned'));
 
     try {
       const live = before.some((member) => member.live);
       if (request.repo !== undefined) await clones.prepare(root, request.repo, live);
       await placeUpload(root, name, request.files, deps.mark());
+      const text = request.files['team.yaml'] ?? '';
+      await deps.trust.sayYes([{ path: join(root, '.gantry', 'teams', name, 'team.yaml'), text }], by);
       const crew = await crews.ensure(user, name);
       const asked = request.preset === undefined ? {} : { preset: request.preset };
       await crew.teams.up(name, { ...asked, only: named }, by);
@@ -91,6 +98,15 @@ export function createBring(deps: BringDeps): Bring {
       if (busy.get(key) === mine) busy.delete(key);
     }
   };
+}
+
+/** Only the computer where its person sits knows what they agreed to; this one cannot ask them. */
+function notAgreed(name: string): AppError {
+  return new AppError(
+    'needs_person',
+    `The team ${name} came without its person's yes to exactly these files.`,
+    'On the computer that it comes from: update Gantry, run `gantry trust`, then start the team again.',
+  );
 }
 
 function refuseUnknown(

@@ -8,8 +8,8 @@ import { appendFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
+import { complaint } from '../../../kit/process/git.ts';
 import { plainEnvironment, type RunOptions, type RunResult } from '../../../kit/process/run-process.ts';
-import { complaint } from '../worktrees/git.ts';
 
 export interface Repository {
   readonly url: string;

@@ -55,6 +55,7 @@ export interface CrewDeps
     | 'urlFile'
     | 'gantry'
     | 'restartBots'
+    | 'trust'
   > {
   /** Of all bots of this computer: one queue a bot, whoever's it is. */
   readonly deliverer: Deliverer;
@@ -99,6 +100,8 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
       home: join(place.root, '..', `.${place.team}.home`),
       findBot: (id) => worktreeBot(registry.find(id)),
     }),
+    // What sets a worktree up is shown as a run, and runs are at the home of the team.
+    setUp: () => {},
     secrets: noSecrets,
     abroad: nowhere,
   });

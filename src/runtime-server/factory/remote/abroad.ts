@@ -2,15 +2,17 @@
  * Starts bots of a team on another computer (interface.md C, `on`): finds the computer, brings the team folder, and takes what it
  * answers into the registry. Must not know HTTP or how a bot is reached later.
  */
-import { relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
 import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
+import type { Git } from '../../../kit/process/git.ts';
+import { type Trust, waitsForYes } from '../../trust/index.ts';
 import { addressOf } from '../model.ts';
+import { uploadHash } from '../peers/upload-hash.ts';
 import type { Registry } from '../registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../team-file/resolve.ts';
 import { type Hindrance, TeamHindered } from '../team-plan.ts';
-import type { Git } from '../worktrees/git.ts';
 import { type KnownComputer, type PeerCalls, peerFault } from './calls.ts';
 import { readTeamFiles } from './team-files.ts';
 import { findRepo } from './workspace-repo.ts';
@@ -44,6 +46,7 @@ export interface AbroadDeps {
   readonly paired: () => boolean;
   readonly registry: () => Pick<Registry, 'members' | 'find' | 'startedAbroad'>;
   readonly git: Git;
+  readonly trust: Pick<Trust, 'judge' | 'shown'>;
   readonly workspace: string;
   readonly computerId: string;
 }
@@ -79,6 +82,10 @@ export function createAbroad(deps: AbroadDeps): Abroad {
   };
 
   const failed = (computer: OtherComputer, team: ResolvedTeam, { results }: PeerUpResult): AppError => {
+    const waits = results.find(({ error }) => error?.code === 'needs_person')?.error;
+    if (waits !== undefined) {
+      return new AppError('needs_person', `On ${computer.name}: ${waits.fact}`, waits.action);
+    }
     const hindrances = results.flatMap(({ agent, error }) =>
       error === undefined ? [] : [{ address: `${agent} on ${computer.name}`, fact: error.fact, action: error.action }],
     );
@@ -112,8 +119,12 @@ export function createAbroad(deps: AbroadDeps): Abroad {
       const { steps, going } = sort(computer, team);
       if (going.length === 0) return steps;
       const { repo, note } = await findRepo(deps.git, deps.workspace);
+      const files = await readTeamFiles(folder, deps.workspace);
+      const file = join(folder, 'team.yaml');
+      if (deps.trust.judge(file, files['team.yaml'] ?? null).waits) throw waitsForYes([deps.trust.shown(file)]);
       const body: PeerUpRequest = {
-        files: await readTeamFiles(folder),
+        files,
+        trusted: uploadHash(files),
         bots: going.map((bot) => bot.slug),
         ...(team.preset === null ? {} : { preset: team.preset }),
         ...(repo === null ? {} : { repo }),

@@ -5,7 +5,9 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
-import type { BotState, DeliverResult, HarnessBot, Outgoing } from '../harness/harness.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import type { BotState, DeliverResult, HarnessBot, InterruptKeys, Outgoing } from '../harness/harness.ts';
+import { interruptTurn, isTurn } from '../harness/interrupt.ts';
 import { type PeerAnswer, type PeerCalls, peerFault } from './calls.ts';
 import type { RemoteComputers } from './computers.ts';
 import type { RemoteRef } from './remoting.ts';
@@ -32,6 +34,9 @@ export interface RemoteBotDeps {
   readonly onSession: (session: string) => void;
   /** It does not run there any more. */
   readonly onGone: (reason: string) => void;
+  /** What ends a turn of its harness from the keyboard. */
+  readonly interrupt: InterruptKeys;
+  readonly timers: Timers;
   /** Whether there is a way to other computers at all. */
   readonly paired: () => boolean;
   /** A bot that was started just now: what was said of it before does not count. */
@@ -104,6 +109,11 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
     throw peerFault(answer);
   };
 
+  const onState = (listener: (state: BotState) => void) => {
+    stateListeners.add(listener);
+    return () => stateListeners.delete(listener);
+  };
+
   const hold = (why: string): DeliverResult => {
     waits = why;
     return { state: 'held', why };
@@ -165,10 +175,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
     },
     state: () => state,
     away: () => away,
-    onState(listener) {
-      stateListeners.add(listener);
-      return () => stateListeners.delete(listener);
-    },
+    onState,
     gate() {
       const why = away ?? waits;
       return why === null ? { open: true } : { open: false, why, setup: false };
@@ -181,6 +188,19 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
     resume: deliver,
     async input(input) {
       await ask('POST', 'input', { to: address, ...input });
+    },
+    interruptKeys: () => deps.interrupt.keys,
+    async interrupt() {
+      if (!isTurn(state.state)) return { ended: false, keys: [] };
+      const { keys, apartMs = 0 } = deps.interrupt;
+      const press = async () => {
+        for (const [at, key] of keys.entries()) {
+          if (at > 0) await new Promise<void>((resolve) => deps.timers.after(apartMs, resolve));
+          if (!isTurn(state.state)) return;
+          await ask('POST', 'input', { to: address, keys: [key] });
+        }
+      };
+      return { ended: await interruptTurn(onState, () => state, deps.timers, press), keys };
     },
     hook: async () => ({}),
     explain: () => ({

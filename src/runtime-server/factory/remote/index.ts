@@ -4,10 +4,11 @@
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
+import { createGit } from '../../../kit/process/git.ts';
 import type { FactoryLog } from '../deps.ts';
+import type { Harnesses } from '../harness/harness.ts';
 import type { Registry } from '../registry.ts';
-import { createGit } from '../worktrees/git.ts';
-import { type Abroad, createAbroad } from './abroad.ts';
+import { type Abroad, type AbroadDeps, createAbroad } from './abroad.ts';
 import { createRemoteBot } from './bot.ts';
 import { createPeerCalls, type PeerHome } from './calls.ts';
 import { createRemoteComputers } from './computers.ts';
@@ -24,8 +25,10 @@ export interface RemoteDeps {
   readonly random: () => number;
   readonly log: FactoryLog;
   readonly workspace: string;
+  readonly trust: AbroadDeps['trust'];
   readonly computerId: string;
   readonly registry: () => Registry;
+  readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
 }
 
 export interface Remote {
@@ -63,6 +66,8 @@ export function createRemote(deps: RemoteDeps): Remote {
         computers,
         paired,
         clock: deps.clock,
+        timers: deps.timers,
+        interrupt: deps.harnesses.interruptKeys(ref.harness ?? 'custom'),
         agentId: id,
         address,
         shown,

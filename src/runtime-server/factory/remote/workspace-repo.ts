@@ -3,8 +3,8 @@
  * not, why. Reads only; must not know teams.
  */
 import { realpath } from 'node:fs/promises';
+import type { Git } from '../../../kit/process/git.ts';
 import { urlProblem } from '../peers/clone.ts';
-import type { Git } from '../worktrees/git.ts';
 
 export type WorkspaceRepo =
   | { readonly repo: { readonly url: string; readonly commit: string }; readonly note: string }

@@ -58,7 +58,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       refuseUnreadable(viewOf(member));
       return pane.id;
     }
-    if (member.hosted) throw withoutPane(member);
+    if (kindOf(member) === 'hosted') throw withoutPane(member);
     throw new AppError(
       'not_found',
       `${member.address} has no live pane.`,
@@ -89,9 +89,8 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(getAgent, ({ params }) => ({ body: registry.show(find(params.id)) })),
     bind(captureAgent, async ({ params, query }) => {
       const member = find(params.id);
-      const lines = query.lines ?? captureLines;
-      if (kindOf(member) === 'hosted') return { body: await deps.conversations.capture(member.id, lines) };
-      return { body: await viewOf(member).capture(anyPane(member), lines) };
+      if (kindOf(member) === 'hosted') throw withoutPane(member);
+      return { body: await viewOf(member).capture(anyPane(member), query.lines ?? captureLines) };
     }),
     bind(agentTranscript, async ({ params, query }) => {
       const member = find(params.id);
@@ -117,10 +116,6 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     }),
     bind(agentInput, async ({ params, body, principal }) => {
       const member = find(params.id);
-      if (member.hosted) {
-        await registry.hosted(member.id)?.input(body);
-        return { body: { ok: true as const } };
-      }
       const pane = livePane(member);
       const bot = registry.bot(member.id);
       if (bot === null) throw notReady(member);
@@ -156,7 +151,7 @@ function withoutPane(member: Member): AppError {
   return new AppError(
     'not_found',
     `${member.address} is a hosted bot and has no live pane.`,
-    `Read what it said with \`gantry agents transcript ${member.address}\`.`,
+    `Read what it said with \`gantry agents transcript ${member.address}\`; \`gantry orchestration steer ${member.address} interrupt\` ends its turn.`,
   );
 }
 

@@ -1,5 +1,6 @@
 /** Doors of the workspace, the demo and the doctor. */
 import { addDemo, doctor, getWorkspace } from '../../../contracts/factory/routes.ts';
+import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Demo } from '../demo.ts';
 import type { DoctorCheck } from '../deps.ts';
@@ -20,6 +21,8 @@ export function workspaceRoutes(deps: WorkspaceRoutesDeps): BoundRoute[] {
     bind(getWorkspace, () => ({
       body: { path: workspace, computerId, engineId, demo: demo.isSample(), writable: isWritable(workspace) },
     })),
-    bind(addDemo, async ({ body }) => ({ body: await demo.add(body.dryRun === true) })),
+    bind(addDemo, async ({ body, principal }) => ({
+      body: await demo.add(body.dryRun === true, { actor: principal.userId, surface: surfaceOf(principal) }),
+    })),
   ];
 }

@@ -110,6 +110,9 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
     if (binding === 'hosted' || bot[field] === undefined) continue;
     problems.push({ field, message: `${field} acts only for hosted bots. Take it out of bot ${name}.` });
   }
+  if (bot.setup !== undefined && bot.worktree !== true) {
+    problems.push({ field: 'setup', message: `setup acts only for worktrees. Add worktree: true to bot ${name}.` });
+  }
   const takesCommand = ['custom', 'shell'];
   if ((bot.harness === 'custom' || wished.includes('custom')) && bot.command === undefined) {
     problems.push({ field: 'harness', message: `Bot ${name} has harness custom but no command. Add command.` });

@@ -3,18 +3,22 @@
  * A bad file is a fact about that team and never stops the others. Must not know which bots run.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { existsSync, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../../contracts/factory/team-file.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import { cultureFile, largestTeamFile, readTeamFile } from './read.ts';
+import { isWithin, listWithin, printOf, readTextWithin } from '../../../kit/files/within.ts';
+import type { Trust } from '../../trust/trust.ts';
+import { cultureFile, largestTeamFile, mostTeams, readTeamFile } from './read.ts';
 
 /** Editors write in several steps: a change is read once it has been quiet for this long. Milliseconds. */
 const settleMs = 150;
 /** Watching misses network disks and folders that appear later; the poll does not. Milliseconds. */
 const pollMs = 2000;
 const largestCulture = 64 * 1024;
+/** Of a team's folder that are looked at. */
+const mostFiles = 200;
 
 export interface TeamOnDisk {
   readonly name: string;
@@ -24,6 +28,11 @@ export interface TeamOnDisk {
   readonly file: TeamFile | null;
   readonly culture: string | null;
   readonly problems: readonly TeamProblem[];
+  /**
+   * The file has content that its person has not said yes to. Then the rest is what counts meanwhile: what they said yes to before, or
+   * nothing.
+   */
+  readonly waits: boolean;
 }
 
 export interface TeamFolder {
@@ -33,7 +42,13 @@ export interface TeamFolder {
   refresh(): void;
   /** Reads the disk only if a file was touched since; answers whether. */
   look(): boolean;
+  /** What is wrong with the file as it lies there, whether its person said yes to it or not. */
+  problemsOf(name: string): readonly TeamProblem[];
+  /** Before anybody was asked: a team that is up runs on with the file that it was started with. */
+  keepRunning(name: string, hash: string): Promise<void>;
   onChange(listener: (changed: readonly string[]) => void): () => void;
+  /** There are more than are looked at, so that some are in no list. */
+  more(): boolean;
   /** Folder of one team, whether it exists or not. */
   folderOf(name: string): string;
   start(): void;
@@ -44,21 +59,26 @@ export interface TeamFolderDeps {
   readonly workspace: string;
   readonly userHome: string;
   readonly timers: Timers;
+  readonly trust: Pick<Trust, 'judge' | 'keepRunning' | 'onAnswer'>;
 }
 
 export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
   const root = join(deps.workspace, '.gantry', 'teams');
   let teams = new Map<string, TeamOnDisk>();
   let signature = '';
-  let watcher: FSWatcher | null = null;
+  /** Of the folder of teams and of each team's: what lies deeper is nobody's team file. */
+  let watchers: FSWatcher[] = [];
+  let watched = '';
+  let offAnswer = () => {};
   let cancelPoll: (() => void) | null = null;
   let cancelSettle: (() => void) | null = null;
   let running = false;
   const listeners = new Set<(changed: readonly string[]) => void>();
 
   const refresh = () => {
-    signature = signatureOf(root);
-    const next = new Map(teamNames(root).map((name) => [name, readTeam(root, name, deps)]));
+    signature = signatureOf(deps.workspace, root);
+    rewatch();
+    const next = new Map(teamNames(deps.workspace, root).map((name) => [name, readTeam(root, name, deps).team]));
     const before = teams;
     teams = next;
     const changed = [...new Set([...before.keys(), ...next.keys()])].filter(
@@ -67,16 +87,27 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
     if (changed.length > 0) for (const listener of listeners) listener(changed);
   };
 
+  const unwatch = () => {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+    watched = '';
+  };
   const rewatch = () => {
-    if (watcher !== null || !existsSync(root)) return;
-    try {
-      watcher = watch(root, { recursive: true, persistent: false }, soon);
-      watcher.on('error', () => {
-        watcher?.close();
-        watcher = null;
-      });
-    } catch {
-      watcher = null;
+    if (!running) return;
+    const folders = isOwn(deps.workspace, root)
+      ? [root, ...teamNames(deps.workspace, root).map((name) => join(root, name))]
+      : [];
+    if (folders.join('\0') === watched && watchers.length === folders.length) return;
+    unwatch();
+    watched = folders.join('\0');
+    for (const folder of folders) {
+      try {
+        const watcher = watch(folder, { persistent: false }, soon);
+        watcher.on('error', () => watcher.close());
+        watchers.push(watcher);
+      } catch {
+        // Watching spares time; the poll finds every change.
+      }
     }
   };
   const soon = () => {
@@ -87,12 +118,7 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
   };
   const poll = () => {
     if (!running) return;
-    if (!existsSync(root)) {
-      watcher?.close();
-      watcher = null;
-    }
-    rewatch();
-    if (signatureOf(root) !== signature) refresh();
+    if (signatureOf(deps.workspace, root) !== signature) refresh();
     cancelPoll = deps.timers.after(pollMs, poll);
   };
 
@@ -101,76 +127,104 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
     get: (name) => teams.get(name) ?? null,
     refresh,
     look() {
-      if (signatureOf(root) === signature) return false;
+      if (signatureOf(deps.workspace, root) === signature) return false;
       refresh();
       return true;
+    },
+    problemsOf: (name) => readTeam(root, name, deps).lying(),
+    async keepRunning(name, hash) {
+      const { file, text } = readTeam(root, name, deps, true);
+      if (text !== null && file === hash) await deps.trust.keepRunning(join(root, name, 'team.yaml'), text);
     },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    more: () => listWithin(deps.workspace, root, mostTeams).more,
     folderOf: (name) => join(root, name),
     start() {
       running = true;
+      offAnswer = deps.trust.onAnswer(refresh);
       refresh();
-      rewatch();
       cancelPoll = deps.timers.after(pollMs, poll);
     },
     close() {
       running = false;
-      watcher?.close();
+      offAnswer();
+      unwatch();
       cancelPoll?.();
       cancelSettle?.();
     },
   };
 }
 
-function teamNames(root: string): string[] {
+function teamNames(workspace: string, root: string): string[] {
+  return listWithin(workspace, root, mostTeams)
+    .entries.filter(({ name, isFolder }) => isFolder && !name.startsWith('.'))
+    .map(({ name }) => name);
+}
+
+/** Whether the folder lies in the workspace and nowhere else: a link could have a whole disk watched. */
+function isOwn(workspace: string, root: string): boolean {
   try {
-    return readdirSync(root, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
-      .map((entry) => entry.name)
-      .sort();
+    return isWithin(realpathSync(workspace), realpathSync(root));
   } catch {
-    return [];
+    return false;
   }
 }
 
 /** Changes whenever a file of a team was written, replaced, added or removed. */
-function signatureOf(root: string): string {
-  return teamNames(root)
-    .flatMap((name) => {
-      try {
-        return readdirSync(join(root, name))
-          .filter((file) => file === 'team.yaml' || file.endsWith('.md'))
-          .map((file) => {
-            const facts = statSync(join(root, name, file));
-            return `${name}/${file} ${facts.ino} ${facts.size} ${facts.mtimeMs}`;
-          });
-      } catch {
-        return [`${name}?`];
-      }
-    })
+function signatureOf(workspace: string, root: string): string {
+  return teamNames(workspace, root)
+    .flatMap((name) =>
+      listWithin(workspace, join(root, name), mostFiles)
+        .entries.filter((entry) => entry.name === 'team.yaml' || entry.name.endsWith('.md'))
+        .map((entry) => `${name}/${entry.name} ${printOf(join(root, name, entry.name))}`),
+    )
     .join('\n');
 }
 
-function readTeam(root: string, name: string, deps: TeamFolderDeps): TeamOnDisk {
+interface ReadTeam {
+  readonly team: TeamOnDisk;
+  /** Problems of the file as it lies there. */
+  lying(): readonly TeamProblem[];
+  /** The hash that the team has by what lies there. */
+  readonly file: string | null;
+  readonly text: string | null;
+}
+
+const waitsProblem: TeamProblem = {
+  path: '',
+  line: null,
+  message: 'team.yaml waits for your yes: it is new or changed. Review it with `gantry trust`.',
+};
+
+/** `asItLies`: whoever said yes to what. */
+function readTeam(root: string, name: string, deps: TeamFolderDeps, asItLies = false): ReadTeam {
   const folder = join(root, name);
-  const invalid = (hash: string, problems: readonly TeamProblem[]): TeamOnDisk => ({
-    name,
-    hash,
-    file: null,
-    culture: null,
-    problems,
-  });
-  let text: string;
-  try {
-    text = readSmall(join(folder, 'team.yaml'), largestTeamFile + 1);
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const message = missing ? 'The folder has no team.yaml.' : `team.yaml cannot be read: ${(error as Error).message}`;
-    return invalid(`unreadable ${message}`, [{ path: '', line: null, message }]);
+  const found = readTextWithin(deps.workspace, join(folder, 'team.yaml'), largestTeamFile);
+  if (typeof found !== 'string') {
+    const message = found.is === 'absent' ? 'The folder has no team.yaml.' : `team.yaml cannot be read. ${found.why}`;
+    const problems = [{ path: '', line: null, message }];
+    const hash = `unreadable ${message}`;
+    const team = { name, hash, file: null, culture: null, problems, waits: false };
+    return { team, lying: () => problems, file: null, text: null };
   }
+  const judged = asItLies ? { waits: false, counts: found } : deps.trust.judge(join(folder, 'team.yaml'), found);
+  const read = (text: string) => parsed(text, name, folder, deps);
+  const marked = (hash: string) => (judged.waits ? `${hash} waits ${hashOf(found).slice(0, 16)}` : hash);
+  const lying = (): readonly TeamProblem[] => [...(judged.waits ? [waitsProblem] : []), ...read(found).problems];
+  // What waits is not even parsed: it is nobody's but the folder's.
+  if (judged.counts === null) {
+    const problems = [waitsProblem];
+    const team = { name, hash: marked(''), file: null, culture: null, problems, waits: true };
+    return { team, lying, file: null, text: found };
+  }
+  const { hash, ...rest } = read(judged.counts);
+  return { team: { name, hash: marked(hash), ...rest, waits: judged.waits }, lying, file: hash, text: found };
+}
+
+function parsed(text: string, name: string, folder: string, deps: TeamFolderDeps): Omit<TeamOnDisk, 'name' | 'waits'> {
   const read = readTeamFile(text, {
     folder: name,
     workspace: deps.workspace,
@@ -178,23 +232,17 @@ function readTeam(root: string, name: string, deps: TeamFolderDeps): TeamOnDisk 
     isFolder,
     hasFile: (file) => existsSync(join(folder, file)),
   });
-  if (!read.ok) return invalid(hashOf(text, JSON.stringify(read.problems)), read.problems);
-  const file = cultureFile(read.file);
-  const culture = file === null ? (read.file.culture ?? null) : readIfThere(join(folder, file));
-  return { name, hash: hashOf(text, culture ?? ''), file: read.file, culture, problems: [] };
-}
-
-function readSmall(path: string, limit: number): string {
-  if (statSync(path).size > limit) return ' '.repeat(limit);
-  return readFileSync(path, 'utf8');
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').slice(0, largestCulture);
-  } catch {
-    return null;
+  if (!read.ok) {
+    return { hash: hashOf(text, JSON.stringify(read.problems)), file: null, culture: null, problems: read.problems };
   }
+  const file = cultureFile(read.file);
+  const culture = file === null ? (read.file.culture ?? null) : cultureAt(deps.workspace, join(folder, file));
+  return { hash: hashOf(text, culture ?? ''), file: read.file, culture, problems: [] };
+}
+
+function cultureAt(workspace: string, path: string): string | null {
+  const read = readTextWithin(workspace, path, 4 * largestCulture);
+  return typeof read === 'string' ? read.slice(0, largestCulture) : null;
 }
 
 function isFolder(path: string): boolean {

@@ -7,11 +7,16 @@ import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import { TeamFile, TeamName } from '../../../contracts/factory/team-file.ts';
+import { deepestNesting, isNestedDeeper } from '../../../kit/files/nesting.ts';
 import { checkTeam, type RawProblem } from './checks.ts';
 import { createLines, type Lines, showPath, type YamlPath } from './lines.ts';
 
 /** A team file is written by hand; anything larger is a mistake. Bytes. */
 export const largestTeamFile = 256 * 1024;
+/** Entries of `.gantry/teams` that are looked at: each team would be watched, parsed and kept. */
+export const mostTeams = 200;
+/** To find the line of each costs time, and nobody reads more of them at once. */
+const mostProblems = 100;
 
 export interface Surroundings {
   /** Name of the team's folder. */
@@ -34,9 +39,12 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
   if (Buffer.byteLength(text) > largestTeamFile) {
     return bad([{ path: '', line: null, message: `team.yaml has more than ${largestTeamFile} bytes.` }]);
   }
+  if (isNestedDeeper(text)) {
+    return bad([{ path: '', line: null, message: `team.yaml is nested more than ${deepestNesting} levels deep.` }]);
+  }
   const counter = new LineCounter();
   const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
-  const syntax = document.errors.map((error) => ({
+  const syntax = document.errors.slice(0, mostProblems).map((error) => ({
     path: '',
     line: counter.linePos(error.pos[0]).line,
     message: `Not readable as YAML: ${error.message}`,
@@ -58,7 +66,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
     ...checkTeam(raw, around.folder),
     ...checkDisk(raw, around),
   ];
-  const problems = [...syntax, ...found.map((problem) => place(problem, lines))];
+  const problems = [...syntax, ...found.slice(0, mostProblems).map((problem) => place(problem, lines))];
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   if (problems.length > 0 || !parsed.success) return bad(problems);
   return { ok: true, file: parsed.data, problems: [] };

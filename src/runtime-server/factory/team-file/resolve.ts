@@ -16,6 +16,8 @@ export interface ResolvedBot {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly worktree: boolean;
+  /** Null: its worktree needs no set-up, or it has none. */
+  readonly setup: { readonly command: string | null; readonly copy: readonly string[] } | null;
   /** Of a hosted bot. */
   readonly permissions: HostedMode;
   readonly limits: NonNullable<TeamFileBot['limits']>;
@@ -66,6 +68,7 @@ export function resolveTeam(
       cwd: resolveCwd(bot.cwd, around),
       env: bot.env,
       worktree: bot.worktree ?? false,
+      setup: bot.worktree === true ? setupOf(bot.setup ?? file.setup) : null,
       permissions: bot.permissions ?? 'REQUIRE_APPROVAL',
       limits: bot.limits ?? {},
     };
@@ -85,4 +88,9 @@ export function resolveTeam(
     edges: [...given, ...missing],
     culture: team.culture,
   };
+}
+
+function setupOf(setup: TeamFile['setup']): ResolvedBot['setup'] {
+  const { command = null, copy = [] } = setup ?? {};
+  return command === null && copy.length === 0 ? null : { command, copy };
 }

@@ -19,6 +19,8 @@ export interface WhyDeps {
   readonly workspace: string;
   /** By id, address, or a short name that only one bot has. */
   readonly findAgent: (name: string) => Agent | null;
+  /** The file of a team while it waits for its person's yes. */
+  readonly waitingFile: (team: string) => string | null;
 }
 
 type Read = Pick<Tx, 'get' | 'all'>;
@@ -46,7 +48,9 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
     const agent = deps.findAgent(id);
     if (agent !== null) {
       const told = whyBot(facts, agent, placeOf(deps, tx, nextNode(tx, deps.workspace, agent.address)));
-      return answerOf(tx, agentSubject(agent), told, agent.since);
+      const file = deps.waitingFile(agent.team);
+      const waits = file === null ? '' : ` ${file} has changed and has no effect until you agree to it: gantry trust.`;
+      return answerOf(tx, agentSubject(agent), { ...told, words: `${told.words}${waits}` }, agent.since);
     }
     const run = loadRun(tx, deps.workspace, id);
     if (run !== null) return ofRun(tx, facts, run);

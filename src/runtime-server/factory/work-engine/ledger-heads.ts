@@ -2,8 +2,11 @@
  * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes stops a silent edit, not a rewrite by
  * somebody who has the database file; a head that was noted elsewhere does (factory.md 5.3). Knows the file; must not know rows.
  */
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { z } from 'zod';
+import { readTextWithin } from '../../../kit/files/within.ts';
 
 export interface ExportedHead {
   readonly engine: string;
@@ -18,6 +21,13 @@ const Line = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   at: z.string(),
 });
+/** Into the file itself: not where a link leads, and not into a pipe that nobody reads. */
+const appending =
+  constants.O_WRONLY |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  (constants.O_NOFOLLOW ?? 0) |
+  (constants.O_NONBLOCK ?? 0);
 /** A file beyond this was not written by exports. */
 const largest = 16 * 1024 * 1024;
 
@@ -28,14 +38,8 @@ export type Heads =
 
 /** Heads of this engine; a workspace may have been another's before. */
 export async function readHeads(file: string, engine: string): Promise<Heads> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { ok: true, heads: [] };
-    throw error;
-  }
-  if (text.length > largest) return { ok: false, line: 1 };
+  const text = readTextWithin(dirname(file), file, largest);
+  if (typeof text !== 'string') return text.is === 'absent' ? { ok: true, heads: [] } : { ok: false, line: 1 };
   const heads: ExportedHead[] = [];
   for (const [index, line] of text.split('\n').entries()) {
     if (line === '') continue;
@@ -58,7 +62,7 @@ function parse(line: string): ExportedHead | null {
 export async function addHead(file: string, head: ExportedHead): Promise<void> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, 'a', 0o600);
+    handle = await open(file, appending, 0o600);
     await handle.appendFile(`${JSON.stringify(head)}\n`);
     await handle.sync();
   } finally {

@@ -1,5 +1,5 @@
 /** Where a folder's repository stands, or that it is none. Must not write. */
-import type { Git } from '../worktrees/git.ts';
+import type { Git } from '../../../kit/process/git.ts';
 
 export interface RepositoryState {
   readonly head: string;

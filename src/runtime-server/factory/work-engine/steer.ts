@@ -4,12 +4,13 @@
  * Owns `engine_checkpoint`; must not know how a harness is typed into.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { Agent, HarnessName, PaneInput } from '../../../contracts/factory/agent.ts';
+import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery, SendPlan, SendRequest } from '../../../contracts/factory/delivery.ts';
 import type { Checkpoint, SteerAnswer } from '../../../contracts/factory/work-engine/steer.ts';
 import * as table from '../../../contracts/factory/work-engine/steer.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { bind, type Principal } from '../../../kit/http/types.ts';
+import type { Git } from '../../../kit/process/git.ts';
 import type { Value } from '../../../kit/store/store.ts';
 import type { Member } from '../member.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
@@ -17,21 +18,10 @@ import { sha256 } from '../records.ts';
 import type { Sender } from '../send-route.ts';
 import { senderOf } from '../sender.ts';
 import type { ThreadService } from '../thread-service.ts';
-import type { Git } from '../worktrees/git.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import type { Caller } from './parties.ts';
 import { repositoryState } from './repository.ts';
 
-/** What ends a turn of each harness: once, since a second one may end the program. */
-const interruptKeys: Readonly<Record<HarnessName, readonly string[]>> = {
-  shell: ['C-c'],
-  custom: ['C-c'],
-  claude: ['Escape'],
-  codex: ['Escape'],
-  gemini: ['Escape'],
-  opencode: ['Escape'],
-  qwen: ['Escape'],
-};
 const screenLines = 80;
 const longestScreen = 16_384;
 /** Of one bot; the oldest go first. */
@@ -39,9 +29,9 @@ export const keptCheckpoints = 200;
 
 /** A live bot, as far as steering reaches. */
 export interface SteeredBot {
-  input(input: PaneInput): Promise<void>;
-  /** Of bots without a terminal: ends the turn; false when there is none. */
-  interrupt?(why: string): boolean;
+  interruptKeys(): readonly string[];
+  /** `ended`: its turn was seen to end. */
+  interrupt(why: string): Promise<{ readonly ended: boolean; readonly keys: readonly string[] }>;
 }
 
 export interface SteerDeps extends EnginePartDeps {
@@ -124,22 +114,25 @@ export function createSteer(deps: SteerDeps): EnginePart {
     return delivery;
   }
 
-  /** Keys that end its turn; none when it is in no turn. Refuses where a key could answer a question or hit the unknown. */
-  function keysFor(member: Member): readonly string[] {
+  /** The bot, to be interrupted. Refuses where a key could answer a question or hit the unknown. */
+  function toInterrupt(member: Member): { readonly bot: SteeredBot; readonly keys: readonly string[] } {
     const { state, reason } = member.shown;
     if (!member.live) {
       const start = `Start it with \`gantry teams up ${member.team}\`.`;
       throw new AppError('not_found', `${member.address} is not running.`, start);
     }
+    const bot = registry.bot(member.id);
+    if (bot === null)
+      throw new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
     // Without a terminal there is no key that could answer something else.
-    if (registry.bot(member.id)?.interrupt !== undefined) return [];
+    if (member.hosted) return { bot, keys: [] };
     if (reason === 'unclear' || state === 'needs_you' || state === 'starting') {
       const why = reason === 'unclear' ? 'its state is unclear' : `it shows ${state.replace('_', ' ')}`;
       throw new AppError('refused', `${member.address} cannot be interrupted: ${why}.`, 'Look at its pane.', {
         status: 409,
       });
     }
-    return state === 'working' || state === 'checking' ? interruptKeys[member.spec?.harness ?? 'custom'] : [];
+    return { bot, keys: state === 'working' || state === 'checking' ? bot.interruptKeys() : [] };
   }
 
   async function interrupt(
@@ -148,13 +141,8 @@ export function createSteer(deps: SteerDeps): EnginePart {
     caller: Caller,
     principal: Principal,
   ): Promise<SteerAnswer> {
-    const keys = keysFor(member);
-    const bot = registry.bot(member.id);
-    if (bot === null)
-      throw new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
-    const why = `interrupted by ${caller.name}`;
-    const interrupted = keys.length > 0 || bot.interrupt?.(why) === true;
-    if (keys.length > 0) await bot.input({ keys: [...keys] });
+    const { bot } = toInterrupt(member);
+    const { ended: interrupted, keys } = await bot.interrupt(`interrupted by ${caller.name}`);
     await store.write((tx) =>
       ledger.append(tx, {
         type: 'steer.interrupt',
@@ -192,7 +180,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
       throw new AppError('usage', 'A bot cannot consult itself.', 'Name another bot.');
     }
     if (body.dryRun === true) {
-      const keys = action === 'interrupt' ? [...keysFor(member)] : [];
+      const keys = action === 'interrupt' ? [...toInterrupt(member).keys] : [];
       const told = note === undefined ? [] : ['delivery.accepted', 'delivery'];
       const records = {
         checkpoint: ['steer.checkpoint'],

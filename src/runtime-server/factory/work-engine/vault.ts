@@ -97,7 +97,8 @@ export function createVault(deps: VaultDeps): EnginePart & { readonly secrets: B
         const { actor } = deps.parties.caller(principal);
         await store.write((tx) => {
           tx.run(
-            'INSERT OR REPLACE INTO engine_secret (name, sealed, updated_at) VALUES (?, ?, ?)',
+            `INSERT INTO engine_secret (name, sealed, updated_at) VALUES (?, ?, ?)
+             ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`,
             name,
             sealed,
             clock.now(),

@@ -7,7 +7,7 @@ import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { DispatchTo, OverBudget, StopBot, WorkflowLog, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
-import type { RunNode } from './model.ts';
+import { isClosed, type RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed } from './rules.ts';
 import { isHolding, saveNode } from './store/runs.ts';
@@ -126,9 +126,15 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
             });
           })
         : Promise.resolve();
-    const sent = placed.then(() => deps.dispatch(address, text, { dagId, nodeId, idempotencyKey }));
+    const dispatch = () => deps.dispatch(address, text, { dagId, nodeId, idempotencyKey });
+    const sent = placed.then(async () => {
+      if (address !== node.assignee || (await deps.places.setUp(address)) === 'ready') return dispatch();
+      // Minutes may have passed: a step that was cancelled meanwhile is handed to nobody.
+      return (await isStillHanded(dagId, nodeId, attempt)) ? dispatch() : null;
+    });
     sent.then(
-      (delivery) =>
+      (delivery) => {
+        if (delivery === null) return;
         deps.persist(dagId, (work) => {
           const now = work.run.nodes.get(nodeId);
           if (now === undefined || now.attempt !== attempt || now.handed !== 'sending') return;
@@ -139,7 +145,8 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
           const later = early.get(delivery.id);
           early.delete(delivery.id);
           apply(work, now, later ?? delivery);
-        }),
+        });
+      },
       (error: unknown) => {
         if (closed) return;
         if (error instanceof AppError && (error.code === 'transport' || error.code === 'timeout')) {
@@ -155,6 +162,14 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
       },
     );
   }
+
+  const isStillHanded = (dagId: string, nodeId: string, attempt: number) =>
+    new Promise<boolean>((resolve) => {
+      deps.persist(dagId, (work) => {
+        const now = work.run.nodes.get(nodeId);
+        resolve(!closed && now?.attempt === attempt && now.handed === 'sending' && !isClosed(now.status));
+      });
+    });
 
   /** What the delivery says about the node that it hands over. */
   function apply(work: Work, node: RunNode, delivery: Delivery): void {
@@ -262,8 +277,14 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
         idempotencyKey: `${node.dagId}:${node.nodeId}:${node.attempt}:cancel`,
       };
       work.after(() => {
-        if (deps.stopBot?.(address, { dagId, nodeId }) === true) return;
-        deps.dispatch(address, text, dispatch).catch((error: unknown) => {
+        const stop = async () => {
+          const stopped = await deps.stopBot?.(address, { dagId, nodeId }).catch((error: unknown) => {
+            deps.log.warn(`The turn of ${address} could not be ended.`, { error: String(error) });
+            return false;
+          });
+          if (stopped !== true) await deps.dispatch(address, text, dispatch);
+        };
+        stop().catch((error: unknown) => {
           deps.log.warn(`${address} could not be told that ${node.nodeId} was cancelled.`, { error: String(error) });
         });
       });

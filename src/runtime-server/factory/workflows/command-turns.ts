@@ -5,7 +5,7 @@
 import { basename, join } from 'node:path';
 import type { Blobs } from '../../../kit/blobs/blobs.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { WorkPlaces } from './deps.ts';
+import type { PlaceCommand, WorkPlaces } from './deps.ts';
 import { executorLines, type RunNode, verifyLine } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
 import { attemptFailed, executed, openGate, prove } from './rules.ts';
@@ -38,6 +38,7 @@ export interface CommandTurnsDeps {
   readonly queues: Queues;
   readonly timers: Timers;
   readonly slots: number;
+  readonly place?: PlaceCommand | undefined;
   persist(dagId: string, change: (work: Work) => void): void;
 }
 
@@ -89,7 +90,8 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
   function launch(work: Work, node: RunNode, turn: Turn, command: string, onEnd: (end: ShellEnd) => void): void {
     const key = keyOf(node, turn);
     const slot = { dagId: node.dagId, begun: false };
-    const job = { key, cwd: folderFor(work, node), ...shellOf(work, node, command) };
+    const place = deps.place?.(work.run) ?? undefined;
+    const job = { key, cwd: folderFor(work, node), ...shellOf(work, node, command), place };
     slots.set(key, slot);
     work.after(() => {
       slot.begun = true;
@@ -245,7 +247,7 @@ interface Failure {
   readonly detail: string;
 }
 
-/** Lines of an output that a failure shows. */
+/** Characters at the end of an output that a failure shows. */
 const shownOutput = 1500;
 
 function failureOf(end: ShellEnd): Failure {

@@ -7,7 +7,9 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Trust } from '../../trust/index.ts';
 import type { Run, RunNode } from './model.ts';
+import type { ShellJob } from './shell.ts';
 
 export interface WorkerBot {
   readonly slug: string;
@@ -52,6 +54,8 @@ export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => 
 export interface WorkPlaces {
   /** Puts the bot on the branch of the node that it is about to get. */
   takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Makes its worktree ready for work: installed packages and the like. `refused` when that failed, with the end of the output. */
+  setUp(address: string): Promise<'ready' | 'made'>;
   /** Whether the bot works in a worktree, made or not. */
   has(address: string): boolean;
   /** Folder in which commands about the bot's work run; null: the workspace. */
@@ -59,6 +63,9 @@ export interface WorkPlaces {
   /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */
   patchOf(address: string): Promise<string | null>;
 }
+
+/** How commands of this run are started; null: as the person. */
+export type PlaceCommand = (run: Pick<Run, 'dagId' | 'template' | 'params'>) => ShellJob['place'] | null;
 
 export interface GateVerdict {
   readonly kind: 'approve' | 'reject';
@@ -119,10 +126,17 @@ export interface AgentRunBook {
 export interface WorkEvents {
   needsUser(
     tx: Tx,
+    run: Pick<Run, 'title'>,
     node: Pick<RunNode, 'dagId' | 'nodeId' | 'title' | 'cause' | 'detail' | 'assignee'>,
     id: string,
   ): void;
-  ended(tx: Tx, run: Pick<Run, 'dagId' | 'title' | 'status'>, id: string): void;
+  /** `failed`: the step that it ended badly for; null: it ended well, or by a person's word. */
+  ended(
+    tx: Tx,
+    run: Pick<Run, 'dagId' | 'title' | 'status'>,
+    failed: Pick<RunNode, 'title' | 'cause' | 'detail'> | null,
+    id: string,
+  ): void;
 }
 
 export interface WorkflowLog {
@@ -130,7 +144,7 @@ export interface WorkflowLog {
 }
 
 /** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
-export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => boolean;
+export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
 
 /** Why a bot takes nothing more for what it has spent, as a question to a person; null: it does. */
 export type OverBudget = (address: string) => string | null;
@@ -143,6 +157,7 @@ export interface WorkflowDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
+  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
   readonly log: WorkflowLog;
   /** Absolute path of the one workspace. */
   readonly workspace: string;
@@ -155,6 +170,7 @@ export interface WorkflowDeps {
   readonly agentRuns: AgentRunBook;
   readonly events: WorkEvents;
   readonly places: WorkPlaces;
+  readonly place?: PlaceCommand | undefined;
   /** Null: gates are opened by their verb alone. */
   readonly desk: GateDesk | null;
   readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;

@@ -1,8 +1,8 @@
 /** Workflows: templates, runs, campaigns, boards, nodes and their proofs. What the factory composes and the host serves. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import { createBlobs } from '../../../kit/blobs/blobs.ts';
+import { ownFolder, writeWithin } from '../../../kit/files/within.ts';
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
 import { type CancelPlan, cancelRun } from './cancel.ts';
 import { logsFolder } from './command-turns.ts';
@@ -41,9 +41,12 @@ export interface Workflows {
 
 export function createWorkflows(deps: WorkflowDeps): Workflows {
   const ledgerFolder = join(deps.workspace, '.gantry', 'ledger');
-  mkdirSync(ledgerFolder, { recursive: true });
-  // Proofs are the workspace's, not its repository's (gaps.md C, "Files").
-  writeFileSync(join(ledgerFolder, '.gitignore'), '*\n');
+  const onAside = (from: string, to: string) => deps.log.warn(`${from} was in the way and is ${to} now.`);
+  for (const part of ['proofs/.incoming', 'running']) {
+    ownFolder(deps.workspace, join('.gantry', 'ledger', part), onAside);
+  }
+  // Proofs are the workspace's, not its repository's.
+  writeWithin(deps.workspace, join('.gantry', 'ledger', '.gitignore'), '*\n', onAside);
   const blobs = createBlobs(join(ledgerFolder, 'proofs'));
   const shell = createShell({
     workspace: deps.workspace,
@@ -51,7 +54,11 @@ export function createWorkflows(deps: WorkflowDeps): Workflows {
     env: deps.env,
     timers: deps.timers,
   });
-  const templates = createTemplateFolder({ workspace: deps.workspace, shipped: deps.shippedTemplates });
+  const templates = createTemplateFolder({
+    workspace: deps.workspace,
+    shipped: deps.shippedTemplates,
+    trust: deps.trust,
+  });
   const scheduler = createScheduler({ ...deps, shell, blobs });
   const parts = {
     ...deps,

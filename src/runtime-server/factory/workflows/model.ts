@@ -9,10 +9,10 @@ import type { RunStatus, Template, TemplateStep } from '../../../contracts/facto
 /** Moves of a node (factory.md 5.2). `done`, `failed` and `skipped` are left only by a loop, a retry or a person's skip. */
 export const nodeMoves: Readonly<Record<NodeStatus, readonly NodeStatus[]>> = {
   new: ['ready', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
-  ready: ['ready', 'working', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
+  ready: ['new', 'ready', 'working', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
   working: ['working', 'checking', 'needs_you', 'ready', 'done', 'failed', 'cancelled'],
   checking: ['needs_you', 'ready', 'done', 'failed', 'cancelled'],
-  needs_you: ['ready', 'working', 'needs_you', 'done', 'failed', 'blocked', 'skipped', 'cancelled'],
+  needs_you: ['new', 'ready', 'working', 'needs_you', 'done', 'failed', 'blocked', 'skipped', 'cancelled'],
   blocked: ['new', 'ready', 'blocked', 'skipped', 'cancelled'],
   done: ['new'],
   failed: ['new', 'ready', 'skipped'],

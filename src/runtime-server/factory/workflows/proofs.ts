@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { largestProof } from '../../../contracts/factory/workflow-routes.ts';
 import type { Blobs } from '../../../kit/blobs/blobs.ts';
+import { openWithin } from '../../../kit/files/within.ts';
 import type { FormPart } from '../../../kit/http/multipart.ts';
 import { plainName, proofPath } from './command-turns.ts';
 import type { WorkflowDeps } from './deps.ts';
@@ -96,7 +97,7 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
       }
       const { name, mime, size } = found;
       const file = join(deps.workspace, found.path);
-      const now = await hashOf(file);
+      const now = await hashOf(deps.workspace, file);
       if (now === found.sha256) return { file, name, mime, size };
       if (now === null) {
         throw new AppError(
@@ -116,15 +117,12 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
 }
 
 /** SHA-256 of what lies there now; null when nothing does. A file that was changed proves nothing. */
-async function hashOf(file: string): Promise<string | null> {
+async function hashOf(workspace: string, file: string): Promise<string | null> {
+  const handle = openWithin(workspace, file);
+  if (typeof handle !== 'number') return handle.is === 'absent' ? null : 'unfit';
   const hash = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-    return hash.digest('hex');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  for await (const chunk of createReadStream('', { fd: handle })) hash.update(chunk as Buffer);
+  return hash.digest('hex');
 }
 
 function mayProve(node: RunNode, by: Caller): void {

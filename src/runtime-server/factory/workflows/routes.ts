@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../../contracts/common/errors.ts';
 import * as table from '../../../contracts/factory/workflow-routes.ts';
+import { openWithin } from '../../../kit/files/within.ts';
 import { boundaryOf, readParts } from '../../../kit/http/multipart.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../../kit/http/types.ts';
@@ -147,6 +148,9 @@ function nodeRoutes(deps: RouteDeps): BoundRoute[] {
     }),
     bind(table.readProof, async ({ params, response }) => {
       const proof = await deps.proofs.find(params, params.receiptId);
+      const handle = openWithin(deps.workspace, proof.file);
+      if (typeof handle !== 'number')
+        throw new AppError('refused', `${proof.file} was changed just now.`, 'Try again.');
       const shown = shownAs(proof.mime);
       const name = encodeURIComponent(proof.name);
       response.writeHead(200, {
@@ -156,7 +160,7 @@ function nodeRoutes(deps: RouteDeps): BoundRoute[] {
         // What a bot uploaded must never run as a page of ours.
         'content-security-policy': "default-src 'none'; sandbox",
       });
-      await pipeline(createReadStream(proof.file), response).catch(() => response.destroy());
+      await pipeline(createReadStream('', { fd: handle }), response).catch(() => response.destroy());
     }),
   ];
 }

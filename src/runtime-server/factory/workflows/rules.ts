@@ -218,24 +218,43 @@ export function fail(play: Play, node: RunNode, cause: NodeCause, detail: string
   }
 }
 
-/** Everything on a way from the target to the failed node is done once more; other results stand. */
-function loopBack(play: Play, target: RunNode, failed: RunNode): void {
-  const steps = new Map(play.run.template.steps.map((step) => [step.id, step]));
-  const before = ancestorsOf(failed.stepId, steps);
-  const again = play.run.template.steps.filter(
-    (step) =>
-      step.id === target.stepId ||
-      step.id === failed.stepId ||
-      (before.has(step.id) && ancestorsOf(step.id, steps).has(target.stepId)),
+/** What is done once more when a loop goes back: the target and everything below it that has begun, for it used the results of this round. */
+function roundOf(run: Run, target: RunNode, failed: RunNode): RunNode[] {
+  const steps = new Map(run.template.steps.map((step) => [step.id, step]));
+  return [...run.nodes.values()].filter(
+    (node) =>
+      node.status !== 'new' &&
+      (node === target || node === failed || ancestorsOf(node.stepId, steps).has(target.stepId)),
   );
+}
+
+/** It ends with a result of this round, and could not be told to begin another one in the middle. */
+function isAtWork(node: RunNode): boolean {
+  return node.status === 'working' || node.status === 'checking' || (node.status === 'ready' && node.handed !== 'no');
+}
+
+/** Goes back at once, or when what is at work on this round has ended: its result would count for the next round. */
+function loopBack(play: Play, target: RunNode, failed: RunNode): void {
+  const again = roundOf(play.run, target, failed);
   // Whoever does it again is told why.
   const why = `${failed.stepId} failed, round ${failed.rounds + 1} of ${play.run.template.maxRounds}. ${failed.detail ?? ''}`;
-  for (const step of again) {
-    const node = play.run.byStep.get(step.id) as RunNode;
+  const waits = again.some(isAtWork);
+  for (const node of again) {
+    const held = node.status === 'ready' || node.status === 'needs_you' || node.status === 'blocked';
+    if (waits && (isAtWork(node) || !held)) continue;
     reset(node);
     play.move(node, 'new', 'loop', why.trim());
   }
-  advance(play, target);
+  if (!waits) advance(play, target);
+}
+
+/** Failures that go back once what is at work has ended. A failure that went back, was final or was dealt with is none of them. */
+function loopsThatWait(run: Run): { readonly target: RunNode; readonly failed: RunNode }[] {
+  if (run.stopping || run.cancelAt !== null) return [];
+  return [...run.nodes.values()].flatMap((failed) => {
+    const target = failed.status === 'failed' ? run.byStep.get(failed.step.onFail) : undefined;
+    return target === undefined ? [] : [{ target, failed }];
+  });
 }
 
 function reset(node: RunNode): void {
@@ -255,8 +274,15 @@ function settled(play: Play, node: RunNode): void {
 
 /** Lets the children of what has ended go on. A list, not a recursion: thousands of steps may be skipped in a row. */
 export function drain(play: Play): void {
+  for (const { target, failed } of loopsThatWait(play.run)) loopBack(play, target, failed);
+  const steps = new Map(play.run.template.steps.map((step) => [step.id, step]));
+  const back = loopsThatWait(play.run).map(({ target }) => target.stepId);
   for (let node = play.ended.pop(); node !== undefined; node = play.ended.pop()) {
-    for (const child of play.run.children.get(node.nodeId) ?? []) advance(play, child);
+    for (const child of play.run.children.get(node.nodeId) ?? []) {
+      // Nothing more begins with results of a round that is over.
+      const before = back.length === 0 ? null : ancestorsOf(child.stepId, steps);
+      if (!back.some((step) => before?.has(step))) advance(play, child);
+    }
   }
 }
 

@@ -241,7 +241,7 @@ export function createRuns(deps: Deps): Runs {
     const finished = [...run.nodes.values()].every((node) => isClosed(node.status));
     const saved = { id, name: run.title, steps: run.template.steps.length, replaces, fromRun: { finished } };
     if (request.dryRun === true) return { dryRun: true as const, plan: saved };
-    templates.save({ ...run.template, id, name: run.title });
+    await templates.save({ ...run.template, id, name: run.title }, by);
     await store.write((tx) =>
       deps.ledger.append(tx, {
         type: 'template.saved',

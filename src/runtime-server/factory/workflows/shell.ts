@@ -14,8 +14,11 @@ import {
   readFileSync,
   readSync,
   rmSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { AppError } from '../../../contracts/common/errors.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { keptOutput, killAfterMs } from './model.ts';
 
@@ -26,6 +29,20 @@ export interface ShellJob {
   /** Null: the workspace. */
   readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
+  /** Where it is not run as the person: says how, once its turn has come. It may take its time. */
+  readonly place?: ((signal: AbortSignal) => Promise<Placement>) | undefined;
+}
+
+export interface Placement {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Given to its descriptor 3. */
+  readonly aside?: string | undefined;
+  /** Stands above what it prints. */
+  readonly preface: string;
+  /** Once it has ended or could not be started. What it answers stands below what was printed. */
+  settle(end: { readonly code: number | null }): Promise<string>;
 }
 
 export type ShellEnd =
@@ -76,6 +93,8 @@ interface Running {
 
 export function createShell(deps: ShellDeps): Shell {
   const running = new Map<string, Running>();
+  /** What has no process yet. */
+  const placing = new Map<string, { stopped: StopReason | null; readonly abort: AbortController }>();
   let cancelCheck: (() => void) | null = null;
   let onEmpty = () => {};
   let closing = false;
@@ -88,11 +107,40 @@ export function createShell(deps: ShellDeps): Shell {
       onEnd({ kind: 'cannot_start', why: `Its folder ${cwd} is gone.` });
       return;
     }
+    if (job.place === undefined) {
+      const env = { ...base, GANTRY_WORKSPACE: deps.workspace, ...job.env };
+      const command: [string, ...string[]] = ['/bin/sh', '-c', job.text];
+      launch(job, { command, cwd, env, preface: '', settle: async () => '' }, onEnd);
+      return;
+    }
+    const entry = { stopped: null as StopReason | null, abort: new AbortController() };
+    placing.set(job.key, entry);
+    const cannot = (why: string) => {
+      placing.delete(job.key);
+      if (!closing) onEnd({ kind: 'cannot_start', why });
+    };
+    job.place(entry.abort.signal).then(
+      async (place) => {
+        if (entry.stopped === null && !closing) {
+          placing.delete(job.key);
+          launch(job, place, onEnd);
+          return;
+        }
+        await place.settle({ code: null });
+        cannot('It was stopped before it began.');
+      },
+      (error: unknown) => cannot(error instanceof AppError ? `${error.fact} ${error.action}` : String(error)),
+    );
+  }
+
+  function launch(job: ShellJob, place: Placement, onEnd: (end: ShellEnd) => void): void {
     const file = join(deps.folder, `${job.key}.log`);
     let handle: number;
     let child: ChildProcess;
     try {
-      handle = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND, 0o600);
+      // A new file: what a bot may have put under its name is neither followed nor written to.
+      rmSync(file, { force: true });
+      handle = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600);
     } catch (error) {
       onEnd({ kind: 'cannot_start', why: (error as Error).message });
       return;
@@ -100,15 +148,22 @@ export function createShell(deps: ShellDeps): Shell {
     const refuse = (error: unknown) => {
       closeSync(handle);
       rmSync(file, { force: true });
+      void place.settle({ code: null });
       onEnd({ kind: 'cannot_start', why: (error as Error).message });
     };
     try {
-      child = spawn('/bin/sh', ['-c', job.text], {
-        cwd,
-        env: { ...base, GANTRY_WORKSPACE: deps.workspace, ...job.env, [mark]: job.key },
-        stdio: ['ignore', handle, handle],
+      writeSync(handle, place.preface);
+      const [program, ...argv] = place.command;
+      child = spawn(program, argv, {
+        cwd: place.cwd,
+        env: { ...place.env, [mark]: job.key },
+        stdio: ['ignore', handle, handle, ...(place.aside === undefined ? [] : ['pipe' as const])],
         detached: true,
       });
+      const aside = child.stdio[3] as Writable | undefined;
+      // A child that ended at once has closed it.
+      aside?.on('error', () => {});
+      aside?.end(place.aside);
     } catch (error) {
       refuse(error);
       return;
@@ -130,15 +185,25 @@ export function createShell(deps: ShellDeps): Shell {
     });
     child.once('exit', (code, signal) => {
       if (!leave()) return;
-      if (closing) {
-        closeSync(handle);
-        return;
-      }
-      onEnd({ kind: 'ended', code, signal, stopped: entry.stopped, output: lastOf(handle), log: { file, handle } });
+      const done = (told: string) => {
+        if (closing) {
+          closeSync(handle);
+          return;
+        }
+        if (told !== '') writeSync(handle, told);
+        onEnd({ kind: 'ended', code, signal, stopped: entry.stopped, output: lastOf(handle), log: { file, handle } });
+      };
+      if (job.place === undefined) done('');
+      else place.settle({ code }).then(done, (error: unknown) => done(`${String(error)}\n`));
     });
   }
 
   function stop(key: string, reason: StopReason): void {
+    const waits = placing.get(key);
+    if (waits !== undefined) {
+      waits.stopped = reason;
+      waits.abort.abort();
+    }
     const entry = running.get(key);
     if (entry === undefined || entry.stopped !== null) return;
     entry.stopped = reason;
@@ -160,6 +225,7 @@ export function createShell(deps: ShellDeps): Shell {
     leftovers: (keys) => leftovers(new Set(keys)),
     async close(graceMs) {
       closing = true;
+      for (const one of placing.values()) one.abort.abort();
       cancelCheck?.();
       if (running.size === 0) return;
       const empty = new Promise<void>((resolve) => {

@@ -84,7 +84,7 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
       touch(node);
       node.status = to;
       node.cause = cause;
-      node.detail = detail === null ? null : detail.slice(0, 4000);
+      node.detail = detail === null ? null : withEnd(detail, maxDetail);
       moves.push({ node, from });
       const { id } = append('node.status', `node:${node.nodeId}`, {
         dagId: node.dagId,
@@ -95,7 +95,7 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
         ...(node.detail === null ? {} : { detail: node.detail }),
       });
       insertMove(tx, node, { receipt: id, at: now, actor: by.actor });
-      if (to === 'needs_you' && from !== to) deps.events.needsUser(tx, node, `${node.nodeId}:${id}`);
+      if (to === 'needs_you' && from !== to) deps.events.needsUser(tx, run, node, `${node.nodeId}:${id}`);
       deps.botRuns.moved(tx, node, from, { at: now, actor: by.actor, output: outputs.get(node) ?? null });
     },
     output(node, text) {
@@ -152,10 +152,22 @@ export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Ac
       ...(isEnded(status) && words !== undefined ? { closure: words } : {}),
     });
     saveRun(tx, run);
-    if (isEnded(status)) deps.events.ended(tx, run, `${run.dagId}:${id}`);
+    const bad = status === 'failed' || status === 'degraded';
+    const culprit = bad ? [...run.byStep.values()].find((node) => node.status === 'failed') : undefined;
+    if (isEnded(status)) deps.events.ended(tx, run, culprit ?? null, `${run.dagId}:${id}`);
   }
 
   return work;
+}
+
+/** Characters. */
+const maxDetail = 4000;
+
+/** Cut in its middle where it is too long: a reason begins with what failed, and an output ends with the error. */
+export function withEnd(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const begin = Math.floor(max / 5);
+  return `${text.slice(0, begin)} … ${text.slice(text.length - (max - begin - 3))}`;
 }
 
 /** Refuses a verb that the state of the node does not allow. */

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
-import { complaint, type Git } from './git.ts';
+import { complaint, type Git } from '../../../kit/process/git.ts';
 import { type Look, lookAt, treeOf } from './look.ts';
 import { branchOf } from './places.ts';
 
@@ -78,10 +78,19 @@ export const planMerge: Planner = async (git, bot, request) => {
           `${look.main} is as it was. Look there, then try again.`,
         );
       }
+      // What it did is part of the checkout now: the bot goes on from there, and in mid-turn with its next message.
+      if (!bot.busy) await catchUp(git, bot);
       return git.run(look.main, ['rev-parse', 'HEAD']);
     },
   };
 };
+
+/** Moves a worktree that holds nothing of its own to where its checkout is now. One that holds something stays where it is. */
+export async function catchUp(git: Git, { root, checkout }: Pick<EndingBot, 'root' | 'checkout'>): Promise<void> {
+  const { branch, uncommitted, ahead, behind, mainHead } = await lookAt(git, root, checkout);
+  if (branch === null || uncommitted.length > 0 || ahead > 0 || behind === 0) return;
+  await git.run(root, ['merge', '--ff-only', '--quiet', mainHead]);
+}
 
 export const planKeep: Planner = async (git, bot, request) => {
   const look = await begin(git, bot);

@@ -12,9 +12,9 @@ import {
 } from '../../../contracts/factory/worktree-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import { createGit } from '../../../kit/process/git.ts';
 import type { Store } from '../../../kit/store/store.ts';
-import { type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
-import { createGit } from './git.ts';
+import { catchUp, type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
 import { changesOf, lookAt, treeOf } from './look.ts';
 import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
 
@@ -36,6 +36,8 @@ export interface Worktrees {
   check(cwd: string, team: string, slug: string): Promise<string>;
   /** Makes the worktree on branch `gantry/<team>/<slug>` unless it is there. */
   create(cwd: string, team: string, slug: string): Promise<void>;
+  /** Before a turn: a worktree that holds nothing of its own is brought to where the checkout is now. */
+  catchUp(cwd: string, team: string, slug: string): Promise<void>;
 }
 
 export interface WorktreeService {
@@ -53,6 +55,8 @@ export interface WorktreeService {
   has(address: string): boolean;
   /** Where commands that concern the bot's work run: its worktree's copy of the workspace; null without a worktree. */
   folderOf(address: string): string | null;
+  /** Where the bot works and what it was made from; null without a worktree, or before it is made. */
+  placeOf(address: string): Place | null;
   /** Everything that the bot changed, as a unified diff; null without a worktree or without a change. */
   patchOf(address: string): Promise<string | null>;
 }
@@ -113,6 +117,10 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
   return {
     check: places.check,
     create: places.create,
+    async catchUp(cwd, team, slug) {
+      const place = places.find(cwd, team, slug);
+      if (place !== null) await alone(place, () => catchUp(git, { root: place.root, checkout: place.top }));
+    },
 
     async diff(id) {
       const { bot, place } = known(id);
@@ -181,6 +189,8 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
         }
       });
     },
+
+    placeOf: (address) => placeOf(deps.findBot(address)),
 
     has: (address) => deps.findBot(address)?.cwd != null,
 

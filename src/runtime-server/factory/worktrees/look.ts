@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorktreeDiff } from '../../../contracts/factory/worktree-routes.ts';
-import type { Git } from './git.ts';
+import type { Git } from '../../../kit/process/git.ts';
 
 /** One worktree and the checkout that it belongs to. */
 export interface Look {

@@ -3,11 +3,12 @@
  * gets folders of its own.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
-import { complaint, type Git } from './git.ts';
+import { readTextWithin } from '../../../kit/files/within.ts';
+import { complaint, type Git } from '../../../kit/process/git.ts';
 
 export interface Place {
   /** Root of the bot's worktree. */
@@ -137,7 +138,7 @@ function repositoryAt(top: string): Repository | null {
   const mark = join(top, '.git');
   try {
     if (statSync(mark).isDirectory()) return { top, common: realOf(mark) };
-    const gitdir = /^gitdir: (.+)$/m.exec(readFileSync(mark, 'utf8'))?.[1];
+    const gitdir = /^gitdir: (.+)$/m.exec(gitFileOf(top))?.[1];
     if (gitdir === undefined) return null;
     const path = resolve(top, gitdir);
     // `<repository>/.git/worktrees/<name>`; anything else is a repository of its own, such as a submodule.
@@ -145,6 +146,12 @@ function repositoryAt(top: string): Repository | null {
   } catch {
     return null;
   }
+}
+
+/** What the file `.git` of a worktree says; empty where it is none. */
+function gitFileOf(top: string): string {
+  const read = readTextWithin(top, '.git', 64 * 1024);
+  return typeof read === 'string' ? read : '';
 }
 
 function realOf(path: string): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Guest } from '../../../../src/contracts/factory/guest-routes.ts';
 import type { PeerAgent, PeerUpResult } from '../../../../src/contracts/factory/peer-routes.ts';
+import { uploadHash } from '../../../../src/runtime-server/factory/peers/upload-hash.ts';
 import { sharedEngine, waitFor } from '../engine.ts';
 import { openTicketOffice, peerCaller, peerComputer, teamOf } from './support.ts';
 
@@ -98,6 +99,18 @@ test('a brought team starts the named bots alone, in a workspace of its own, and
   await up('dev', { files: teamOf('web', 'api'), bots: ['web', 'api'] });
   const down = await ada.call<{ stopped: string[] }>('POST', '/teams/dev/down');
   expect(down.body.stopped.toSorted()).toEqual(['api@dev', 'web@dev']);
+});
+
+test('a team without its person’s yes to exactly these files is refused, in a dry run too, and nothing is written', async () => {
+  const files = teamOf('web');
+  for (const trusted of [undefined, uploadHash({ ...files, 'notes/a.md': 'more' })]) {
+    for (const dryRun of [true, false]) {
+      const refused = await up('vouched', { files, bots: ['web'], trusted, dryRun });
+      expect(refused).toMatchObject({ status: 409, body: { applied: false, results: [{ state: 'failed' }] } });
+      expect(JSON.stringify(refused.body.results)).toContain('without its person');
+    }
+  }
+  expect(existsSync(join(shared.current.home, 'peers', 'user_ada', 'vouched'))).toBe(false);
 });
 
 test('one user’s bots and teams are not there for another, nor for the bots and people of this computer', async () => {

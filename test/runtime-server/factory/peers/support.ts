@@ -4,6 +4,7 @@ import { createSseParser } from '../../../../src/contracts/common/sse-parser.ts'
 import type { TicketKey } from '../../../../src/contracts/link/pairings.ts';
 import type { PeerPairing } from '../../../../src/host/peer-server.ts';
 import type { TicketFacts } from '../../../../src/runtime-server/factory/index.ts';
+import { uploadHash } from '../../../../src/runtime-server/factory/peers/upload-hash.ts';
 import { type Engine, waitFor } from '../engine.ts';
 
 export const peerComputer = 'computer_01PEER';
@@ -27,7 +28,7 @@ export async function openTicketOffice(computerId = peerComputer): Promise<Ticke
   const { publicKey, privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const jwk = (await exportJWK(publicKey)) as { x: string };
   const key: TicketKey = { kty: 'OKP', crv: 'Ed25519', x: jwk.x, kid: 'key_1', alg: 'EdDSA', use: 'sig' };
-  const facts: TicketFacts = { keys: [key], computerId, issuer, user: 'user_ada' };
+  const facts: TicketFacts = { keys: [key], computerId, issuer, user: 'user_ada', aheadMs: 0 };
   let current: TicketFacts | null = facts;
   const listeners = new Set<() => void>();
   return {
@@ -63,6 +64,13 @@ export interface PeerAnswer<T> {
   readonly body: T;
 }
 
+/** As the calling computer sends a team that its person said yes to; a test that means otherwise gives `trusted` itself. */
+function withYes(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('files' in body) || 'trusted' in body) return body;
+  if (typeof body.files !== 'object' || body.files === null) return body;
+  return { ...body, trusted: uploadHash(body.files as Record<string, string>) };
+}
+
 /** One person's calls to the peer port. */
 export function peerCaller(engine: () => Engine, office: TicketOffice, user: string) {
   const base = async () => {
@@ -79,6 +87,7 @@ export function peerCaller(engine: () => Engine, office: TicketOffice, user: str
       body?: unknown,
       { ticket, headers = {} }: { ticket?: string; headers?: Record<string, string> } = {},
     ): Promise<PeerAnswer<T>> {
+      const sent = withYes(body);
       const response = await fetch(`${await base()}${path}`, {
         method,
         headers: {
@@ -86,7 +95,7 @@ export function peerCaller(engine: () => Engine, office: TicketOffice, user: str
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
       });
       const text = await response.text();
       return { status: response.status, body: text === '' ? null : JSON.parse(text) };

@@ -12,6 +12,7 @@ import { createDispatcher } from '../../../../src/kit/http/dispatcher.ts';
 import { everyScope } from '../../../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../../../src/kit/http/server.ts';
 import { type RunOptions, runProcess } from '../../../../src/kit/process/run-process.ts';
+import { uploadHash } from '../../../../src/runtime-server/factory/peers/upload-hash.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
 import { openTicketOffice, peerComputer, type TicketClaims, type TicketOffice } from '../peers/support.ts';
 import { shells } from '../shells.ts';
@@ -202,7 +203,8 @@ test('a bot that was started anew there while this computer was off goes on here
     return (await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })).status;
   };
   expect(await peer('stop', { to: 'web@anew' })).toBe(200);
-  expect(await peer('teams/anew/up', { files: { 'team.yaml': shells('web') }, bots: ['web'] })).toBe(200);
+  const files = { 'team.yaml': shells('web') };
+  expect(await peer('teams/anew/up', { files, trusted: uploadHash(files), bots: ['web'] })).toBe(200);
   await here.restart();
   const anew = await waitFor(
     () => here.agent('web@anew'),

@@ -322,3 +322,13 @@ export function insertProof(tx: Tx, node: RunNode, proof: ProofRow): void {
 export function hasRun(tx: Read, workspace: string, dagId: string): boolean {
   return tx.get('SELECT 1 FROM factory_run WHERE dag_id = ? AND workspace = ?', dagId, workspace) !== undefined;
 }
+
+/** Whether this workspace has the run, or the step of it; a step is found without its run, too. */
+export function hasStep(tx: Read, workspace: string, dagId: string | undefined, nodeId: string | undefined): boolean {
+  const run = 'SELECT 1 FROM factory_run r WHERE r.workspace = ?';
+  if (nodeId === undefined) return tx.get(`${run} AND r.dag_id = ?`, workspace, dagId ?? '') !== undefined;
+  const step = `SELECT 1 FROM factory_node n JOIN factory_run r USING (dag_id) WHERE r.workspace = ? AND n.node_id = ?`;
+  return dagId === undefined
+    ? tx.get(step, workspace, nodeId) !== undefined
+    : tx.get(`${step} AND n.dag_id = ?`, workspace, nodeId, dagId) !== undefined;
+}

@@ -11,12 +11,17 @@ import {
   type Template,
   TemplateFile,
 } from '../../../../contracts/factory/workflow.ts';
+import { deepestNesting, isNestedDeeper } from '../../../../kit/files/nesting.ts';
 import { createLines, showPath } from '../../team-file/lines.ts';
 import { checkTemplate, type RawProblem } from './checks.ts';
 
+/** To find the line of each costs time, and nobody reads more of them at once. */
+const mostProblems = 100;
+
 export type ReadTemplate =
   | { readonly ok: true; readonly template: Template }
-  | { readonly ok: false; readonly problems: readonly TeamProblem[] };
+  /** `waits`: the file is nobody's fault, its person has not said yes to it. */
+  | { readonly ok: false; readonly problems: readonly TeamProblem[]; readonly waits?: string };
 
 /** `id` is the file's name without its ending. */
 export function readTemplate(text: string, id: string, kind: 'json' | 'md'): ReadTemplate {
@@ -66,6 +71,7 @@ function readSpec(
   offset: number,
   description: string,
 ): ReadTemplate {
+  if (isNestedDeeper(text)) return bad(null, `The file is nested more than ${deepestNesting} levels deep.`);
   let raw: unknown;
   // JSON is read as JSON, which is fast; where its parts stand is only asked when there is something to say.
   if (language === 'json') {
@@ -81,7 +87,11 @@ function readSpec(
     if (first !== undefined) {
       return bad(offset + counter.linePos(first.pos[0]).line, `Not readable as YAML: ${first.message}`);
     }
-    raw = document.toJS({ maxAliasCount: 100 });
+    try {
+      raw = document.toJS({ maxAliasCount: 100 });
+    } catch (error) {
+      return bad(offset + 1, `Not readable as YAML: ${(error as Error).message}`);
+    }
   }
   const parsed = TemplateFile.safeParse(raw);
   const found: RawProblem[] = parsed.success ? checkTemplate(parsed.data) : parsed.error.issues.flatMap(fromIssue);
@@ -104,7 +114,7 @@ function place(found: readonly RawProblem[], text: string, offset: number): Team
     parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true }),
     counter,
   );
-  const problems = found.map(({ path, message }) => {
+  const problems = found.slice(0, mostProblems).map(({ path, message }) => {
     const line = lines.of(path);
     return { path: showPath(path), line: offset + (line ?? 1), message };
   });

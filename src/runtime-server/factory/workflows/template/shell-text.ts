@@ -9,7 +9,7 @@ export interface ShellCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Environment of a process is limited by the system; a value beyond this is cut. Characters. */
+/** Environment of a process is limited by the system; of a longer value the end is kept, where an output has its error. Characters. */
 const longestValue = 32_768;
 
 export function toShell(command: string, valueFor: ValueFor): ShellCommand {
@@ -25,7 +25,7 @@ export function toShell(command: string, valueFor: ValueFor): ShellCommand {
     quote = quoteAfter(before, quote);
     const name = `GANTRY_VALUE_${index + 1}`;
     // No NUL can stand in an environment.
-    env[name] = valueFor(one.reference).replaceAll('\0', '').slice(0, longestValue);
+    env[name] = valueFor(one.reference).replaceAll('\0', '').slice(-longestValue);
     text += before + inQuotes(name, quote);
     from = one.end;
   }

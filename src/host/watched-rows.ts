@@ -1,0 +1,86 @@
+/**
+ * Which rows are looked at for bits that a disk lost, and how that is told: those that somebody answers for later (ledger, approvals,
+ * consent), that say what is still to be done (tasks), and that cannot be made again (what is sealed). Must not know what they mean.
+ */
+import { basename } from 'node:path';
+import { systemTimers } from '../kit/clock/timers.ts';
+import type { HttpLog } from '../kit/http/dispatcher.ts';
+import { type Checked, createRowChecks, type RowChecks, type WatchedTable } from '../kit/store/row-checks.ts';
+import type { SharedStore } from '../kit/store/shared-store.ts';
+import type { DoctorCheck } from '../runtime-server/factory/index.ts';
+
+export const runtimeRows: readonly WatchedTable[] = [
+  { name: 'ledger' },
+  { name: 'approval_hold' },
+  { name: 'computer_use_approval' },
+  { name: 'engine_ticket' },
+  { name: 'device' },
+  { name: 'home_secret' },
+  { name: 'model_place', key: 'name' },
+  { name: 'engine_secret', key: 'name' },
+  { name: 'oauth_grant' },
+  { name: 'attached_server' },
+];
+
+export const cloudRows: readonly WatchedTable[] = [
+  { name: 'approval' },
+  { name: 'hosted_approval' },
+  { name: 'work_task' },
+  { name: 'phone_consent' },
+  { name: 'phone_opt_out' },
+  { name: 'phone_number' },
+  { name: 'phone_registration' },
+  { name: 'cloud_secret' },
+  { name: 'connector_registration' },
+  { name: 'push_key' },
+  { name: 'ticket_key' },
+];
+
+export interface WatchedRows {
+  start(): void;
+  /** What `gantry doctor` says; none where the database has checksums of its own. */
+  checks(): Promise<DoctorCheck[]>;
+  close(): Promise<void>;
+}
+
+interface WatchedRowsDeps {
+  readonly store: SharedStore;
+  readonly tables: readonly WatchedTable[];
+  readonly file: string;
+  readonly clock: { now(): number };
+  readonly log: Pick<HttpLog, 'warn' | 'error'>;
+}
+
+/** For each database: a person waits for the answer. */
+const doctorMs = 2_000;
+const fix = 'Restore a backup from before it: gantry stop, then gantry restore <file>; then look at the disk';
+
+export function watchRows({ store, tables, file, clock, log }: WatchedRowsDeps): WatchedRows {
+  if (store.engine !== 'sqlite') return { start() {}, checks: async () => [], close: async () => {} };
+  const rows = createRowChecks({
+    ...{ store, tables, clock, timers: systemTimers },
+    tell: (sentence) => log.error('A database lost data that nobody changed. Restore a backup.', { file, sentence }),
+    onFault: (fault) => log.warn('Rows could not be compared with their checksums.', { file, fault: String(fault) }),
+  });
+  return { start: rows.start, checks: () => rowsCheck(file, rows), close: rows.close };
+}
+
+async function rowsCheck(file: string, rows: Pick<RowChecks, 'check'>): Promise<DoctorCheck[]> {
+  const common = { name: `Rows of ${basename(file)}`, group: 'disk', version: null } as const;
+  try {
+    return [{ ...common, ...said(await rows.check(doctorMs)) }];
+  } catch (error) {
+    return [{ ...common, state: 'unknown', detail: `They could not be read: ${String(error)}`, fix: null }];
+  }
+}
+
+const shown = 5;
+
+function said({ rows, whole, found }: Checked): Pick<DoctorCheck, 'state' | 'detail' | 'fix'> {
+  const rest = whole ? '' : ' That is not all of them; the rest is compared in the background.';
+  if (found.length === 0) {
+    return { state: 'ok', detail: `${rows} rows were compared: all are as they were written.${rest}`, fix: null };
+  }
+  const more = found.length > shown ? `; and ${found.length - shown} more` : '';
+  return { state: 'warn', detail: `The disk lost data. ${found.slice(0, shown).join('; ')}${more}.${rest}`, fix };
+}

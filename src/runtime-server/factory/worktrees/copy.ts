@@ -1,0 +1,69 @@
+/**
+ * Copies what git ignores from the checkout into a bot's worktree: installed packages, build caches, a `.env`. Where the file system
+ * can, both share their blocks until one of them changes. Must not know bots or who allowed it.
+ */
+import { constants, type Stats } from 'node:fs';
+import { cp, lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import type { Git } from '../../../kit/process/git.ts';
+import { saysWhatRuns } from '../../policy/what-runs.ts';
+
+export interface CopyRequest {
+  /** Folder of the checkout that the paths are relative to, and the bot's own. */
+  readonly from: string;
+  readonly to: string;
+  readonly path: string;
+  /** A name that nothing has yet. */
+  readonly freshName: string;
+  /** Asked before a file is copied that holds secrets or says what may run. False: it is left out. */
+  readonly mayCopy: (path: string) => Promise<boolean>;
+}
+
+/** Whether a person is asked about a copy, by its name: it holds secrets, or says what may run. */
+export function isAskedAbout(path: string): boolean {
+  const name = path.split('/').findLast((part) => part !== '') ?? '';
+  return (/^\.env(?:\.|$)/.test(name) && !/\.(?:example|sample|template)$/.test(name)) || saysWhatRuns(name);
+}
+
+/** What became of it, as a line of an output. Fails where it could not be copied whole. */
+export async function copyIgnored(git: Git, request: CopyRequest): Promise<string> {
+  const { from, to, path } = request;
+  const [source, target] = [join(from, path), join(to, path)];
+  if (await statsOf(target)) return `${path} is there.`;
+  const stats = await statsOf(source);
+  if (stats === null) return `${path} was not copied: ${from} has none.`;
+  const real = await realpath(source);
+  const top = await realpath(from);
+  if (real !== join(top, path)) return `${path} was not copied: a link leads to it.`;
+  const ignored = await git.try(from, ['check-ignore', '--quiet', '--', path]);
+  if (ignored.exitCode !== 0) return `${path} was not copied: git does not ignore it, so a commit brings it.`;
+  if (isAskedAbout(path) && !(await request.mayCopy(path))) return `${path} was not copied: the person said no.`;
+  await mkdir(dirname(target), { recursive: true });
+  if ((await realpath(dirname(target))) !== dirname(join(await realpath(to), path))) {
+    return `${path} was not copied: a link leads to its place.`;
+  }
+  // Under a name of its own until it is whole: a copy that was cut off is not taken for one.
+  const draft = `${target}.${request.freshName}`;
+  try {
+    await cp(source, draft, {
+      recursive: true,
+      mode: constants.COPYFILE_FICLONE,
+      verbatimSymlinks: true,
+      preserveTimestamps: true,
+      // A pipe or a device would hold the copy for ever.
+      filter: async (one) => isPlain(await statsOf(one)),
+    });
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  }
+  return `${path}${stats.isDirectory() ? sep : ''} was copied.`;
+}
+
+const isPlain = (stats: Stats | null): boolean =>
+  stats !== null && (stats.isFile() || stats.isDirectory() || stats.isSymbolicLink());
+
+async function statsOf(path: string): Promise<Stats | null> {
+  return lstat(path).catch(() => null);
+}

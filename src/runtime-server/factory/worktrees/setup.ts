@@ -1,0 +1,235 @@
+/**
+ * Makes a bot's worktree ready for work (`setup:` of a team file): copies what git ignores, then runs a command in the sandbox of
+ * commands, as a run of one step with its output. Once a worktree, and again when a lock file says other packages. Must not know panes
+ * or how a run is scheduled.
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Ids } from '../../../kit/ids/ids.ts';
+import { createGit } from '../../../kit/process/git.ts';
+import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/desk.ts';
+import type { PolicyAction, PolicyVerdict } from '../../policy/policy.ts';
+import type { Placed, ShellSandbox } from '../../tool-server/shell-sandbox.ts';
+import { copyIgnored } from './copy.ts';
+
+/** What a team file says, for one bot. */
+export interface Setup {
+  readonly command: string | null;
+  /** Relative to the bot's folder. */
+  readonly copy: readonly string[];
+}
+
+/** A bot whose worktree is made. */
+export interface SetupBot {
+  readonly id: string;
+  readonly address: string;
+  readonly setup: Setup;
+  /** The checkout's folder that the bot's is a copy of, its own, and the root of its worktree. */
+  readonly cwd: string;
+  readonly folder: string;
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How a command of a run is started where it is not started as the person. */
+export interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
+  /** Stands above what it prints. */
+  readonly preface: string;
+  /** When it has ended, or could not be started. What it says stands below what was printed. */
+  settle(end: { readonly code: number | null }): Promise<string>;
+}
+
+export interface WorktreeSetup {
+  /** Resolves when the worktree is ready; at once where nothing is to be done. `refused` with the end of the output when it is not. */
+  ensure(address: string): Promise<'ready' | 'made'>;
+  /** How the command of a run of `ensure` is started; null for any other run. */
+  place(run: SetupRun): ((signal: AbortSignal) => Promise<CommandPlacement>) | null;
+  /** A run has ended. */
+  ended(dagId: string): void;
+}
+
+export interface SetupRun {
+  readonly dagId: string;
+  readonly template: { readonly id: string };
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface SetupDeps {
+  readonly workspace: string;
+  readonly sandbox: Pick<ShellSandbox, 'place'>;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  /** Null: it has no worktree, no `setup:`, or a team file that does not count because its person has not said yes to it. */
+  readonly find: (address: string) => Promise<SetupBot | null>;
+  readonly policy: { decide(action: PolicyAction, mode: null): PolicyVerdict };
+  readonly ask: (
+    ask: ApprovalAsk,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<{ readonly answer: Promise<ApprovalAnswer> }>;
+  /** Begins the run that shows it; answers its id. */
+  readonly start: (address: string, setup: Setup) => Promise<string>;
+  /** Why the run did not succeed, with the end of what it printed; null when it did. */
+  readonly outcome: (dagId: string) => Promise<string | null>;
+}
+
+export const setupTemplate = 'worktree-setup';
+/** By what a lock file says, packages are installed; another one means other packages. */
+const lockFiles = [
+  ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'bun.lockb'],
+  ...['Cargo.lock', 'go.sum', 'poetry.lock', 'uv.lock', 'Pipfile.lock', 'requirements.txt', 'Gemfile.lock'],
+  ...['composer.lock', 'mix.lock', 'deno.lock', 'flake.lock'],
+];
+/** Bytes; a larger one counts by its size. */
+const maxLockFile = 32 * 1024 * 1024;
+const answerWithinMs = 24 * 3600 * 1000;
+
+export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
+  const git = createGit();
+  const underWay = new Map<string, Promise<'ready' | 'made'>>();
+  const waiting = new Map<string, () => void>();
+  const endedEarly = new Set<string>();
+
+  async function run(bot: SetupBot): Promise<'ready' | 'made'> {
+    if (await isReady(bot)) return 'ready';
+    const dagId = await deps.start(bot.address, bot.setup);
+    if (!endedEarly.delete(dagId)) await new Promise<void>((done) => waiting.set(dagId, done));
+    const why = await deps.outcome(dagId);
+    if (why === null) return 'made';
+    const fact = `The worktree of ${bot.address} could not be set up (run ${dagId}): ${why}`;
+    throw new AppError('refused', fact, 'Mend it or `setup:` in the team file, then try again.', { status: 409 });
+  }
+
+  async function mayCopy(bot: SetupBot, dagId: string, path: string, signal: AbortSignal): Promise<boolean> {
+    const { verdict } = deps.policy.decide({ tool: 'file', member: 'copy', bot: bot.address, path }, null);
+    if (verdict !== 'ask') return verdict === 'allow';
+    const words = `copy ${join(bot.cwd, path)} to ${join(bot.folder, path)}`;
+    const { answer } = await deps.ask(
+      {
+        source: 'workflow',
+        kind: 'file_change',
+        title: `${bot.address}: Copy ${path} into its worktree`.slice(0, 200),
+        summary: `Copies ${join(bot.cwd, path)}\nto ${join(bot.folder, path)}, where ${bot.address} reads it.`,
+        risk: 'high',
+        agentId: bot.id,
+        dagId,
+        actionHash: createHash('sha256').update(words).digest('hex'),
+        expiresInMs: answerWithinMs,
+      },
+      { signal },
+    );
+    const answered = await answer;
+    if (answered.kind === 'approve' || answered.kind === 'reject') return answered.kind === 'approve';
+    throw new AppError('refused', `Nobody said whether ${path} may be copied.`, 'Try the step again, and answer.');
+  }
+
+  return {
+    async ensure(address) {
+      const bot = await deps.find(address);
+      if (bot === null) return 'ready';
+      const current = underWay.get(bot.root);
+      // Another caller's failure is its own: this one looks again.
+      const mine =
+        current === undefined
+          ? run(bot)
+          : current.then(
+              () => run(bot),
+              () => run(bot),
+            );
+      underWay.set(bot.root, mine);
+      try {
+        return await mine;
+      } finally {
+        if (underWay.get(bot.root) === mine) underWay.delete(bot.root);
+      }
+    },
+
+    place({ dagId, template, params }) {
+      if (template.id !== setupTemplate) return null;
+      return async (signal) => {
+        const bot = await deps.find(params.bot ?? '');
+        if (bot === null) {
+          throw new AppError('refused', `${params.bot} has no worktree to set up.`, 'Look at its team file.');
+        }
+        const lines: string[] = [];
+        for (const path of bot.setup.copy) {
+          const may = (one: string) => mayCopy(bot, dagId, one, signal);
+          const freshName = deps.ids.next('tmp');
+          lines.push(await copyIgnored(git, { from: bot.cwd, to: bot.folder, path, freshName, mayCopy: may }));
+        }
+        // Hooks of git are no command's to install.
+        const env = { HUSKY: '0', ...bot.env };
+        const placed = await deps.sandbox.place({
+          command: ['/bin/sh', '-c', bot.setup.command ?? 'true'],
+          cwd: bot.folder,
+          root: bot.root,
+          workspace: deps.workspace,
+          env,
+        });
+        if (!placed.confined) lines.push('Nothing confines this command: this computer has no sandbox.');
+        if (bot.setup.command !== null) lines.push(`$ ${bot.setup.command}`);
+        return {
+          ...placed,
+          preface: lines.map((line) => `${line}\n`).join(''),
+          async settle({ code }) {
+            const notes = await placed.settle();
+            if (code === 0) await markReady(bot);
+            return notes.map((note) => `${note}\n`).join('');
+          },
+        };
+      };
+    },
+
+    ended(dagId) {
+      const done = waiting.get(dagId);
+      waiting.delete(dagId);
+      if (done === undefined) endedEarly.add(dagId);
+      else done();
+    },
+  };
+}
+
+/** Beside the worktree, where no command reaches it. */
+const markOf = ({ root }: SetupBot): string => `${root}.setup`;
+
+async function isReady(bot: SetupBot): Promise<boolean> {
+  const mark = await readFile(markOf(bot), 'utf8').catch(() => null);
+  return mark === (await printOf(bot));
+}
+
+async function markReady(bot: SetupBot): Promise<void> {
+  // A mark that was cut off is none: it is made again.
+  await rm(markOf(bot), { force: true });
+  await writeFile(markOf(bot), await printOf(bot), { mode: 0o600 });
+}
+
+/** Another one when the worktree was made again, `setup:` says something else, or a lock file does. */
+async function printOf({ root, folder, setup }: SetupBot): Promise<string> {
+  const hash = createHash('sha256');
+  const { ino, birthtimeMs } = await lstat(root);
+  hash.update(JSON.stringify([ino, Math.floor(birthtimeMs), setup]));
+  for (const place of new Set([root, folder])) {
+    for (const name of lockFiles) {
+      const content = await plainFile(join(place, name));
+      if (content !== null) hash.update(JSON.stringify([name, content.length])).update(content);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** A bot wrote it: whatever is no plain file counts as none. */
+async function plainFile(path: string): Promise<Buffer | string | null> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0)).catch(() => null);
+  if (handle === null) return null;
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) return null;
+    return stats.size > maxLockFile ? `${stats.size} ${stats.mtimeMs}` : await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,25 @@
+/** Whether commands of bots are confined is said where a person looks. */
+import { expect, test } from 'vitest';
+import { sandboxCheck } from '../../src/host/runtime-checks.ts';
+import { systemClock } from '../../src/kit/clock/clock.ts';
+import { createShellSandbox } from '../../src/runtime-server/tool-server/shell-sandbox.ts';
+
+const deps = { hidden: [], clock: systemClock, freshName: () => 'n' };
+
+test('where nothing confines commands doctor says so, and how that is mended', async () => {
+  const none = createShellSandbox({ ...deps, env: { PATH: '/nowhere' }, wanted: true });
+  expect(await sandboxCheck(none, 'linux')).toMatchObject({
+    name: 'Sandbox',
+    state: 'warn',
+    detail: expect.stringContaining('commands run as you, with your files and your network'),
+    fix: expect.stringContaining(process.platform === 'linux' ? 'bubblewrap' : ''),
+  });
+  const off = createShellSandbox({ ...deps, env: { PATH: process.env.PATH }, wanted: false });
+  expect(await sandboxCheck(off, 'linux')).toMatchObject({
+    state: 'warn',
+    fix: expect.stringContaining('GANTRY_TOOL_SANDBOX'),
+  });
+  expect((await sandboxCheck(none, 'darwin')).fix).toBe(null);
+  const confines = { about: async () => 'Commands run in bubblewrap.', missing: async () => null };
+  expect(await sandboxCheck(confines)).toMatchObject({ state: 'ok', fix: null });
+});
