@@ -15,6 +15,11 @@ const noEngine: Option = {
   about: 'the folder the bots work in (default: the last one used)',
 };
 
+const newMasterKey: Option = {
+  flags: '--new-master-key',
+  about: 'where master.key was lost: make a new one, and lose what it had sealed',
+};
+
 const ledger: Part = {
   name: 'ledger',
   about: 'The record of what happened',
@@ -83,7 +88,9 @@ export const commands: readonly Verb[] = [
       { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
       { flags: '--no-open', about: 'do not open a browser' },
       { flags: '--headless', about: 'no browser, no desktop window' },
+      { flags: '--trust <hash>', about: 'agree to what the workspace wants to run, if all of it has this hash' },
       { flags: '--stop-bots', about: 'stop the bots too when Gantry is stopped' },
+      newMasterKey,
       { flags: '--demo-phone', about: 'try the phone with a simulated carrier: no text and no call is real' },
       {
         flags: '--service <home>',
@@ -134,6 +141,7 @@ export const commands: readonly Verb[] = [
         about:
           'an address of its own for apps, such as https://events.gantry.example (default: /edge below the base address)',
       },
+      newMasterKey,
     ],
     load: () => import('./cloud/cloud.ts').then((m) => m.cloud),
   },
@@ -147,7 +155,9 @@ export const commands: readonly Verb[] = [
       { flags: '--engine-port <n>', about: 'port of the engine (default 3011, 0: any free one)' },
       { flags: '--peer-port <n>', about: 'port for other computers, while this one is paired (default 3019)' },
       { flags: '--event-streams <n>', about: 'open event streams for one caller (default 64)' },
+      { flags: '--trust <hash>', about: 'agree to what the workspace wants to run, if all of it has this hash' },
       { flags: '--stop-bots', about: 'stop the bots too when the runtime is stopped' },
+      newMasterKey,
     ],
     load: () => import('./pairing/runtime.ts').then((m) => m.runtime),
   },
@@ -172,6 +182,22 @@ export const commands: readonly Verb[] = [
     more: '<what> is the name of a bot, or the id of a node, a delivery or a run; with --run also the id of a step.',
     options: [{ flags: '--run <run>', about: 'the run that the step is of' }],
     load: () => import('./verbs/why.ts').then((m) => m.why),
+  },
+  {
+    name: 'trust',
+    about: 'Show what the workspace wants to run, and agree to it or refuse',
+    more: 'Policy, teams, templates and settings of agent programs have no effect until you agree to their content, and again whenever it\nchanges. In a terminal it asks; elsewhere give the hash that it shows. Exit code 5: something waits for your answer.',
+    options: [
+      { flags: '--yes <hash>', about: 'agree to what was shown with this hash' },
+      {
+        flags: '--no <hash>',
+        about: 'refuse it: it stays without effect, and you are not asked about this content again',
+      },
+      { flags: '--file <paths>', about: 'only these files, with commas between them' },
+      { flags: '--allow <names>', about: 'variables that load code, such as NODE_OPTIONS, agreed to by name' },
+    ],
+    mutation: true,
+    load: () => import('./verbs/trust.ts').then((m) => m.trust),
   },
   install,
   backup,

@@ -1,9 +1,10 @@
 /**
  * The one way to stdout and to the exit code. With `--json` stdout gets one JSON document and nothing else
- * (interface.md, Command-line contract); without, text for a person, and problems on stderr.
+ * (interface.md, Command-line contract); without, text for a person, and problems on stderr. What is printed quotes bots, programs
+ * and clouds: here, for every command, it is made harmless.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
-import { harmless, localTimes } from './words.ts';
+import { hanging, harmless, harmlessDrawing, harmlessJson, localTimes } from './words.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -15,8 +16,8 @@ export interface Output {
   readonly json: boolean;
   /** Columns to cut tables to; 0 where nobody looks. */
   readonly width: number;
-  /** The one result of a command: the document, or what a person reads. */
-  result(document: unknown, text: () => string): void;
+  /** The one result of a command: the document, or what a person reads. `drawn`: a screen in Gantry's own colours. */
+  result(document: unknown, text: () => string, how?: { readonly drawn: boolean }): void;
   /** A line for a person while a command works or after its result; never with `--json`. */
   note(text: string): void;
   /** Text that grows (events, help of a long command); never with `--json`. */
@@ -30,32 +31,32 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
   return {
     json,
     width: io.stdout.isTTY === true ? (io.stdout.columns ?? 0) : 0,
-    result(document, text) {
+    result(document, text, how) {
       if (json) {
         if (given) throw new Error('A command gave two documents.');
         given = true;
-        io.stdout.write(`${JSON.stringify(document)}\n`);
+        io.stdout.write(`${harmlessJson(document)}\n`);
         return;
       }
-      const words = text();
+      const words = how?.drawn === true ? harmlessDrawing(text()) : harmless(text());
       if (words !== '') io.stdout.write(words.endsWith('\n') ? words : `${words}\n`);
     },
     note(text) {
-      if (!json) io.stderr.write(`${text}\n`);
+      if (!json) io.stderr.write(`${harmless(text)}\n`);
     },
     line(text) {
-      if (!json) io.stdout.write(`${text}\n`);
+      if (!json) io.stdout.write(`${harmless(text)}\n`);
     },
     problem(error) {
       const known = asAppError(error);
       if (json && !given) {
         given = true;
         const body: FactoryError = known.toFactory();
-        io.stdout.write(`${JSON.stringify(body)}\n`);
+        io.stdout.write(`${harmlessJson(body)}\n`);
       } else {
-        // Problems quote clouds, bots and programs.
-        const words = harmless(localTimes(known.fact + (known.action === '' ? '' : `\n${known.action}`)));
-        io.stderr.write(`${words}\n`);
+        // A fact of several lines is set in: none of them can pass for one that Gantry says.
+        const words = [known.fact, known.action].filter((part) => part !== '').map((part) => hanging(localTimes(part)));
+        io.stderr.write(`${harmless(words.join('\n'))}\n`);
         const requestId = known.options.extra?.requestId;
         if (known.code === 'internal' && typeof requestId === 'string') io.stderr.write(`Request ${requestId}\n`);
       }

@@ -1,7 +1,12 @@
-/** Aligned columns for a terminal. Knows widths, not meanings. */
+/**
+ * Aligned columns for a terminal. Every cell and value is made harmless here, whoever wrote it: no command has to think of it. Knows
+ * widths, not meanings.
+ */
+import { inCell } from './words.ts';
 
 /** Columns are as wide as their widest cell; the last one is cut to the width of the terminal. `width` 0: never cut. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+export function table(head: readonly string[], given: readonly (readonly string[])[], width: number): string {
+  const rows = given.map((row) => row.map(inCell));
   const widths = head.map((title, column) => Math.max(...[title, ...rows.map((row) => row[column] ?? '')].map(cells)));
   const line = (row: readonly string[]): string => {
     const text = row
@@ -14,7 +19,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 /** Lines `name  value`, names aligned; rows whose value is null are left out. */
 export function facts(rows: readonly (readonly [string, string | null])[]): string {
-  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== null);
+  const shown = rows.flatMap(([name, value]) => (value === null ? [] : [[name, inCell(value)] as const]));
   const widest = Math.max(0, ...shown.map(([name]) => cells(name)));
   return shown.map(([name, value]) => `${pad(name, widest)}  ${value}`).join('\n');
 }

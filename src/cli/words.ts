@@ -31,6 +31,23 @@ export function clockTime(at: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+/** In the time of a zone that is named beside it. */
+export function timeIn(at: string, timezone: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    timeZone: timezone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+  }).formatToParts(date);
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')} ${part('hour')}:${part('minute')}`;
+}
+
 /** A sentence of a server, its times in that of where the person sits; what it quotes stays. */
 export function localTimes(sentence: string): string {
   return sentence.replace(
@@ -58,7 +75,41 @@ export function oneLine(text: string, length: number): string {
   return [...flat].length > length ? `${[...flat].slice(0, length - 1).join('')}…` : flat;
 }
 
-/** Text of a bot or a program, safe to print on a terminal: no escape sequence may act on it. Tabs and line feeds stay. */
+/** What a terminal acts on or draws elsewhere: controls, marks of direction, separators of lines. Tabs and line feeds stay. */
+const acting = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Text of a bot or a program, safe to print on a terminal: no escape sequence may act on it. */
 export function harmless(text: string): string {
-  return text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+  return text.replace(acting, '\uFFFD');
+}
+
+/** The same for what Gantry drew itself: its colours stay. */
+export function harmlessDrawing(text: string): string {
+  return text
+    .split(/(\x1b\[[0-9;]*m)/)
+    .map((part, index) => (index % 2 === 1 ? part : harmless(part)))
+    .join('');
+}
+
+/** The same as one cell of a table or the value of a fact: a line feed in it would forge a row. */
+export function inCell(text: string): string {
+  return harmless(text.replace(/\n/g, '\\n').replace(/\t/g, '\\t'));
+}
+
+/** A text of several lines under its heading: none of them can pass for one of Gantry's own. */
+export function inset(text: string): string {
+  return text.replace(/^/gm, '  ');
+}
+
+/** The same, its first line where it is. */
+export function hanging(text: string): string {
+  return text.replace(/\n/g, '\n  ');
+}
+
+/** A JSON document whose text no terminal acts on: JSON itself escapes only what lies below U+0020. */
+export function harmlessJson(document: unknown): string {
+  return JSON.stringify(document).replace(
+    acting,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -22,6 +22,11 @@ beforeAll(async () => {
 afterAll(stop);
 
 const run = (...argv: string[]) => runAt(env, argv);
+/** As a person does it: looks, then says yes to exactly that. */
+async function agree(): Promise<void> {
+  const { hash } = (await run('trust', '--json')).json() as { hash: string };
+  expect((await run('trust', '--yes', hash)).code).toBe(0);
+}
 const gateOf = (command: string, ...more: string[]) =>
   run('gate', 'check', 'shell.exec', '--command', command, ...more);
 
@@ -42,8 +47,11 @@ test('a question waits in the list, whole; a yes from another terminal lets the 
   const asking = gateOf('npm publish\n\u001b[31mnow', '--wait', '60', '--reason', 'release');
   await expect.poll(waiting, { timeout: 10_000 }).toHaveLength(1);
   const list = await run('workspace', 'approvals');
-  expect(list.out).toContain('A program of yours: shell.exec\n  npm publish\n  \\u{1b}[31mnow\n');
-  expect(list.out).toContain('risk   high, asked by gate');
+  expect(list.out).toContain('A program of yours: shell.exec\n  │ npm publish\n  │ \\u{1b}[31mnow\n');
+  expect(list.out).toContain('risk    high, asked by gate');
+  expect(list.out).toContain('reason  release\n');
+  // As long as the one who asks waits, and ten minutes for it to ask again.
+  expect(list.out).toMatch(/waits, 11 min left/);
   const [approval] = await waiting();
   const dry = await run('workspace', 'approve', approval!.id, '--dry-run');
   expect([dry.code, dry.out]).toEqual([0, 'Would approve: A program of yours: shell.exec\n']);
@@ -76,6 +84,7 @@ test('the policy of the workspace answers at once, and a dry run asks nobody', a
     join(gantry.workspace, '.gantry', 'policy.yaml'),
     'rules:\n  - when: {command: "npm test"}\n    then: allow\n  - when: {command: "rm *"}\n    then: deny\n',
   );
+  await agree();
   expect(await gateOf('npm test')).toMatchObject({ code: 0, out: 'Yes (.gantry/policy.yaml line 2).\n' });
   expect((await gateOf('rm -rf /', '--json')).json()).toMatchObject({ verdict: 'deny', approvalId: null });
   expect((await gateOf('git push', '--dry-run')).code).toBe(5);
@@ -100,6 +109,8 @@ test('events tell of questions and answers between the engine’s, and an answer
     await run('teams', 'ls');
   };
   await newTeam('before');
+  // Before anybody listens: what waits for its person is told, too.
+  await run('trust', '--yes');
   let listening = true;
   const both = Promise.all([
     events('--limit', '4'),
@@ -122,8 +133,15 @@ test('events tell of questions and answers between the engine’s, and an answer
   expect(lastEventId).toBe(told.at(-1)?.id);
   expect(lastEventId).toContain('~apr-');
   await newTeam('after');
-  const [next] = (await events('--after', lastEventId, '--limit', '1')).events;
-  expect(next).toMatchObject({ id: expect.stringMatching(/^\d+$/), type: 'team.changed', data: { team: 'after' } });
+  // That the new file waits for its person is told beside it.
+  const next = (await events('--after', lastEventId, '--limit', '2')).events;
+  expect(next).toContainEqual(
+    expect.objectContaining({
+      id: expect.stringMatching(/^\d+$/),
+      type: 'team.changed',
+      data: expect.objectContaining({ team: 'after' }),
+    }),
+  );
   // A bot is told what its engine tells, which knows no such id.
   const places = placesIn(env.GANTRY_HOME!);
   const bot = { ...env, GANTRY_TOKEN_FILE: places.token, GANTRY_URL_FILE: places.url };

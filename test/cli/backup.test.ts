@@ -1,5 +1,5 @@
 /** `gantry backup` and `gantry restore` as a person types them. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeInstanceLock } from '../../src/kit/store/instance-lock.ts';
@@ -39,10 +39,19 @@ test('into a folder, with a name that says which computer and when; never over a
   expect(second).toMatchObject({ code: 1, err: expect.stringContaining('is there already') });
 });
 
-test('a restore under a Gantry that runs names its process', async () => {
+test('a restore under a Gantry that runs names its process; a dry run checks the backup and changes nothing', async () => {
+  const { places: from, close } = await filledHome();
+  await close();
+  const file = join(scratchFolder(), 'mine.tar.gz');
+  await run({ GANTRY_HOME: from.home }, ['backup', file]);
   const places = scratchHome();
   const release = takeInstanceLock(places.lock);
   writeFileSync(places.holder, JSON.stringify({ pid: 4711, address: null }));
+  const before = readdirSync(places.home).toSorted();
+  const checked = await run({ GANTRY_HOME: places.home }, ['restore', file, '--dry-run']);
+  expect([checked.code, checked.err]).toEqual([0, '']);
+  expect(checked.out).toContain('Its ledger is whole (1 rows).');
+  expect(readdirSync(places.home).toSorted()).toEqual(before);
   const refused = await run({ GANTRY_HOME: places.home }, ['restore', '/nowhere.tar.gz']);
   release?.();
   expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('process 4711') });

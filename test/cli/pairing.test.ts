@@ -53,7 +53,7 @@ test('a person reads the code, is turned away, tries again, is let in, and ends 
   await decide(await codeShown(), 'approve');
   const paired = await second;
   expect(paired).toMatchObject({ code: 0, err: '' });
-  expect(paired.out).toContain(`${people.origin}/pair?code=`);
+  expect(paired.out).toMatch(new RegExp(`Open +${people.origin}/pair\\n`));
   expect(paired.out).toMatch(/This computer is paired\..*Ada/s);
   expect((await gantry('pair', '--status', '--json')).json()).toMatchObject({ state: 'paired', user: { name: 'Ada' } });
   expect((await gantry('pair', people.origin)).code).toBe(1);
@@ -117,6 +117,16 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   const status = await run({ GANTRY_HOME: home, PATH: process.env.PATH ?? '' }, ['pair', '--json']);
   expect(status.json()).toMatchObject({ state: 'paired', link: { linked: true } });
   const here = { GANTRY_HOME: home, PATH: process.env.PATH ?? '' };
+  // Who only sees this terminal is told what waits, and where it is answered.
+  await run(here, ['gate', 'check', 'shell.exec', '--command', 'npm publish', '--wait', '0']);
+  await first.until(
+    new RegExp(`A question waits: A program of yours: shell.exec. Answer it at ${people.origin}/inbox`),
+  );
+  const [question] = (await run(here, ['workspace', 'approvals', '--json'])).json().approvals as { id: string }[];
+  await ada.call('POST', `/api/factory/approvals/${question!.id}/resolve`, { body: { decision: 'reject' } });
+  await expect
+    .poll(async () => (await run(here, ['workspace', 'approvals'])).out, { timeout: 20_000 })
+    .toContain('Nothing waits');
   expect(await run(here, ['workspace', 'approvals'])).toMatchObject({
     code: 0,
     out: 'Nothing waits on this computer; what waits in the home cloud is not shown.\n',

@@ -51,6 +51,37 @@ test('a dry run of a schedule prints the next times; without it the schedule is 
   });
 });
 
+test('times of a schedule are printed in its own zone, which stands beside them', async () => {
+  const kolkata = { ...schedule, timezone: 'Asia/Kolkata', next: ['2026-01-03T20:30:00.000Z'] };
+  const { env } = await startEngine({
+    answers: {
+      createSchedule: ({ body }) =>
+        (body as { dryRun?: boolean }).dryRun === true
+          ? { dryRun: true, plan: { title: 'n', timezone: 'Asia/Kolkata', next: kolkata.next, nodes: [] } }
+          : kolkata,
+      listSchedules: () => ({ schedules: [kolkata] }),
+      listOccurrences: () => ({ occurrences: [], nextCursor: null }),
+    },
+  });
+  const words = [
+    'workflows',
+    'schedule',
+    'nightly',
+    '--cron',
+    '0 2 * * *',
+    '--timezone',
+    'Asia/Kolkata',
+    '--project',
+    'p',
+  ];
+  expect((await run(env, [...words, '--dry-run'])).out).toContain('(Asia/Kolkata):\n2026-01-04 02:00');
+  expect((await run(env, words)).out).toContain('It runs first at 2026-01-04 02:00 (Asia/Kolkata).');
+  const list = (await run(env, ['workflows', 'schedules'])).out;
+  expect(list).toMatch(/TIME ZONE/);
+  expect(list).toMatch(/0 2 \* \* \*\s+Asia\/Kolkata\s+2026-01-04 02:00\s+missed 2026-01-02 07:30/);
+  expect((await run(env, ['workflows', 'schedules', 'Nightly'])).out).toContain('2026-01-04 02:00');
+});
+
 test('schedules are listed with what was missed, paused by their title, and made up for', async () => {
   const { env, seen } = await startEngine({
     answers: {

@@ -133,6 +133,13 @@ function placesWithTeam(): { places: Places; workspace: string } {
   return { places, workspace };
 }
 
+/** As a person does it: looks at what the folder wants to run, says yes to exactly that, and starts the team. */
+async function upSolo(places: Places) {
+  const { hash } = (await run(environment(places), ['trust', '--json'])).json() as { hash: string | null };
+  if (hash !== null) expect((await run(environment(places), ['trust', '--yes', hash])).code).toBe(0);
+  return run(environment(places), ['teams', 'up', 'solo']);
+}
+
 async function liveBots(places: Places): Promise<number> {
   const { agents } = (await run(environment(places), ['agents', 'ls', '--json'])).json() as {
     agents: { pane: unknown }[];
@@ -195,7 +202,7 @@ test('Ctrl-C with a live bot leaves it running, and the next start shows it agai
   const { places, workspace } = placesWithTeam();
   const first = startAtTerminal(places, ['--workspace', workspace]);
   await first.until(ready);
-  expect((await run(environment(places), ['teams', 'up', 'solo'])).code).toBe(0);
+  expect((await upSolo(places)).code).toBe(0);
   first.type('\x03');
   await first.until(/1 bot keeps running; Ctrl-C again within 5 s stops it too/);
   expect(await first.exit).toBe(0);
@@ -216,7 +223,7 @@ test('SIGTERM without a terminal leaves bots running; --stop-bots stops them', a
   const { places, workspace } = placesWithTeam();
   const first = startByPipe(places, ['--workspace', workspace, '--headless']);
   await first.until(ready);
-  await run(environment(places), ['teams', 'up', 'solo']);
+  await upSolo(places);
   process.kill(first.pid, 'SIGTERM');
   expect(await first.exit).toBe(0);
   expect(existsSync(places.panesSocket)).toBe(true);
@@ -232,7 +239,7 @@ test('gantry stop ends the running one, --all its bots too, and each says what i
   const { places, workspace } = placesWithTeam();
   const first = startByPipe(places, ['--workspace', workspace, '--headless']);
   await first.until(ready);
-  await run(environment(places), ['teams', 'up', 'solo']);
+  await upSolo(places);
   const dry = await run(environment(places), ['stop', '--all', '--dry-run', '--json']);
   expect(dry.json()).toEqual({ dryRun: true, plan: { process: first.pid, bots: ['one@solo'] } });
   const stopped = await run(environment(places), ['stop']);
@@ -251,7 +258,7 @@ test('gantry stop --all ends the bots that a killed Gantry has left, in the work
   const { places, workspace } = placesWithTeam();
   const first = startByPipe(places, ['--workspace', workspace, '--headless']);
   await first.until(ready);
-  await run(environment(places), ['teams', 'up', 'solo']);
+  await upSolo(places);
   process.kill(first.pid, 'SIGKILL');
   await first.exit;
   const plain = await run(environment(places), ['stop']);

@@ -112,7 +112,7 @@ export async function startEngine(
     log: { warn: () => {}, error: () => {} },
     answers: 'throw',
     // Nothing here is asked twice.
-    idempotency: { once: (_request, work) => work() },
+    idempotency: { once: (_request, work) => work(null) },
   });
   return { places, token, seen, url: doors.url, env: { GANTRY_HOME: places.home, PATH: process.env.PATH ?? '' } };
 }

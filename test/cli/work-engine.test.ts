@@ -89,5 +89,5 @@ test('an interrupt tells whether a key was pressed, and ends as the note’s del
     answers: { steerAgent: () => ({ action: 'interrupt', interrupted: true, keys: ['C-c'], delivery }) },
   });
   const said = await run(env, ['orchestration', 'steer', 'a@dev', 'interrupt', 'stop', 'that']);
-  expect([said.code, said.out]).toEqual([4, 'Its turn was ended. The note is unconfirmed (delivery_1).\n']);
+  expect([said.code, said.out]).toEqual([4, 'Its turn ended. The note is unconfirmed (delivery_1).\n']);
 });

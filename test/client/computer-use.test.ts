@@ -130,7 +130,7 @@ async function startRuns() {
   const web = await serve({
     routes,
     owners: { 'computer-use-run': () => true, 'computer-use-session': () => true },
-    idempotency: { once: (_request, work) => work() },
+    idempotency: { once: (_request, work) => work(null) },
   });
   return { seen, origin: `http://127.0.0.1:${web.port}` };
 }

@@ -3,6 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Pool } from '../../contracts/hosted-computers/admin.ts';
 import { longestIdle } from '../../contracts/hosted-computers/computer.ts';
 import { type Action, flag, integer } from '../command.ts';
+import { inCell } from '../words.ts';
 import { actionOf } from './action.ts';
 import { connectAdmin } from './connect.ts';
 
@@ -37,6 +38,6 @@ function limits({ running, idleSeconds }: Pick<Pool, 'running' | 'idleSeconds'>)
 }
 
 function words(pool: Pool): string {
-  const able = pool.driver.refused === null ? 'can make computers' : `makes none: ${pool.driver.refused}`;
-  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${pool.driver.name} ${able}${able.endsWith('.') ? '' : '.'}`;
+  const able = pool.driver.refused === null ? 'can make computers' : `makes none: ${inCell(pool.driver.refused)}`;
+  return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(pool.driver.name)} ${able}${able.endsWith('.') ? '' : '.'}`;
 }

@@ -3,7 +3,7 @@ import type { Approval, ApprovalDecision } from '../../contracts/approvals/appro
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText, text } from '../command.ts';
 import { facts } from '../table.ts';
-import { harmless, oneLine, span } from '../words.ts';
+import { inCell, inset, oneLine, span } from '../words.ts';
 import { connectHome, heldHere } from './home.ts';
 
 export const list: Action = async (context, input) => {
@@ -12,11 +12,11 @@ export const list: Action = async (context, input) => {
   const answer = await read(context, { state: all ? undefined : 'pending', limit });
   context.output.result(answer, () => {
     if (answer.approvals.length === 0)
-      return answer.waits ?? (all ? 'Nothing was ever asked.' : 'Nothing waits for you.');
+      return inCell(answer.waits ?? '') || (all ? 'Nothing was ever asked.' : 'Nothing waits for you.');
     const cards = answer.approvals.map((approval) => card(context, approval));
     return [...cards, ...howToAnswer(context, answer.approvals)].join('\n\n');
   });
-  if (answer.waits !== undefined && answer.approvals.length > 0) context.output.note(answer.waits);
+  if (answer.waits !== undefined && answer.approvals.length > 0) context.output.note(inCell(answer.waits));
   return undefined;
 };
 
@@ -58,26 +58,21 @@ function card(context: Context, approval: Approval): string {
   const { id, title, summary, risk, source, resolvedBy, resolvedAt, note, decision } = approval;
   const by = resolvedBy === null ? '' : `${resolvedBy.user} via ${resolvedBy.surface} at ${resolvedAt}`;
   const words = decision === null ? 'withdrawn' : { approve: 'approved', reject: 'rejected' }[decision];
-  const left = Date.parse(approval.expiresAt) - context.now();
+  // By what is left, not by the server's clock.
+  const left = approval.remainingMs ?? Date.parse(approval.expiresAt) - context.now();
   const pending = left > 0 ? `waits, ${span(Math.ceil(left / 1000))} left` : `expired at ${approval.expiresAt}`;
   return [
     oneLine(title, 200),
-    indent(summary),
-    indent(
+    // Marked line by line: nothing in it can pass for a fact below it.
+    summary.replace(/^/gm, '  │ '),
+    inset(
       facts([
         ['id', id],
         ['risk', `${risk}, asked by ${source}`],
+        ['reason', approval.reason ?? null],
         ['state', approval.state === 'pending' ? pending : `${words} by ${by}`],
         ['note', note === null ? null : oneLine(note, 500)],
       ]),
     ),
   ].join('\n');
-}
-
-/** Control characters of what a bot wrote must not reach the terminal. */
-function indent(lines: string): string {
-  return lines
-    .split('\n')
-    .map((line) => `  ${harmless(line)}`)
-    .join('\n');
 }

@@ -2,6 +2,7 @@
 import { longestGateWait } from '../../contracts/approvals/gate.ts';
 import { exitCode } from '../../contracts/common/errors.ts';
 import { type Action, flag, integer, optionalText, text } from '../command.ts';
+import { inCell } from '../words.ts';
 
 /** A day: nobody waits longer at a prompt. Seconds. */
 const longestWait = 24 * 60 * 60;
@@ -27,7 +28,7 @@ export const check: Action = async (context, input) => {
       const words = { allow: 'Yes', ask: 'Not yet: a person has to answer', deny: 'No' }[answer.verdict];
       return [
         `${words} (${answer.rule}).`,
-        ...(answer.note === null ? [] : [`Note: ${answer.note}`]),
+        ...(answer.note === null ? [] : [`Note: ${inCell(answer.note)}`]),
         ...(answer.verdict === 'ask' && answer.approvalId !== null
           ? [`Asked as ${answer.approvalId}. Run this again to go on waiting.`]
           : []),

@@ -7,6 +7,7 @@
 import type { IBufferCell, IBufferLine } from '@xterm/headless';
 import headless from '@xterm/headless';
 import type { Screen } from '../../contracts/factory/agent.ts';
+import { inCell } from '../words.ts';
 
 export interface Window {
   readonly cols: number;
@@ -29,7 +30,7 @@ export function createPainter(): Painter {
       // The cursor's row must be seen when the pane is taller than the window.
       const top = Math.max(0, Math.min(screen.cursor.y - shown + 1, rows.length - shown));
       const lines = Array.from({ length: shown }, (_, index) => rows[top + index] ?? '');
-      lines.push(`\x1b[7m${[...status].slice(0, window.cols).join('').padEnd(window.cols)}\x1b[0m`);
+      lines.push(`\x1b[7m${[...inCell(status)].slice(0, window.cols).join('').padEnd(window.cols)}\x1b[0m`);
       let out = '\x1b[?25l';
       for (const [index, line] of lines.entries()) {
         if (drawn[index] !== line)

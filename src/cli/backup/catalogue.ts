@@ -15,7 +15,7 @@ export const restore: Verb = {
   name: 'restore',
   args: '<file>',
   about: 'Put a backup in place; what is there is moved aside, never deleted',
-  more: 'Gantry must not run. The whole backup is checked before anything is changed. On another computer it is not paired afterwards.',
+  more: 'Gantry must not be running, except for --dry-run. The whole backup is checked before anything is changed. On another computer it is not paired afterwards.',
   options: [{ flags: '--salvage', about: 'of a damaged backup take the parts that are whole' }],
   mutation: true,
   load: () => import('./restore.ts').then((m) => m.restore),

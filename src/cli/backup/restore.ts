@@ -9,15 +9,15 @@ import { localTimes } from '../words.ts';
 
 export const restore: Action = async (context, input) => {
   const places = placesIn(dataFolder(context.env));
+  const dryRun = flag(input, 'dryRun');
   const running = findRunning(context.env);
-  if (running !== null) {
+  if (running !== null && !dryRun) {
     throw new AppError(
       'refused',
-      `Gantry runs in ${places.home} (process ${running.pid}): nothing can be put under it.`,
-      `Stop it first: ${context.names.gantry} stop`,
+      `Gantry is running in ${places.home} (process ${running.pid}).`,
+      `Stop it before restoring: ${context.names.gantry} stop`,
     );
   }
-  const dryRun = flag(input, 'dryRun');
   const file = resolve(context.cwd, text(input, 'file'));
   const now = context.now();
   const clock = { now: () => now, monotonic: () => now };

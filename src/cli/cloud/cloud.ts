@@ -4,8 +4,10 @@
  */
 import { readCloudSettings } from '../../host/cloud-settings.ts';
 import { type Action, optionalText } from '../command.ts';
+import { makeMasterKeyIfAsked } from '../new-master-key.ts';
 
 export const cloud: Action = async (context, input) => {
+  makeMasterKeyIfAsked(context, input);
   const settings = readCloudSettings(context.env, {
     baseUrl: optionalText(input, 'baseUrl'),
     listen: optionalText(input, 'listen'),

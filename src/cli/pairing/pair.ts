@@ -7,6 +7,7 @@ import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type LocalPairing, localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
+import { inCell } from '../words.ts';
 import { codeLines, statusLines } from './words.ts';
 
 type Pairings = Awaited<ReturnType<typeof connectPairings>>;
@@ -40,7 +41,7 @@ export const pair: Action = async (context, input) => {
     const planned = await pairings.startLocalPairing({ body: { cloudUrl, dryRun: true } });
     context.output.result(
       planned,
-      () => `Would ask ${'plan' in planned ? planned.plan.cloudUrl : cloudUrl} for a code.`,
+      () => `Would ask ${inCell('plan' in planned ? planned.plan.cloudUrl : cloudUrl)} for a code.`,
     );
     return undefined;
   }
@@ -78,9 +79,10 @@ async function end(context: Context, pairings: Pairings, dryRun: boolean): Promi
   context.output.result(ended, () => {
     const { cloudUrl = 'the cloud that the pairing file names' } = before;
     if ('plan' in ended) return `Would end the pairing with ${cloudUrl}.`;
-    return [`The pairing with ${cloudUrl} has ended.`, ...(ended.problem === undefined ? [] : [ended.problem])].join(
-      '\n',
-    );
+    return [
+      `The pairing with ${cloudUrl} has ended.`,
+      ...(ended.problem === undefined ? [] : [inCell(ended.problem)]),
+    ].join('\n');
   });
   return undefined;
 }

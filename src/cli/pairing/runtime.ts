@@ -8,7 +8,10 @@ import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { RuntimeAlone } from '../../host/runtime-alone.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, optionalText } from '../command.ts';
+import { makeMasterKeyIfAsked } from '../new-master-key.ts';
 import { createEnding, type Reason } from '../start/ending.ts';
+import { waitingLine } from '../start/waiting.ts';
+import { inCell } from '../words.ts';
 import { codeLines, statusLines } from './words.ts';
 
 /** A person sees that they were let in within a second of it, ms. */
@@ -19,6 +22,7 @@ const againMs = 30_000;
 export const runtime: Action = async (context, input) => {
   const cloudUrl = optionalText(input, 'cloud') ?? context.env.GANTRY_CLOUD;
   const named = optionalText(input, 'workspace');
+  makeMasterKeyIfAsked(context, input);
   const settings = readSettings(context.env, {
     enginePort: optionalText(input, 'enginePort'),
     peerPort: optionalText(input, 'peerPort'),
@@ -37,6 +41,7 @@ export const runtime: Action = async (context, input) => {
     settings,
     workspace: named === undefined ? undefined : resolve(context.cwd, named),
     gantry: context.names.gantry,
+    trust: optionalText(input, 'trust'),
   });
   for (const notice of servers.notices) context.output.note(notice);
   try {
@@ -112,6 +117,7 @@ function announce(context: Context, servers: RuntimeAlone, pairing: LocalPairing
         : ['The runtime is ready, and waits to be let in:', '', ...codeLines(pairing), '']),
       `  Data      ${home}`,
       `  Workspace ${workspace}`,
+      ...waitingLine(servers.waiting(), context.names.gantry),
       `  Stop      Ctrl-C`,
       '',
     ].join('\n'),
@@ -119,12 +125,24 @@ function announce(context: Context, servers: RuntimeAlone, pairing: LocalPairing
 }
 
 /** Says what becomes of the pairing, and asks for a new code when one came to nothing. Returns the way to stop. */
-function watch(context: Context, { pairing }: RuntimeAlone, cloudUrl: string | undefined): () => void {
+function watch(context: Context, { pairing, questions }: RuntimeAlone, cloudUrl: string | undefined): () => void {
+  const told = new Set<string>();
   let before = pairing.status().state;
   let wantsCode = false;
   let quietUntil = 0;
   const timer = setInterval(() => {
     const now = pairing.status();
+    questions().then(
+      (waiting) => {
+        const fresh = waiting.filter(({ id }) => !told.has(id));
+        for (const { id, title } of fresh) {
+          told.add(id);
+          context.output.note(questionLine(title, now));
+        }
+      },
+      // The disk takes nothing for now: asked again with the next look.
+      () => {},
+    );
     if (now.state !== before) {
       if (now.state === 'paired') context.output.line(['', ...statusLines(now, context.names)].join('\n'));
       if (now.state === 'unpaired') context.output.note(now.problem ?? 'The pairing has ended.');
@@ -141,4 +159,11 @@ function watch(context: Context, { pairing }: RuntimeAlone, cloudUrl: string | u
   }, lookMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** Nothing is answered at this computer: a person who only sees this terminal is told where. */
+function questionLine(title: string, { state, cloudUrl }: LocalPairing): string {
+  const where =
+    state === 'paired' ? `Answer it at ${cloudUrl}/inbox` : 'It can be answered once this computer is paired';
+  return `A question waits: ${inCell(title)}. ${where}.`;
 }

@@ -1,21 +1,31 @@
 /** What a person reads while their computer is paired. Pure. */
-import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
-import { clockTime, harmless } from '../words.ts';
 
-/** Where to go and what to type. What the cloud sent is shown harmless. */
+import { skewWords } from '../../contracts/link/knows.ts';
+import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
+import { clockTime, inCell } from '../words.ts';
+
+/** Where to go and what to type. */
 export function codeLines(pairing: LocalPairing): string[] {
-  const { userCode = '', verificationUri = '', verificationUriComplete = '', expiresAt = '' } = pairing;
+  const { userCode = '', verificationUri = '', expiresAt = '' } = pairing;
   return [
-    `  Open   ${harmless(verificationUriComplete)}`,
+    `  Open   ${inCell(verificationUri)}`,
     '         in any browser, on any computer or phone, and sign in there',
-    `  Code   ${harmless(userCode)}   compare it with what the page shows, or type it at ${harmless(verificationUri)}`,
+    `  Code   ${inCell(userCode)}   type it there`,
     `         good until ${clockTime(expiresAt)}`,
   ];
 }
 
+/** A clock that is off is worked around, and told: what it shows and writes is wrong all the same. */
+export function clockLine({ clockBehindMs }: LocalPairing): string[] {
+  const skew = skewWords(clockBehindMs === undefined ? undefined : -clockBehindMs);
+  return skew === null ? [] : [`  Clock     ${skew} its cloud's: set the time of this computer`];
+}
+
 export function statusLines(pairing: LocalPairing, names: { readonly gantry: string }): string[] {
-  const problem = pairing.problem === undefined ? [] : [harmless(pairing.problem)];
-  if (pairing.state === 'waiting') return [`Waiting to be let in at ${pairing.cloudUrl}.`, '', ...codeLines(pairing)];
+  const clock = clockLine(pairing);
+  const problem = pairing.problem === undefined ? [] : [inCell(pairing.problem)];
+  if (pairing.state === 'waiting')
+    return [`Waiting to be let in at ${pairing.cloudUrl}.`, '', ...codeLines(pairing), ...clock];
   if (pairing.state === 'unpaired') {
     return ['This computer is not paired.', ...problem, `Pair it: ${names.gantry} pair <address of a cloud>`];
   }
@@ -25,9 +35,10 @@ export function statusLines(pairing: LocalPairing, names: { readonly gantry: str
     'This computer is paired.',
     '',
     `  Cloud     ${cloudUrl}`,
-    `  Person    ${harmless(user?.name ?? '')} (${harmless(user?.id ?? '')})`,
+    `  Person    ${inCell(user?.name ?? '')} (${inCell(user?.id ?? '')})`,
     `  Computer  ${computerId}`,
     ...state,
+    ...clock,
     ...problem,
   ];
 }

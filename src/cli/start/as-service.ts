@@ -11,6 +11,7 @@ import { type Context, type Input, optionalText } from '../command.ts';
 import { connect } from '../connect.ts';
 import { asAppError } from '../output.ts';
 import { count } from '../words.ts';
+import { waitingLine } from './waiting.ts';
 
 /** The same context where it is no such start. */
 export function asService(context: Context, input: Input): Context {
@@ -33,6 +34,7 @@ function variablesIn(file: string): Record<string, string | undefined> {
 /** No address with a code: what a service prints is kept in a journal. A team that does not come up keeps no other from it. */
 export async function settleIn(context: Context, servers: Combined, bringUp: boolean): Promise<void> {
   context.output.line(`Gantry is ready. Open it with: ${context.names.gantry} open`);
+  for (const line of waitingLine(servers.waiting(), context.names.gantry)) context.output.note(line.trim());
   const teams = bringUp ? await servers.teamsUp() : [];
   if (teams.length === 0) return;
   const { factory } = await context.connect();

@@ -9,17 +9,20 @@ import type { Combined } from '../../host/combined.ts';
 import { packageRoot } from '../../host/places.ts';
 import { readSettings } from '../../host/settings.ts';
 import { type Action, type Context, flag, type Input, optionalFlag, optionalText } from '../command.ts';
-import { harmless } from '../words.ts';
+import { makeMasterKeyIfAsked } from '../new-master-key.ts';
+import { inCell } from '../words.ts';
 import { asService, settleIn } from './as-service.ts';
 import { askWorkspace } from './ask-workspace.ts';
 import { openBrowser } from './browser.ts';
 import { createEnding, type Reason } from './ending.ts';
 import { hereAndNow, overSsh, sshLine } from './surroundings.ts';
+import { waitingLine } from './waiting.ts';
 import { openWindow } from './window.ts';
 
 export const start: Action = async (given, input) => {
   const context = asService(given, input);
   const service = context !== given;
+  makeMasterKeyIfAsked(context, input);
   const settings = readSettings(context.env, {
     port: optionalText(input, 'port'),
     enginePort: optionalText(input, 'enginePort'),
@@ -47,6 +50,7 @@ export const start: Action = async (given, input) => {
     settings,
     workspace: workspace === undefined ? undefined : resolve(context.cwd, workspace),
     gantry: context.names.gantry,
+    trust: optionalText(input, 'trust'),
     demoPhone: flag(input, 'demoPhone'),
   });
   for (const notice of servers.notices) context.output.note(notice);
@@ -86,7 +90,9 @@ async function announce(
   const code = await servers.openUrl();
   if (context.output.json) {
     const { home, workspace, engineUrl } = servers;
-    context.output.result({ ...code, engine: engineUrl, home, workspace, pid: process.pid }, () => '');
+    const waiting = servers.waiting();
+    const waits = waiting.hash === null ? {} : { waits: waiting };
+    context.output.result({ ...code, engine: engineUrl, home, workspace, pid: process.pid, ...waits }, () => '');
     return;
   }
   const port = Number(new URL(servers.origin).port);
@@ -98,6 +104,7 @@ async function announce(
     `             valid once, for ten minutes; ${interactive ? 'Enter prints a new one' : `new one: ${context.names.gantry} open`}`,
     `  Data       ${servers.home}`,
     `  Workspace  ${servers.workspace}`,
+    ...waitingLine(servers.waiting(), context.names.gantry),
     ...homeLine(servers.pairing()),
     ...(flag(input, 'demoPhone') ? ['  Phone      simulated: no text and no call is real'] : []),
     `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
@@ -124,8 +131,8 @@ async function announce(
 
 /** A paired computer asks its person elsewhere, too. */
 function homeLine({ state, cloudUrl, user, problem }: LocalPairing): string[] {
-  if (state === 'paired') return [`  Paired     with ${cloudUrl}, as ${harmless(user?.name ?? '')}`];
-  return problem === undefined ? [] : [`  Not paired ${harmless(problem)}`];
+  if (state === 'paired') return [`  Paired     with ${cloudUrl}, as ${inCell(user?.name ?? '')}`];
+  return problem === undefined ? [] : [`  Not paired ${inCell(problem)}`];
 }
 
 function readEnter(context: Context, servers: Combined): void {

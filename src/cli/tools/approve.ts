@@ -6,6 +6,7 @@ import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { botIdMark, edgeAgents, edgePage } from '../../contracts/edge/routes.ts';
 import { type Action, optionalText, text as textOf } from '../command.ts';
+import { inCell } from '../words.ts';
 import { findHome, makeKey } from './new-key.ts';
 
 export const approve: Action = async (context, input) => {
@@ -32,7 +33,7 @@ export const approve: Action = async (context, input) => {
     [
       `Paste this into ${JSON.stringify(name)}:`,
       '',
-      `  Address  ${url}`,
+      `  Address  ${inCell(url)}`,
       `  Header   Authorization: ${headers.Authorization}`,
       '',
       'Or, where it reads a file of MCP servers:',

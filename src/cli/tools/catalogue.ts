@@ -24,6 +24,7 @@ export const tools: Part = {
       about: 'Call a tool and print its result',
       more: 'Values are name=value: gantry tools call file.read path=notes.md limit=100\nor one JSON object: gantry tools call file.read --args \'{"path":"notes.md"}\'; with --args - it is read from stdin.\nA call that needs you waits 50 seconds and then ends with exit code 5: answer it in the inbox, and call it again.',
       options: [{ flags: '--args <json>', about: 'the arguments as one JSON object, or - for stdin' }],
+      mutation: true,
       load: () => import('./tools.ts').then((m) => m.call),
     },
     {
@@ -44,6 +45,7 @@ export const tools: Part = {
         { flags: '--cwd <folder>', about: 'with a program: where it runs' },
         { flags: '--timeout <seconds>', about: 'with attach: of one call, 1 to 600 (default 60)' },
       ],
+      mutation: true,
       load: () => import('./servers.ts').then((m) => m.servers),
     },
     {

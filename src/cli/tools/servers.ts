@@ -1,13 +1,22 @@
 /** `gantry tools servers`: attached tool servers of this computer. */
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import { type AttachedServer, AttachServer } from '../../contracts/tool-server/servers.ts';
-import { type Action, type Context, type Input, integer, optionalText, text as textOf, words } from '../command.ts';
+import { readNamed } from '../../kit/files/within.ts';
+import {
+  type Action,
+  type Context,
+  flag,
+  type Input,
+  integer,
+  optionalText,
+  text as textOf,
+  words,
+} from '../command.ts';
 import { table } from '../table.ts';
-import { count, harmless, oneLine, spoken } from '../words.ts';
+import { count, inCell, oneLine, spoken } from '../words.ts';
 import { connectTools, type ToolsClient } from './client.ts';
 
 const actions = ['ls', 'attach', 'detach', 'reconnect', 'enable', 'disable'] as const;
@@ -24,6 +33,17 @@ export const servers: Action = async (context, input) => {
   }
   const client = await connectTools(context);
   if (action === 'ls') return list(context, client);
+  if (action === 'attach' && flag(input, 'dryRun')) {
+    const { name, transport } = await wanted(context, input);
+    const { servers: all } = await client.listAttachedServers();
+    if (all.some((one) => one.name === name)) {
+      throw new AppError('refused', `A server named ${name} is attached already.`, 'Choose another name.', {
+        status: 409,
+      });
+    }
+    const where = transport.type === 'http' ? transport.url : [transport.command, ...(transport.args ?? [])].join(' ');
+    return planned(context, { action, name, runs: where }, `attach ${name}: ${where}`);
+  }
   if (action === 'attach') {
     const server = await settled(context, client, await client.attachServer({ body: await wanted(context, input) }));
     context.output.result(server, () => `Attached ${server.name}.\n${standingOf(context, server)}`);
@@ -32,6 +52,7 @@ export const servers: Action = async (context, input) => {
     ];
   }
   const { id, name } = await find(context, client, textOf(input, 'name'));
+  if (flag(input, 'dryRun')) return planned(context, { action, id, name }, `${action} ${name}`);
   if (action === 'detach') {
     await client.detachServer({ params: { id } });
     context.output.result({ id, name, detached: true }, () => `Detached ${name}.`);
@@ -44,6 +65,12 @@ export const servers: Action = async (context, input) => {
   context.output.result(server, () => `${server.name}: ${stateOf(server)}.`);
   return undefined;
 };
+
+/** Secrets of a header or a variable are no part of a plan. */
+function planned(context: Context, plan: Record<string, string>, words: string): undefined {
+  context.output.result({ dryRun: true, plan }, () => `Nothing was changed: this would ${inCell(words)}.`);
+  return undefined;
+}
 
 /** As it is once it is something else than connecting, or after as long as a person waits. */
 async function settled(context: Context, client: ToolsClient, attached: AttachedServer): Promise<AttachedServer> {
@@ -59,13 +86,13 @@ async function settled(context: Context, client: ToolsClient, attached: Attached
 /** How an attached server is, and what to do. */
 function standingOf({ names: { gantry } }: Context, server: AttachedServer): string {
   const { name, status, error, authorizeUrl } = server;
-  const why = error === null ? '' : ` ${harmless(error)}`;
+  const why = error === null ? '' : ` ${inCell(error)}`;
   if (status === 'connected') {
     return `It is connected, with ${count(server.toolCount, 'tool')}: ${gantry} tools ls ${name}`;
   }
   if (status === 'connecting') return `It is still connecting. See how it is: ${gantry} tools servers`;
   if (status === 'needs_reauth') {
-    const where = authorizeUrl === null ? '' : `\nSign in at: ${harmless(authorizeUrl)}`;
+    const where = authorizeUrl === null ? '' : `\nSign in at: ${inCell(authorizeUrl)}`;
     return `It answers, but wants to know who asks.${why}${where}`;
   }
   if (status === 'disabled') return `It is disabled. Enable it: ${gantry} tools servers enable ${name}`;
@@ -164,12 +191,20 @@ async function linesOf({ cwd, terminal }: Context, given: string): Promise<reado
   if (!given.startsWith('@')) return [given];
   const file = given.slice(1);
   try {
-    const content = file === '-' ? await text(terminal.stdin) : await readFile(resolve(cwd, file), 'utf8');
+    const content = file === '-' ? await text(terminal.stdin) : headersIn(resolve(cwd, file));
     return content.split('\n').filter((line) => line.trim() !== '');
   } catch (error) {
     const fact = `The headers in ${JSON.stringify(file)} cannot be read: ${(error as Error).message}.`;
     throw new AppError('usage', fact, 'Give a file with "Name: value" in each line, or @- for stdin.');
   }
+}
+
+const largestHeaders = 64 * 1024;
+
+function headersIn(path: string): string {
+  const found = readNamed(path, largestHeaders);
+  if (found.is === 'file') return found.bytes.toString('utf8');
+  throw new Error(found.is === 'absent' ? 'It is not there' : found.why.replace(/\.$/, ''));
 }
 
 /** Never repeats the value: it is a secret. */

@@ -1,9 +1,9 @@
 /** `gantry tools ls | show | call`. */
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
-import { type Action, type Context, type Input, optionalText, text, words } from '../command.ts';
+import { type Action, type Context, flag, type Input, optionalText, text, words } from '../command.ts';
 import { facts, table } from '../table.ts';
-import { count, harmless, oneLine } from '../words.ts';
+import { count, inCell, inset, oneLine } from '../words.ts';
 import { connectTools } from './client.ts';
 
 /** Exit code of a call whose tool says that it failed. */
@@ -47,7 +47,7 @@ function described(tool: ToolInfo): string {
       ['Server', tool.server],
       ['Effect', effect],
     ]),
-    ...(tool.description === undefined ? [] : ['', harmless(tool.description)]),
+    ...(tool.description === undefined ? [] : ['', inset(tool.description)]),
     '',
     'Takes',
     JSON.stringify(tool.inputSchema, null, 2),
@@ -66,11 +66,21 @@ export const call: Action = async (context, input) => {
     given !== undefined || values.length === 0
       ? await objectOf(context, given ?? '{}')
       : pairs(values, (await client.readTool({ params: { name } }).catch(asUnknown(context, name))).inputSchema);
+  if (flag(input, 'dryRun')) {
+    // Whether it is there at all; what it would do, and whether a person is asked, shows only in the call.
+    await client.readTool({ params: { name } }).catch(asUnknown(context, name));
+    const plan = { tool: name, arguments: args };
+    context.output.result(
+      { dryRun: true, plan },
+      () => `Nothing was called: this would call ${name} with ${inCell(JSON.stringify(args))}.`,
+    );
+    return undefined;
+  }
   const result = await client
     .callTool({ params: { name }, body: { arguments: args } })
     .catch(asUnknown(context, name))
     .catch(asQuestion(context, input));
-  context.output.result(result, () => harmless(result.content.map(shown).join('\n')));
+  context.output.result(result, () => result.content.map(shown).join('\n'));
   if (!result.isError) return undefined;
   return isNotTaken(result) ? exitCode.usage : failed;
 };

@@ -4,7 +4,7 @@ import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, integer, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
 import { facts, table } from '../table.ts';
-import { ago, count, harmless, lasting, localTimes, oneLine, spoken } from '../words.ts';
+import { ago, count, inCell, lasting, localTimes, oneLine, spoken } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const list: Action = async (context, input) => {
@@ -37,12 +37,12 @@ export const list: Action = async (context, input) => {
     const hints = [
       answer.engine.running
         ? null
-        : `Terminals cannot be read: ${answer.engine.error ?? 'No reason is known.'} What is shown is the last known.`,
+        : `Terminals cannot be read: ${inCell(answer.engine.error ?? 'No reason is known.')} What is shown is the last known.`,
       waiting[0] === undefined
         ? null
         : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} ${lookAt(waiting[0])}`,
       answer.agents.every((agent) => agent.state === 'offline')
-        ? `Start them with: ${context.names.gantry} teams up ${answer.agents[0]?.team}`
+        ? `Start them with: ${context.names.gantry} teams up ${inCell(answer.agents[0]?.team ?? '')}`
         : null,
     ];
     return [body, ...hints.filter((hint) => hint !== null)].join('\n');
@@ -90,7 +90,7 @@ export const capture: Action = async (context, input) => {
   const { factory } = await context.connect();
   const agent = await findAgent(factory, text(input, 'bot'), context.names);
   const answer = await factory.captureAgent({ params: { id: agent.id }, query: { lines } });
-  context.output.result(answer, () => harmless(answer.text));
+  context.output.result(answer, () => answer.text);
   return undefined;
 };
 
@@ -107,7 +107,7 @@ export const transcript: Action = async (context, input) => {
     if (page.next !== null || done) cursor = page.next ?? undefined;
     if (done) break;
   }
-  context.output.result({ chunks, next: cursor ?? null }, () => chunks.map((chunk) => harmless(chunk.text)).join(''));
+  context.output.result({ chunks, next: cursor ?? null }, () => chunks.map((chunk) => chunk.text).join(''));
   return undefined;
 };
 
@@ -122,7 +122,7 @@ export const screen: Action = async (context, input) => {
   const { drawScreen } = await import('../attach/draw.ts');
   const colour = context.terminal.stdout.isTTY === true && (context.env.NO_COLOR ?? '') === '';
   const drawn = await drawScreen(answer, colour);
-  context.output.result(answer, () => drawn);
+  context.output.result(answer, () => drawn, { drawn: true });
   return undefined;
 };
 
@@ -174,7 +174,7 @@ export const explain: Action = async (context, input) => {
       ]),
       context.output.width,
     );
-    const bottom = answer.bottom.map((row) => `  | ${harmless(row)}`).join('\n');
+    const bottom = answer.bottom.map((row) => `  | ${inCell(row)}`).join('\n');
     const waits = answer.approvals.map((id) => `Waits for an answer: gantry workspace approve ${id}, or reject`);
     return [
       head,

@@ -4,7 +4,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { EventEnvelope } from '../../contracts/factory/events.ts';
 import { connectEvents } from '../approvals/home.ts';
 import { type Action, integer, optionalText } from '../command.ts';
-import { oneLine, spoken } from '../words.ts';
+import { inCell, oneLine, spoken } from '../words.ts';
 
 /** Seconds that `--json` listens when it is told neither how long nor how many. */
 const shortLook = 2;
@@ -59,7 +59,7 @@ export const events: Action = async (context, input) => {
 
 function inWords(event: Shown): string {
   const time = event.at.slice(11, 19);
-  return `${time}  ${(event.id ?? 'live').padStart(6)}  ${event.type.padEnd(18)}  ${oneLine(summary(event), 300)}`;
+  return `${time}  ${inCell(event.id ?? 'live').padStart(6)}  ${inCell(event.type).padEnd(18)}  ${oneLine(summary(event), 300)}`;
 }
 
 function summary(event: Shown): string {
@@ -68,6 +68,10 @@ function summary(event: Shown): string {
   if (event.type === 'agent.state') return `${data.agentId} is ${word('state')}`;
   if (event.type === 'delivery') {
     return `to ${data.to}: ${word('state')}${typeof data.detail === 'string' ? ` (${data.detail})` : ''}`;
+  }
+  if (event.type === 'trust.changed') {
+    const waits = Array.isArray(data.waits) ? data.waits.map(String) : [];
+    return waits.length === 0 ? 'nothing waits for your yes' : `waits for your yes: ${oneLine(waits.join(', '), 200)}`;
   }
   if (event.type === 'team.changed') return `${data.team}: ${word('change')}`;
   if (event.type === 'approval.requested') return `${data.id}: ${word('title')}`;

@@ -5,7 +5,7 @@ import type { Delivery, DeliveryEvidence, DeliveryState, Message, Thread } from 
 import { type Action, type Context, flag, type Input, integer, optionalFlag, optionalText, text } from '../command.ts';
 import { table } from '../table.ts';
 import { textOrStdin } from '../text.ts';
-import { ago, count, harmless, oneLine, spoken } from '../words.ts';
+import { ago, count, inCell, inset, oneLine, spoken } from '../words.ts';
 
 /** gaps.md C, Send: "CLI exit: unconfirmed 4, failed 3, else 0". */
 const exitOf: Record<DeliveryState, number> = {
@@ -28,7 +28,7 @@ const witness: Readonly<Record<DeliveryEvidence, string>> = {
 /** `verified by its transcript: …`, `queued: the bot is working` */
 function inWords(delivery: Delivery): string {
   const by = delivery.evidence === null ? '' : ` by ${witness[delivery.evidence]}`;
-  return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${reason(delivery.detail)}`}`;
+  return `${spoken(delivery.state)}${by}${delivery.detail === undefined ? '' : `: ${inCell(reason(delivery.detail))}`}`;
 }
 
 /** Why it waits. A reason that begins with a state's wire word gets the word that a person says. */
@@ -68,8 +68,8 @@ async function deliver(context: Context, input: Input, to: string): Promise<numb
     context.output.result(answer, () =>
       [
         `Would send to ${plan.to} by ${spoken(plan.via)}.`,
-        `Would record: ${plan.records.join(', ') || 'nothing'}`,
-        ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${plan.ifQueued.join(', ')}`]),
+        `Would record: ${inCell(plan.records.join(', ')) || 'nothing'}`,
+        ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${inCell(plan.ifQueued.join(', '))}`]),
       ].join('\n'),
     );
     return 0;
@@ -164,7 +164,7 @@ function conversation(list: readonly Message[], now: number): string {
   if (list.length === 0) return 'No messages in this thread.';
   return [...list]
     .reverse()
-    .map((one) => `${one.from} → ${one.to}, ${ago(one.at, now)}\n${harmless(one.text).replace(/^/gm, '  ')}`)
+    .map((one) => `${one.from} → ${one.to}, ${ago(one.at, now)}\n${inset(one.text)}`)
     .join('\n');
 }
 

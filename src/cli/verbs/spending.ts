@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Used } from '../../contracts/factory/spending-routes.ts';
 import { type Action, flag, optionalText, text } from '../command.ts';
 import { table } from '../table.ts';
-import { localTimes } from '../words.ts';
+import { inCell, localTimes } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const usage: Action = async (context) => {
@@ -21,16 +21,18 @@ export const usage: Action = async (context) => {
         : table(['bot', 'today', 'tokens', 'month', 'tokens'], [...rows, all], context.output.width);
     const limits = answer.limits.map(
       ({ subject, spentCents, dailyCents, reached }) =>
-        `Limit of ${subject === '*' ? 'all bots' : subject}: ${money(spentCents)} of ${money(dailyCents)} a day${reached ? ', reached' : ''}`,
+        `Limit of ${subject === '*' ? 'all bots' : inCell(subject)}: ${money(spentCents)} of ${money(dailyCents)} a day${reached ? ', reached' : ''}`,
     );
     const holds = answer.holds.map(({ agentId, reason }) => {
       const name = answer.bots.find((bot) => bot.agentId === agentId)?.address ?? agentId;
-      return `${name} is held. ${localTimes(reason)} Let it go on: ${gantry} agents go-on ${name}`;
+      return `${name} is held. ${inCell(localTimes(reason))} Let it go on: ${gantry} agents go-on ${name}`;
     });
     const unpriced =
       answer.unpricedModels.length === 0
         ? []
-        : [`No price is known of ${answer.unpricedModels.join(', ')}: their tokens count, their cost does not.`];
+        : [
+            `No price is known of ${inCell(answer.unpricedModels.join(', '))}: their tokens count, their cost does not.`,
+          ];
     const off = answer.waitOut ? [] : ['Waiting for the reset of usage limits is switched off.'];
     return [body, ...limits, ...holds, ...unpriced, ...off].join('\n');
   });
@@ -86,7 +88,7 @@ export const goOn: Action = async (context, input) => {
   });
   context.output.result(answer, () => {
     if ('dryRun' in answer)
-      return `Nothing was changed: ${agent.address} would go on. ${localTimes(answer.plan.hold.reason)}`;
+      return `Nothing was changed: ${agent.address} would go on. ${inCell(localTimes(answer.plan.hold.reason))}`;
     return answer.hold.kind === 'budget'
       ? `${agent.address} takes one message more.`
       : `${agent.address} tries again now.`;

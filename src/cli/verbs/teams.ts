@@ -4,7 +4,7 @@ import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts
 import { type Action, type Context, flag, optionalText, text } from '../command.ts';
 import { type ComputerWords, computerWords } from '../computer-names.ts';
 import { table } from '../table.ts';
-import { count, oneLine } from '../words.ts';
+import { count, inCell, oneLine } from '../words.ts';
 
 export const list: Action = async (context) => {
   const { factory } = await context.connect();
@@ -28,8 +28,11 @@ export const list: Action = async (context) => {
       answer.teams.length === 0
         ? []
         : [table(['team', 'live', 'preset', 'presets', 'bots'], rows, context.output.width)];
-    const broken = answer.invalid.map((team) => `Team ${team.name} cannot be used:\n${problems(team.problems)}`);
-    return [...body, ...broken].join('\n');
+    const broken = answer.invalid.map(
+      (team) =>
+        `Team ${inCell(team.name)} ${team.waits === undefined ? 'cannot be used' : 'waits for your yes'}:\n${problems(team.problems)}`,
+    );
+    return [...body, ...broken, ...(answer.note === undefined ? [] : [`Note: ${answer.note}`])].join('\n');
   });
   return undefined;
 };
@@ -38,7 +41,7 @@ function problems(list: readonly TeamProblem[]): string {
   return list
     .map(
       (problem) =>
-        `  ${problem.line === null ? '' : `line ${problem.line}, `}${problem.path || 'file'}: ${oneLine(problem.message, 500)}`,
+        `  ${problem.line === null ? '' : `line ${problem.line}, `}${inCell(problem.path || 'file')}: ${oneLine(problem.message, 500)}`,
     )
     .join('\n');
 }
@@ -56,6 +59,18 @@ function planTable(context: Context, plan: readonly TeamPlanStep[], named: Compu
   return table(['do', 'bot', 'harness', ...heads, 'why'], rows, context.output.width);
 }
 
+/** What each bot runs, where and with which variables: before its first start, and after a change. */
+function startWords(plan: readonly TeamPlanStep[]): string[] {
+  return plan.flatMap(({ agent, harness, start }) => {
+    if (start === undefined) return [];
+    const variables = Object.entries(start.env).map(([name, value]) => `    ${oneLine(`${name}=${value}`, 300)}`);
+    return [
+      `${oneLine(agent, 200)} runs ${oneLine(start.command ?? harness ?? 'its program', 500)} in ${oneLine(start.cwd, 500)}${variables.length === 0 ? '' : ' with'}`,
+      ...variables,
+    ];
+  });
+}
+
 export const up: Action = async (context, input) => {
   const { factory } = await context.connect();
   const name = text(input, 'team');
@@ -69,11 +84,13 @@ export const up: Action = async (context, input) => {
   context.output.result(answer, () => {
     const started = answer.plan.filter((step) => step.action === 'spawn').length;
     const done =
-      started === 0 ? `Team ${name} is up; no terminal had to be started.` : `${count(started, 'bot')} started.`;
+      started === 0
+        ? `Team ${inCell(name)} is up; no terminal had to be started.`
+        : `${count(started, 'bot')} started.`;
     const end = dryRun
       ? 'Nothing was started: this is what would happen.'
-      : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
-    return `${planTable(context, answer.plan, named)}\n${end}`;
+      : `${done} Look at them: ${context.names.gantry} agents ls --team ${inCell(name)}`;
+    return [planTable(context, answer.plan, named), ...startWords(answer.plan), end].join('\n');
   });
   return undefined;
 };
@@ -111,7 +128,7 @@ export const down: Action = async (context, input) => {
       { stopped, ...(letGo.length === 0 ? {} : { letGo }) },
       () =>
         [
-          ...(stopped.length === 0 ? [] : [`${count(stopped.length, 'bot')} stopped: ${stopped.join(', ')}`]),
+          ...(stopped.length === 0 ? [] : [`${count(stopped.length, 'bot')} stopped: ${inCell(stopped.join(', '))}`]),
           ...(letGo.length === 0 ? [] : [letGoWords(letGo)]),
         ].join('\n') || 'No bot was live.',
     );
@@ -122,7 +139,7 @@ export const down: Action = async (context, input) => {
 function letGoWords(bots: readonly string[]): string {
   const [they, run] =
     bots.length === 1 ? ['its computer is', 'it may run on there'] : ['their computers are', 'they may run on there'];
-  return `Gantry lets go of ${bots.join(', ')}: ${they} not reached from here any more, and ${run}.`;
+  return `Gantry lets go of ${inCell(bots.join(', '))}: ${they} not reached from here any more, and ${run}.`;
 }
 
 /** Bots whose team file has gone are live, too: teams are taken from the bots, not from the files. */
@@ -155,8 +172,8 @@ export const check: Action = async (context, input) => {
 };
 
 function verdict(team: { team: string; ok: boolean; problems: readonly TeamProblem[] }): string {
-  if (team.ok) return `${team.team}: no problems`;
-  return `${team.team}: ${count(team.problems.length, 'problem')}\n${problems(team.problems)}`;
+  if (team.ok) return `${inCell(team.team)}: no problems`;
+  return `${inCell(team.team)}: ${count(team.problems.length, 'problem')}\n${problems(team.problems)}`;
 }
 
 export const demo: Action = async (context, input) => {
@@ -164,8 +181,8 @@ export const demo: Action = async (context, input) => {
   const answer = await factory.addDemo({ body: { dryRun: flag(input, 'dryRun') || undefined } });
   context.output.result(answer, () =>
     answer.applied
-      ? `The demo team is in the workspace (${answer.written.length === 0 ? 'it was there already' : count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${answer.team}`
-      : `Would write:\n${answer.written.map((file) => `  ${file}`).join('\n')}`,
+      ? `The demo team is in the workspace (${answer.written.length === 0 ? 'it was there already' : count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${inCell(answer.team)}`
+      : `Would write:\n${answer.written.map((file) => `  ${inCell(file)}`).join('\n')}`,
   );
   return undefined;
 };

@@ -3,7 +3,7 @@ import { mostPatch, type WorktreeEnding } from '../../contracts/factory/worktree
 import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
 import { table } from '../table.ts';
-import { count, harmless, oneLine } from '../words.ts';
+import { count, inCell, oneLine } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
 export const diff: Action = async (context, input) => {
@@ -22,7 +22,7 @@ export const diff: Action = async (context, input) => {
       ...(answer.uncommitted === 0 ? [] : [`${count(answer.uncommitted, 'file')} not committed`]),
     ];
     const rest = answer.cut ? [`The diff is longer than ${mostPatch} characters: see the rest in ${answer.path}.`] : [];
-    const shown = flag(input, 'stat') ? [] : ['', harmless(answer.patch.trimEnd())];
+    const shown = flag(input, 'stat') ? [] : ['', answer.patch.trimEnd()];
     return [...facts, '', table(['change', 'lines', 'file'], rows, context.output.width), ...shown, ...rest].join('\n');
   });
   return undefined;
@@ -55,7 +55,8 @@ function ending(
 export const merge = ending(
   (factory, { params, dryRun }, input) =>
     factory.mergeWorktree({ params, body: { commit: optionalText(input, 'commit'), dryRun } }),
-  (one) => `${one.branch} is merged into ${one.into} (${count(one.files, 'file')}, ${one.head.slice(0, 12)}).`,
+  (one) =>
+    `${one.branch} is merged into ${inCell(one.into ?? '')} (${count(one.files, 'file')}, ${one.head.slice(0, 12)}).`,
 );
 export const keep = ending(
   (factory, { params, dryRun }, input) =>
@@ -63,10 +64,10 @@ export const keep = ending(
       params,
       body: { as: optionalText(input, 'as'), commit: optionalText(input, 'commit'), dryRun },
     }),
-  (one) => `The work is on the branch ${one.keptAs}; ${one.agent} goes on with a fresh one.`,
+  (one) => `The work is on the branch ${inCell(one.keptAs ?? '')}; ${one.agent} goes on with a fresh one.`,
 );
 export const discard = ending(
   (factory, { params, dryRun }) => factory.discardWorktree({ params, body: { dryRun } }),
   (one) =>
-    `${one.branch} is set aside; ${one.agent} goes on with a fresh one.\nTo get it back: git branch <name> ${one.keptAs}`,
+    `${one.branch} is set aside; ${one.agent} goes on with a fresh one.\nTo get it back: git branch <name> ${inCell(one.keptAs ?? '')}`,
 );

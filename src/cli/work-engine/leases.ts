@@ -2,7 +2,7 @@
 import type { Lease } from '../../contracts/factory/work-engine/leases.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
-import { ago, oneLine, span } from '../words.ts';
+import { ago, inCell, oneLine, span } from '../words.ts';
 
 export const leases: Action = async (context, input) => {
   const name = optionalText(input, 'claim');
@@ -39,8 +39,8 @@ const left = (context: Context, lease: Lease) =>
 function held(context: Context, answer: Lease | { plan: { key: string } }): void {
   context.output.result(answer, () =>
     'plan' in answer
-      ? `Would hold ${answer.plan.key}.`
-      : `${answer.key} is held for ${left(context, answer)} at most, fence ${answer.fence} (${answer.id}).`,
+      ? `Would hold ${inCell(answer.plan.key)}.`
+      : `${inCell(answer.key)} is held for ${left(context, answer)} at most, fence ${answer.fence} (${answer.id}).`,
   );
 }
 
@@ -66,7 +66,7 @@ async function release(context: Context, input: Input, id: string): Promise<unde
   const query = { dryRun: flag(input, 'dryRun') ? '1' : undefined } as const;
   const answer = await factory.releaseLease({ params: { id }, query });
   context.output.result(answer, () =>
-    'dryRun' in answer ? `Would release ${answer.plan.key}.` : `${answer.released.key} is free.`,
+    'dryRun' in answer ? `Would release ${inCell(answer.plan.key)}.` : `${inCell(answer.released.key)} is free.`,
   );
   return undefined;
 }

@@ -2,7 +2,7 @@
 import { exitCode } from '../../contracts/common/errors.ts';
 import { type Action, flag, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
-import { ago, count, oneLine } from '../words.ts';
+import { ago, count, inCell, oneLine } from '../words.ts';
 
 export const query: Action = async (context, input) => {
   const { factory } = await context.connect();
@@ -39,7 +39,7 @@ export const verify: Action = async (context) => {
   const verdict = await factory.verifyLedger();
   context.output.result(verdict, () => {
     if (!verdict.ok) {
-      return `${verdict.fact}\nRow ${verdict.id}: ${verdict.problem}. ${count(verdict.rows, 'row')} are sound.\n${verdict.action}`;
+      return `${inCell(verdict.fact)}\nRow ${verdict.id}: ${verdict.problem}. ${count(verdict.rows, 'row')} are sound.\n${inCell(verdict.action)}`;
     }
     const heads = verdict.heads === 0 ? 'no exported head to compare with' : count(verdict.heads, 'exported head');
     return `The ledger is whole: ${count(verdict.rows, 'row')}, ${heads}.\nHead ${verdict.head.id} ${verdict.head.hash}`;

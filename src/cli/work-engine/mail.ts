@@ -4,7 +4,7 @@ import type { Mail } from '../../contracts/factory/work-engine/mail.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
 import { textOrStdin } from '../text.ts';
-import { ago, count, harmless, oneLine } from '../words.ts';
+import { ago, count, inset, oneLine } from '../words.ts';
 
 export const mail: Action = async (context, input) => {
   const to = optionalText(input, 'to');
@@ -51,7 +51,7 @@ async function read(context: Context, input: Input, id: string): Promise<undefin
       `${shown.from} → ${shown.to}, ${ago(shown.at, context.now())}`,
       oneLine(shown.subject, 300),
       '',
-      harmless(shown.text),
+      inset(shown.text),
     ].join('\n'),
   );
   return undefined;

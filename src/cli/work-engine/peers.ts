@@ -2,7 +2,7 @@
 import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
 import { textOrStdin } from '../text.ts';
-import { ago, count, harmless, oneLine } from '../words.ts';
+import { ago, count, inCell, inset, oneLine } from '../words.ts';
 
 export const peers: Action = async (context, input) => {
   const register = optionalText(input, 'register');
@@ -41,8 +41,8 @@ async function registerOne(context: Context, input: Input, name: string): Promis
   });
   context.output.result(answer, () =>
     'dryRun' in answer
-      ? `Would register ${answer.plan.name}.`
-      : `${answer.name} is registered (${answer.id}). Let it beat: ${context.names.gantry} orchestration peers --beat ${answer.id}`,
+      ? `Would register ${inCell(answer.plan.name)}.`
+      : `${inCell(answer.name)} is registered (${answer.id}). Let it beat: ${context.names.gantry} orchestration peers --beat ${answer.id}`,
   );
   return undefined;
 }
@@ -54,7 +54,7 @@ async function beatOne(context: Context, input: Input, id: string): Promise<unde
     answer.messages.length === 0
       ? 'Nothing waits.'
       : answer.messages
-          .map((one) => `${one.id} from ${one.from}, ${ago(one.at, context.now())}\n${harmless(one.text)}`)
+          .map((one) => `${one.id} from ${one.from}, ${ago(one.at, context.now())}\n${inset(one.text)}`)
           .join('\n'),
   );
   return undefined;
@@ -80,8 +80,8 @@ async function remove(context: Context, input: Input, id: string): Promise<undef
   });
   context.output.result(answer, () =>
     'dryRun' in answer
-      ? `Would take off ${answer.plan.name}, with ${count(answer.plan.waiting, 'message')}.`
-      : `${answer.removed.name} is off the list.`,
+      ? `Would take off ${inCell(answer.plan.name)}, with ${count(answer.plan.waiting, 'message')}.`
+      : `${inCell(answer.removed.name)} is off the list.`,
   );
   return undefined;
 }

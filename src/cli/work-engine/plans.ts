@@ -1,11 +1,12 @@
 /** `gantry workspace plans`: list, show, draft, refine, run and discard. */
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/factory/work-engine/plans.ts';
+import { largestTemplate } from '../../contracts/factory/workflow.ts';
+import { readNamed } from '../../kit/files/within.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText, words } from '../command.ts';
 import { table } from '../table.ts';
-import { ago, count, harmless, oneLine } from '../words.ts';
+import { ago, count, inCell, oneLine } from '../words.ts';
 
 export const plans: Action = async (context, input) => {
   const id = optionalText(input, 'plan');
@@ -45,20 +46,19 @@ async function list(context: Context, input: Input): Promise<undefined> {
 
 function inWords(context: Context, plan: Plan): string {
   const history = plan.history.map(
-    (one) => `  ${one.revision}  ${one.by}, ${ago(one.at, context.now())}${one.note === null ? '' : `: ${one.note}`}`,
+    (one) =>
+      `  ${one.revision}  ${inCell(one.by)}, ${ago(one.at, context.now())}${one.note === null ? '' : `: ${inCell(one.note)}`}`,
   );
   const run = plan.dagId === null ? '' : `, run ${plan.dagId}`;
-  const text = [`${plan.title} (${plan.state}${run})`, ...history, '', JSON.stringify(plan.template, null, 2)].join(
-    '\n',
-  );
-  return harmless(text);
+  const title = `${inCell(plan.title)} (${plan.state}${run})`;
+  return [title, ...history, '', JSON.stringify(plan.template, null, 2)].join('\n');
 }
 
 /** The template in --file, or on stdin with `-`. */
 async function templateOf(context: Context, input: Input): Promise<Record<string, unknown>> {
   const file = optionalText(input, 'file');
   if (file === undefined) throw new AppError('usage', 'A plan needs a template.', 'Give --file <template.json>, or -.');
-  const text = file === '-' ? await stdin(context) : await textOf(resolve(context.cwd, file));
+  const text = file === '-' ? await stdin(context) : textOf(resolve(context.cwd, file));
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
@@ -72,12 +72,11 @@ async function templateOf(context: Context, input: Input): Promise<Record<string
   );
 }
 
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new AppError('not_found', `${path} cannot be read.`, 'Check the path.', { cause });
-  }
+function textOf(path: string): string {
+  const found = readNamed(path, largestTemplate);
+  if (found.is === 'file') return found.bytes.toString('utf8');
+  const why = found.is === 'absent' ? 'It is not there.' : found.why;
+  throw new AppError('not_found', `${path} cannot be read. ${why}`, 'Check the path, or give - and send it on stdin.');
 }
 
 async function stdin(context: Context): Promise<string> {

@@ -40,7 +40,9 @@ function inWords(context: Context, answer: SteerAnswer): string {
   }
   const told = answer.delivery === null ? '' : ` The note is ${spoken(answer.delivery.state)} (${answer.delivery.id}).`;
   if (answer.action === 'interrupt') {
-    return `${answer.interrupted ? 'Its turn was ended.' : 'It was in no turn: nothing was pressed.'}${told}`;
+    const pressed = answer.keys.length === 0 ? '' : ` ${answer.keys.join(' ')} was pressed.`;
+    const not = pressed === '' ? 'No turn was ended.' : `Its turn has not ended.${pressed} Look at its pane.`;
+    return `${answer.interrupted ? 'Its turn ended.' : not}${told}`;
   }
   const { gantry } = context.names;
   return `The question is ${spoken(answer.delivery.state)}. The answer comes here: ${gantry} orchestration threads ${answer.threadId}`;

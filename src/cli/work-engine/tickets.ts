@@ -4,7 +4,7 @@ import { agentRunStatuses } from '../../contracts/factory/work-engine/agent-runs
 import type { Ticket } from '../../contracts/factory/work-engine/tickets.ts';
 import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
 import { table } from '../table.ts';
-import { ago, harmless, oneLine } from '../words.ts';
+import { ago, inCell, inset, oneLine } from '../words.ts';
 
 const dry = (input: Input) => flag(input, 'dryRun') || undefined;
 const moreOf = (cursor: string | null) => (cursor === null ? '' : `\nThere are more: --cursor ${cursor}`);
@@ -63,10 +63,8 @@ export const tickets: Action = async (context, input) => {
 /** What came from outside is told apart from what Gantry says. */
 function inWords(context: Context, ticket: Ticket): string {
   const from = `${ticket.source.kind} ${ticket.source.ref}`;
-  const data = JSON.stringify(ticket.data, null, 2).replace(/^/gm, '  ');
-  return harmless(
-    `${ticket.title} (${ticket.status})\nFrom ${from}, ${ago(ticket.createdAt, context.now())}. What came, as it came:\n${data}`,
-  );
+  const data = inset(JSON.stringify(ticket.data, null, 2));
+  return `${inCell(ticket.title)} (${ticket.status})\nFrom ${inCell(from)}, ${ago(ticket.createdAt, context.now())}. What came, as it came:\n${data}`;
 }
 
 export const triggers: Action = async (context, input) => {
@@ -117,8 +115,10 @@ export const runs: Action = async (context, input) => {
   const { factory } = await context.connect();
   if (id !== undefined) {
     const one = await factory.getAgentRun({ params: { id } });
-    context.output.result(one, () =>
-      harmless(`${one.id}: ${one.status}, for ${one.source.kind} ${one.source.ref}\n${one.output ?? one.error ?? ''}`),
+    context.output.result(
+      one,
+      () =>
+        `${one.id}: ${one.status}, for ${one.source.kind} ${inCell(one.source.ref)}\n${inset(one.output ?? one.error ?? '')}`,
     );
     return undefined;
   }

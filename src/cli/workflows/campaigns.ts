@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Board } from '../../contracts/factory/board.ts';
 import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
 import { table } from '../table.ts';
-import { oneLine, spoken } from '../words.ts';
+import { inCell, oneLine, spoken } from '../words.ts';
 import { nodeTable } from './show-nodes.ts';
 
 export const campaigns: Action = async (context, input) => {
@@ -49,7 +49,7 @@ function inWords(context: Context, { campaign, summary, runs, waves }: Board): s
   const part = (name: string, refs: Board['summary']['now']) =>
     refs.length === 0 ? [] : [`${name}: ${refs.map((ref) => oneLine(ref.title, 80)).join(', ')}`];
   return [
-    `${campaign.title}: ${summary.proven.k} of ${summary.proven.n} proven`,
+    `${inCell(campaign.title)}: ${summary.proven.k} of ${summary.proven.n} proven`,
     ...part('Needs you', summary.needsYou),
     ...part('Now', summary.now),
     ...part('Next', summary.next),

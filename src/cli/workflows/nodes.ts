@@ -3,7 +3,7 @@ import type { NodeCard, NodePage, NodePlan } from '../../contracts/factory/node.
 import { type Action, type Context, flag, type Input, optionalText, text, words } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
 import { facts, table } from '../table.ts';
-import { ago, harmless, oneLine, spoken } from '../words.ts';
+import { ago, inCell, inset, oneLine, spoken } from '../words.ts';
 import { nodeTable, why } from './show-nodes.ts';
 
 export const list: Action = async (context, input) => {
@@ -33,7 +33,7 @@ export const show: Action = async (context, input) => {
 
 function inWords(context: Context, page: NodePage): string {
   const { card } = page;
-  const part = (title: string, body: string) => (body === '' ? [] : ['', title, harmless(body)]);
+  const part = (title: string, body: string) => (body === '' ? [] : ['', title, inset(body)]);
   const history = page.history.map((one) => [
     ago(one.at, context.now()),
     spoken(one.status),
@@ -49,7 +49,9 @@ function inWords(context: Context, page: NodePage): string {
     ]),
     ...part('', page.spec),
     ...part('PROOF', page.proofMd),
-    ...page.files.map((file) => `${file.path}  ${file.name}, ${file.size} bytes, receipt ${file.receiptId}`),
+    ...page.files.map(
+      (file) => `${inCell(file.path)}  ${inCell(file.name)}, ${file.size} bytes, receipt ${file.receiptId}`,
+    ),
     ...part('PROGRESS', page.progressMd),
     ...part('OUTPUT', page.output ?? ''),
     '',

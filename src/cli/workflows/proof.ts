@@ -1,9 +1,9 @@
 /** `gantry workspace proof`: a file that proves a line of a step, as a form. */
-import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { openRoute } from '../../client/call.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { largestProof, uploadProof } from '../../contracts/factory/workflow-routes.ts';
+import { readNamed } from '../../kit/files/within.ts';
 import { type Action, flag, text } from '../command.ts';
 import { oneLine } from '../words.ts';
 
@@ -24,7 +24,7 @@ const types: Readonly<Record<string, string>> = {
 
 export const proof: Action = async (context, input) => {
   const file = resolve(context.cwd, text(input, 'file'));
-  const bytes = await readProof(file);
+  const bytes = readProof(file);
   const way = await context.connect();
   const params = { dagId: text(input, 'run'), nodeId: text(input, 'node') };
   const line = text(input, 'line');
@@ -52,20 +52,9 @@ export const proof: Action = async (context, input) => {
   return undefined;
 };
 
-async function readProof(file: string): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    const facts = await stat(file);
-    if (!facts.isFile()) throw new AppError('usage', `${file} is not a file.`, 'Name one.');
-    if (facts.size > largestProof) {
-      throw new AppError(
-        'usage',
-        `${file} has ${facts.size} bytes: at most ${largestProof} are taken.`,
-        'Send a smaller one.',
-      );
-    }
-    return new Uint8Array(await readFile(file));
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError('not_found', `${file} cannot be read: ${(error as Error).message}.`, 'Check the path.');
-  }
+function readProof(file: string): Uint8Array<ArrayBuffer> {
+  const found = readNamed(file, largestProof);
+  if (found.is === 'file') return new Uint8Array(found.bytes);
+  if (found.is === 'absent') throw new AppError('not_found', `${file} is not there.`, 'Check the path.');
+  throw new AppError('usage', `${file} cannot be taken. ${found.why}`, 'Name a file that is small enough.');
 }

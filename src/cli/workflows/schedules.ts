@@ -4,7 +4,7 @@ import type { Occurrence, Schedule } from '../../contracts/factory/schedules-rou
 import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
 import { facts, table } from '../table.ts';
-import { clockTime, count } from '../words.ts';
+import { count, inCell, timeIn } from '../words.ts';
 import { requestOf } from './runs.ts';
 
 export const schedule: Action = async (context, input) => {
@@ -29,11 +29,12 @@ export const schedule: Action = async (context, input) => {
         nodes.map((one) => [one.executor, one.title]),
         context.output.width,
       );
-      return `${steps}\nNothing was kept. The next times (${timezone}):\n${next.map(when).join('\n')}`;
+      return `${steps}\nNothing was kept. The next times (${inCell(timezone)}):\n${next.map((at) => timeIn(at, timezone)).join('\n')}`;
     }
     const [next] = answer.next;
-    const first = next === undefined ? '' : ` It runs first at ${when(next)}.`;
-    return `Schedule ${answer.id} "${answer.title}" is kept.${first}\nSee it: ${context.names.gantry} workflows schedules ${answer.id}`;
+    const first =
+      next === undefined ? '' : ` It runs first at ${timeIn(next, answer.timezone)} (${inCell(answer.timezone)}).`;
+    return `Schedule ${answer.id} "${inCell(answer.title)}" is kept.${first}\nSee it: ${context.names.gantry} workflows schedules ${answer.id}`;
   });
   return undefined;
 };
@@ -60,7 +61,10 @@ export const schedules: Action = async (context, input) => {
 async function act(context: Context, input: Input, factory: FactoryClient, found: Schedule, change: string) {
   if (flag(input, 'dryRun')) {
     const plan = { schedule: found.id, change };
-    context.output.result({ dryRun: true, plan }, () => `Nothing was changed: this would ${change} "${found.title}".`);
+    context.output.result(
+      { dryRun: true, plan },
+      () => `Nothing was changed: this would ${change} "${inCell(found.title)}".`,
+    );
     return undefined;
   }
   if (change === 'run') {
@@ -75,7 +79,7 @@ async function act(context: Context, input: Input, factory: FactoryClient, found
   }
   const paused = change === 'pause';
   const answer = await factory.changeSchedule({ params: { id: found.id }, body: { paused } });
-  context.output.result(answer, () => `"${found.title}" ${paused ? 'is paused' : 'goes on'}.`);
+  context.output.result(answer, () => `"${inCell(found.title)}" ${paused ? 'is paused' : 'goes on'}.`);
   return undefined;
 }
 
@@ -89,8 +93,8 @@ export const unschedule: Action = async (context, input) => {
   });
   context.output.result(answer, () =>
     'dryRun' in answer
-      ? `Nothing was changed: "${found.title}" would be taken away.`
-      : `"${found.title}" is taken away. Its runs stay.`,
+      ? `Nothing was changed: "${inCell(found.title)}" would be taken away.`
+      : `"${inCell(found.title)}" is taken away. Its runs stay.`,
   );
   return undefined;
 };
@@ -104,19 +108,27 @@ function listed(context: Context, all: readonly Schedule[]): string {
     one.id,
     one.title,
     one.cron ?? 'once',
-    one.paused ? 'paused' : one.next[0] === undefined ? 'over' : when(one.next[0]),
-    one.last === null ? '-' : `${one.last.state} ${when(one.last.due)}`,
+    one.timezone,
+    one.paused ? 'paused' : one.next[0] === undefined ? 'over' : timeIn(one.next[0], one.timezone),
+    one.last === null ? '-' : `${one.last.state} ${timeIn(one.last.due, one.timezone)}`,
     one.missed === 0 ? '-' : String(one.missed),
   ]);
-  return table(['schedule', 'title', 'when', 'next', 'last', 'missed'], rows, context.output.width);
+  return table(['schedule', 'title', 'when', 'time zone', 'next', 'last', 'missed'], rows, context.output.width);
 }
 
 function described(context: Context, one: Schedule, occurrences: readonly Occurrence[]): string {
   const head = facts([
     ['Schedule', `${one.title} (${one.id})`],
     ['Template', one.run.template],
-    ['When', `${one.cron ?? `once, ${when(one.at ?? '')}`} (${one.timezone})`],
-    ['Next', one.paused ? 'paused' : one.next.length === 0 ? 'never again' : one.next.map(when).join(', ')],
+    ['When', `${one.cron ?? `once, ${timeIn(one.at ?? '', one.timezone)}`} (${one.timezone})`],
+    [
+      'Next',
+      one.paused
+        ? 'paused'
+        : one.next.length === 0
+          ? 'never again'
+          : one.next.map((at) => timeIn(at, one.timezone)).join(', '),
+    ],
     ['Missed', one.missed === 0 ? null : `${count(one.missed, 'time')}; run one with --run --due <time>`],
     ['After a pause', one.runMissed ? 'one run makes up for what was missed' : null],
   ]);
@@ -139,5 +151,3 @@ function timeOf(text: string): string {
   if (!Number.isNaN(at)) return new Date(at).toISOString();
   throw new AppError('usage', `--due ${JSON.stringify(text)} is no time.`, 'Give it as the list shows it.');
 }
-
-const when = clockTime;

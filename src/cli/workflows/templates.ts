@@ -4,7 +4,7 @@ import type { TeamProblem } from '../../contracts/factory/agent.ts';
 import type { Template } from '../../contracts/factory/workflow.ts';
 import { type Action, flag, optionalText, text } from '../command.ts';
 import { facts, table } from '../table.ts';
-import { count, oneLine } from '../words.ts';
+import { count, inCell, oneLine } from '../words.ts';
 
 export const list: Action = async (context) => {
   const { factory } = await context.connect();
@@ -75,12 +75,12 @@ export const check: Action = async (context, input) => {
 };
 
 function verdict(id: string, problems: readonly TeamProblem[]): string {
-  if (problems.length === 0) return `${id}: no problems`;
+  if (problems.length === 0) return `${inCell(id)}: no problems`;
   const lines = problems.map((one) => {
     const line = one.line === null ? '' : `line ${one.line}, `;
-    return `  ${line}${one.path || 'file'}: ${oneLine(one.message, 500)}`;
+    return `  ${line}${inCell(one.path || 'file')}: ${oneLine(one.message, 500)}`;
   });
-  return `${id}: ${count(problems.length, 'problem')}\n${lines.join('\n')}`;
+  return `${inCell(id)}: ${count(problems.length, 'problem')}\n${lines.join('\n')}`;
 }
 
 export const save: Action = async (context, input) => {

@@ -260,3 +260,31 @@ test('servers are listed with what is wrong, and found by their names', async ()
   expect(called('detachServer')?.params).toEqual({ id: 'server_1' });
   expect((await gantry('servers', 'detach', 'nothing')).code).toBe(2);
 });
+
+test('a dry run of a call or of a change to servers does nothing, says what it would do, and keeps secrets out', async () => {
+  const { called, tools: gantry } = await start();
+  const call = await gantry('call', 'file.read', 'path=notes.md', '--dry-run', '--json');
+  expect(JSON.parse(call.out)).toEqual({
+    dryRun: true,
+    plan: { tool: 'file.read', arguments: { path: 'notes.md' } },
+  });
+  for (const action of ['detach', 'reconnect', 'enable', 'disable']) {
+    expect((await gantry('servers', action, 'issues', '--dry-run')).out).toContain(`this would ${action} issues`);
+  }
+  const attach = [
+    'servers',
+    'attach',
+    'more',
+    '--url',
+    'https://mcp.example/more',
+    '--header',
+    'A: secret',
+    '--dry-run',
+  ];
+  const planned = await gantry(...attach);
+  expect(planned.out).toContain('this would attach more: https://mcp.example/more');
+  expect(planned.out).not.toContain('secret');
+  for (const op of ['callTool', 'attachServer', 'detachServer', 'reconnectServer', 'changeAttachedServer']) {
+    expect(called(op), op).toBeUndefined();
+  }
+});

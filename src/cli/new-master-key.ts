@@ -1,0 +1,12 @@
+/** `--new-master-key`: the word of a person who lost master.key and wants to go on without what it had sealed. */
+import { existsSync } from 'node:fs';
+import { dataFolder, placesIn } from '../host/places.ts';
+import { ensureTokenFile } from '../kit/secrets/token-file.ts';
+import { type Context, flag, type Input } from './command.ts';
+
+/** Makes the key where there is none; one that is there stays. */
+export function makeMasterKeyIfAsked({ env }: Context, input: Input): void {
+  if (!flag(input, 'newMasterKey')) return;
+  const places = placesIn(dataFolder(env));
+  if (existsSync(places.home)) ensureTokenFile(places.masterKey);
+}
