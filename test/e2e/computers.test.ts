@@ -51,6 +51,7 @@ beforeAll(async () => {
   mkdirSync(join(gantry.workspace, '.gantry'), { recursive: true });
   const rules = `rules:\n  - when: {tool: browser, host: '127.0.0.1:*'}\n    then: allow\n`;
   writeFileSync(join(gantry.workspace, '.gantry', 'policy.yaml'), rules);
+  await gantry.agree();
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 });
@@ -186,6 +187,56 @@ test('a run is watched, paused and resumed; taken over, its page is the person�
   await status(page, 'Running');
   await control(page, 'stop').click();
   await status(page, 'Stopped');
+});
+
+test('taken over from a phone, what its keyboard writes, corrects and deletes arrives', async () => {
+  const { run_id: id } = await begin([open(), wait(20), wait(20), type('x')], 'Order on the way');
+  const own = await visit(browser, `${gantry.origin}/computers?run=${id}`, { ...narrow, like: first.context });
+  const { page } = own;
+  await page.getByRole('img', { name: 'Live view' }).waitFor({ timeout: 60_000 });
+  await page.getByText('Now: Wait 20 s').waitFor();
+  await control(page, 'take').click();
+  const view = page.getByRole('application', { name: 'Live view: you have control' });
+  await view.waitFor();
+  const box = (await view.boundingBox())!;
+  const field = { x: (130 / 1280) * box.width, y: (170 / 800) * box.height };
+  await view.tap({ position: field });
+  const keyboard = page.getByRole('button', { name: 'Keyboard' });
+  await keyboard.tap();
+  await page.getByRole('button', { name: 'Hide keyboard' }).waitFor();
+  // As keyboards on glass do: no keys, only text, and words that change while they are written.
+  const { send } = await own.context.newCDPSession(page).then((cdp) => ({ send: cdp.send.bind(cdp) }));
+  const compose = (text: string) =>
+    send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length });
+  await compose('Gr');
+  await compose('Grüsse');
+  await send('Input.insertText', { text: 'Grüße' });
+  await send('Input.insertText', { text: ' an Adaa' });
+  await looked(page, 'computers-keyboard', { light: false });
+  // A tap in the picture leaves the keyboard where it is.
+  await view.tap({ position: field });
+  await page.getByRole('button', { name: 'Hide keyboard' }).waitFor();
+  await page.keyboard.press('End');
+  await page.keyboard.press('Backspace');
+  await send('Input.insertText', { text: '!\n' });
+  await expect
+    .poll(async () => {
+      const { sessions } = await ownerCall<{ sessions: { browser: { url: string } | null; run_ids: string[] }[] }>(
+        gantry,
+        'GET',
+        '/computer-use/sessions',
+      );
+      const url = sessions.find(({ run_ids }) => run_ids.includes(id))?.browser?.url ?? origin;
+      return new URL(url).searchParams.get('name');
+    })
+    .toBe('Grüße an Ada!');
+  await page.getByRole('button', { name: 'Hide keyboard' }).tap();
+  await keyboard.waitFor();
+  // Who leaves without giving back holds the computer for a minute.
+  await control(page, 'resume').click();
+  await control(page, 'stop').click();
+  await status(page, 'Stopped');
+  await own.close();
 });
 
 test('a step that asks is answered beside the picture', async () => {

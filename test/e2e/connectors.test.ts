@@ -57,6 +57,7 @@ beforeAll(async () => {
   const desk = join(gantry.workspace, '.gantry', 'teams', 'desk');
   mkdirSync(desk, { recursive: true });
   writeFileSync(join(desk, 'team.yaml'), team);
+  await gantry.agree();
   await ownerCall(gantry, 'POST', '/api/factory/teams/desk/up', {});
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();

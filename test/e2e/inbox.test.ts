@@ -36,6 +36,7 @@ beforeAll(async () => {
   [gantry, browser] = await Promise.all([startGantry(), openBrowser()]);
   mkdirSync(join(gantry.workspace, '.gantry', 'templates'), { recursive: true });
   writeFileSync(join(gantry.workspace, '.gantry', 'templates', 'release.json'), JSON.stringify(template));
+  await gantry.agree();
   await gantry.cli('teams', 'up', 'demo', '--json');
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
@@ -255,4 +256,97 @@ test('who presses on and on answers one question, never the next one unseen; aft
   await page.evaluate((end) => end(), stop);
   await press(page, 'a');
   await expect.poll(() => screen('tester@demo'), { timeout: 20_000 }).toMatch(/^allowed-0/m);
+});
+
+test('neither the palette nor a click answers what was not read: the palette shows the command, and Enter leads elsewhere', async () => {
+  const { page } = first;
+  const why = '--reason "only prints the date"';
+  await type(
+    'scribe@demo',
+    `clear; gantry gate check shell.exec --command 'rm -rf ~/unread' ${why} && echo allowed-$?`,
+  );
+  const question = waiting(page).getByRole('article').filter({ hasText: 'rm -rf ~/unread' });
+  await question.locator('[data-reason]').getByText('only prints the date').waitFor();
+  // A question that has only just come: pressed by a click at once, as whoever aimed at another one does.
+  await page.addInitScript(() => {
+    new MutationObserver((_changes, self) => {
+      const button = document.querySelector<HTMLButtonElement>('[data-decide="approve"]');
+      if (button === null) return;
+      self.disconnect();
+      button.click();
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.reload();
+  await question.getByText(/read it first/).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('option').first().waitFor();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByPlaceholder('Find a bot').fill('approve what');
+  await palette.getByRole('option').filter({ hasText: 'rm -rf ~/unread' }).first().waitFor();
+  await picture(page, 'palette-approve-dark');
+  const pending = JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals;
+  expect(pending).toHaveLength(1);
+  await page.keyboard.press('Escape');
+  // Enter led to the note; from there Escape leads back to the card.
+  await page.keyboard.press('Escape');
+  await picture(page, 'inbox-reason-dark');
+  await press(page, 'r');
+  await waiting(page)
+    .getByText(/Rejected by you in the browser/)
+    .first()
+    .waitFor();
+});
+
+test('of 518 notifications the true number stands there, all can be reached, few are drawn, and what was listed is marked read', async () => {
+  const own = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
+  const { page } = own;
+  const many = Array.from({ length: 518 }, (_, index) => ({
+    ...{ id: `n${index}`, event: 'message.received', title: `Text ${index}`, body: 'Is it ready?', url: '/floor' },
+    ...{ at: new Date(Date.now() - index * 60_000).toISOString(), readAt: null as string | null, outcome: 'sent' },
+  }));
+  const marked: string[][] = [];
+  await page.route('**/api/v1/notifications?*', async (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const from = Number(asked.get('cursor') ?? 0);
+    const end = from + Number(asked.get('limit'));
+    const unread = many.filter(({ readAt }) => readAt === null).length;
+    const counts = { total: many.length, unread, questions: { total: 0, unread: 0 } };
+    const nextCursor = end < many.length ? `${end}` : null;
+    await route.fulfill({ json: { notifications: many.slice(from, end), ...counts, nextCursor } });
+  });
+  await page.route('**/api/v1/notifications/read', async (route) => {
+    const { ids } = route.request().postDataJSON() as { ids: string[] };
+    marked.push(ids);
+    for (const one of many) if (ids.includes(one.id)) one.readAt = one.at;
+    await route.fulfill({ json: { read: ids.length, unread: 0, at: new Date().toISOString() } });
+  });
+  await go(page, '/inbox');
+  const news = page.getByRole('region', { name: 'Notifications' });
+  await news.getByRole('heading', { name: 'Notifications 518, 518 unread' }).waitFor();
+  await picture(page, 'inbox-many-dark');
+  await news.getByRole('button', { name: 'Mark shown read' }).click();
+  await news.getByRole('heading', { name: 'Notifications 518, 510 unread' }).waitFor();
+  expect(marked.flat()).toEqual(many.slice(0, 8).map(({ id }) => id));
+  await news.getByRole('button', { name: 'Show 510 more' }).click();
+  const last = news.getByRole('button', { name: /Text 517/ });
+  await expect
+    .poll(
+      async () => {
+        await news.locator('[data-scroll]').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+        return last.isVisible();
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true);
+  expect(await news.getByRole('listitem').count()).toBeLessThan(60);
+  expect(await axe(page)).toEqual([]);
+  await picture(page, 'inbox-many-end-dark');
+  await page.setViewportSize(narrow);
+  await picture(page, 'inbox-many-390');
+  await news.getByRole('button', { name: 'Mark shown read' }).click();
+  await news.getByRole('heading', { name: 'Notifications 518', exact: true }).waitFor();
+  expect(marked.every((ids) => ids.length <= 200)).toBe(true);
+  await own.close();
 });

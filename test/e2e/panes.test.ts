@@ -31,6 +31,7 @@ beforeAll(async () => {
     join(folder, 'team.yaml'),
     `bots:\n${names.map((name) => `  - { bot: ${name}, harness: shell }\n`).join('')}`,
   );
+  await gantry.agree();
   first = await visit(browser, gantry.url, { plain: true });
   await go(first.page, '/floor');
 });

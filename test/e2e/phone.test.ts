@@ -327,6 +327,62 @@ describe.each([wide, narrow])('in a $name window', (size) => {
   });
 });
 
+test('a number whose bot cannot answer says so, conversations that wait are marked, and such a bot is offered none', async () => {
+  const own = await visit(browser, `${phone.gantry.origin}/floor`, { like: first.context });
+  const { page } = own;
+  const numbers = '/api/v1/phone/numbers';
+  const { numbers: offered } = await phone.call<{ numbers: { e164: string }[] }>('GET', `${numbers}/search?country=US`);
+  const { agents } = await phone.call<{ agents: { id: string; slug: string; machine: string }[] }>(
+    'GET',
+    '/api/factory/agents',
+  );
+  const clerk = agents.find(({ slug }) => slug === 'clerk')!;
+  const to = { runtimeId: clerk.machine, botId: clerk.id };
+  const { number } = await phone.call<{ number: { id: string } }>('POST', numbers, {
+    e164: offered[0]!.e164,
+    ...to,
+  });
+  await page.route('**/api/factory/agents', async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.json()) as { agents: { slug: string }[] };
+    const asShell = body.agents.map((one) =>
+      one.slug === 'clerk' ? { ...one, binding: { type: 'terminal', harness: 'shell' } } : one,
+    );
+    await route.fulfill({ response: answer, json: { ...body, agents: asShell } });
+  });
+  await page.route(`**/${number.id}/conversations*`, async (route) => {
+    const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const talk = (peer: string, minutes: number) => ({
+      ...{ with: peer, name: null, botId: clerk.id, optedOut: false, mayText: true, mayCall: false },
+      last: {
+        ...{ id: peer, numberId: number.id, direction: 'in', from: peer, to: offered[0]!.e164, text: 'Is it ready?' },
+        ...{ media: [], parts: 1, status: 'received', reason: null, by: null, botId: clerk.id, at: at(minutes) },
+      },
+    });
+    const conversations = [talk('+13035550101', 1), talk('+13035550102', 30)];
+    await route.fulfill({ json: { conversations, nextCursor: null } });
+  });
+  await page.reload();
+  await go(page, '/phone');
+  const row = page.locator(`[data-number="${number.id}"]`);
+  await row.getByText('Nobody answers').waitFor(patience);
+  await row.click();
+  await page.getByText('clerk cannot answer: it is a plain shell.').waitFor();
+  await page.locator('[data-conversation="+13035550102"]').getByText('Unanswered').waitFor();
+  expect(await page.getByText('Unanswered').count()).toBe(1);
+  await looked(page, 'phone-nobody');
+  await page.setViewportSize(narrow);
+  await looked(page, 'phone-nobody');
+  await page.setViewportSize(wide);
+  await button(page, 'Move').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/Not offered, because they cannot answer: clerk is a plain shell\./).waitFor();
+  expect(await dialog.getByRole('combobox', { name: /^Bot/ }).locator('option', { hasText: 'clerk' }).count()).toBe(0);
+  await looked(page, 'phone-move-missing');
+  await own.close();
+  await phone.call('DELETE', `${numbers}/${number.id}`);
+});
+
 test('what cannot be read keeps what was known, says why and counts to its next try', async () => {
   const { page } = first;
   await go(page, '/phone');

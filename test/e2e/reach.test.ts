@@ -94,7 +94,12 @@ test('another one is paired from its own page, which shows the code, waits, and 
   const link = await page.getByRole('link', { name: 'Open here' }).getAttribute('href');
   expect(await axe(page)).toEqual([]);
   await picture(page, 'pairing-dark');
+  // The code is typed where it is approved: the link brings none along.
+  const shown = (await page.locator('[data-code]').textContent()) ?? '';
+  expect(link).not.toContain(shown);
   await ada.page.goto(link ?? '');
+  await ada.page.getByRole('textbox', { name: 'Code' }).fill(shown);
+  await ada.page.getByRole('button', { name: 'Go on' }).click();
   await ada.page.getByRole('button', { name: /^Approve/ }).click();
   await page.getByText(/^Paired by Ada/).waitFor({ timeout: 20_000 });
   await page.getByRole('contentinfo').getByText(new URL(reach.origin).host).waitFor();
@@ -178,7 +183,7 @@ test('what a bot writes to its person is among the notifications, counted until 
   await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
   await news.getByRole('button', { name: /^Unread: web wrote to you/ }).waitFor();
   await picture(page, 'news-dark');
-  await news.getByRole('button', { name: 'Mark all read' }).click();
+  await news.getByRole('button', { name: 'Mark shown read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
 });

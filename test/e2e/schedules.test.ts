@@ -16,6 +16,7 @@ beforeAll(async () => {
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   writeShipTemplate(gantry.workspace, await first.page.screenshot());
+  await gantry.agree();
 });
 afterAll(async () => {
   await browser?.close();

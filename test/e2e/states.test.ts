@@ -18,16 +18,17 @@ afterAll(async () => {
   await gantry?.remove();
 });
 
-function writeTeam(name: string, text: string): void {
+async function writeTeam(name: string, text: string): Promise<void> {
   const folder = join(gantry.workspace, '.gantry', 'teams', name);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'team.yaml'), text);
+  await gantry.agree();
 }
 
 test('without a team the first steps offer the demo, and show which files it writes before it does', async () => {
   const { page } = first;
   await page.getByRole('heading', { name: 'First steps' }).waitFor();
-  await page.getByRole('heading', { name: /Have an agent of your own signed in/ }).waitFor();
+  await page.getByRole('heading', { name: /Sign in to an agent program/ }).waitFor();
   await page.getByText('claude', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Add the demo team' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add the demo team' });
@@ -40,14 +41,17 @@ test('without a team the first steps offer the demo, and show which files it wri
 
 test('a team file with problems shows each with its line, and follows the file', async () => {
   const { page } = first;
-  writeTeam('draft', 'bots:\n  - bot: web\n    harness: clade\n  - bot: web\n    harness: shell\n    colour: red\n');
+  await writeTeam(
+    'draft',
+    'bots:\n  - bot: web\n    harness: clade\n  - bot: web\n    harness: shell\n    colour: red\n',
+  );
   const row = page.getByRole('button', { name: /draft.*problems/ });
   await row.waitFor();
   await row.click();
   const dialog = page.getByRole('dialog', { name: 'The file of draft cannot be used' });
   await dialog.getByText('line 3').waitFor();
   await dialog.getByText(/colour/).waitFor();
-  writeTeam('draft', 'bots:\n  - bot: web\n    harness: shell\n');
+  await writeTeam('draft', 'bots:\n  - bot: web\n    harness: shell\n');
   await dialog.getByText('All problems are mended.').waitFor();
   await page.keyboard.press('Escape');
   await page.locator('[data-bot="web@draft"]', { hasText: 'Offline' }).waitFor();
@@ -131,6 +135,51 @@ test('while nobody answers, lists say what happened, try again by themselves and
   await page.unroute('**/api/factory/teams');
   await page.locator('[data-bot="web@draft"]').waitFor({ timeout: 20_000 });
   await expect.poll(() => page.getByText('Nobody answers at Gantry.').count()).toBe(0);
+});
+
+test('a page that cannot be loaded waits inside the app: what was typed stays, and it opens once Gantry answers', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/floor`);
+  await page.locator('[data-bot="web@draft"]').click();
+  const composer = page.getByRole('textbox', { name: 'Message to web@draft' });
+  await composer.fill('half a sentence');
+  await page.evaluate(() => Object.assign(window, { sameDocument: true }));
+  await gantry.kill();
+  await page.getByRole('link', { name: 'Computers' }).click();
+  const notice = page.getByRole('status').filter({ hasText: 'Computers opens as soon as it does.' });
+  await notice.waitFor();
+  expect(await composer.inputValue()).toBe('half a sentence');
+  await notice.getByRole('button', { name: 'Stay here' }).click();
+  await notice.waitFor({ state: 'detached' });
+  expect([new URL(page.url()).pathname, await composer.inputValue()]).toEqual(['/floor', 'half a sentence']);
+  await page.getByRole('link', { name: 'Computers' }).click();
+  await notice.waitFor();
+  await gantry.start();
+  await page.getByRole('heading', { name: 'Computers', level: 1 }).waitFor();
+  await notice.waitFor({ state: 'detached' });
+  expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
+  await go(page, '/floor');
+  await expect.poll(() => page.locator('[data-composer]').inputValue()).toBe('half a sentence');
+  await page.locator('[data-composer]').fill('');
+});
+
+test('after an update the rest of the page is offered with a reload, which keeps what was typed', async () => {
+  const { page } = first;
+  await page.goto(`${gantry.origin}/floor`);
+  await page.locator('[data-composer]').fill('still here');
+  await page.route('**/assets/ledger-page-*.js', (route) => route.fulfill({ status: 404, json: {} }));
+  await page.route('**/index.html', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }));
+  await page.getByRole('link', { name: 'Ledger' }).click();
+  const notice = page.getByRole('status').filter({ hasText: 'Gantry may have been updated.' });
+  await notice.waitFor();
+  expect(await page.locator('[data-composer]').inputValue()).toBe('still here');
+  await page.unroute('**/assets/ledger-page-*.js');
+  await page.unroute('**/index.html');
+  await notice.getByRole('button', { name: 'Reload' }).click();
+  await page.getByRole('heading', { name: 'Ledger', level: 1 }).waitFor();
+  await go(page, '/floor');
+  await expect.poll(() => page.locator('[data-composer]').inputValue()).toBe('still here');
+  await page.locator('[data-composer]').fill('');
 });
 
 test('an error of the engine shows its fact, its action and the request it belongs to', async () => {

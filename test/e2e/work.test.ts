@@ -31,6 +31,7 @@ beforeAll(async () => {
   first = await visit(browser, gantry.url);
   await first.page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   files = writeShipTemplate(gantry.workspace, await first.page.screenshot());
+  await gantry.agree();
 });
 afterAll(async () => {
   await browser?.close();
@@ -348,6 +349,7 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   const team = join(gantry.workspace, '.gantry', 'teams', 'code');
   mkdirSync(team, { recursive: true });
   writeFileSync(join(team, 'team.yaml'), 'bots:\n  - bot: coder\n    harness: shell\n    worktree: true\n');
+  await gantry.agree();
   const up = await gantry.cli('teams', 'up', 'code', '--json');
   expect([up.code, up.err]).toEqual([0, '']);
   await go(page, '/floor');

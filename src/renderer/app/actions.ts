@@ -25,12 +25,21 @@ export interface Action {
     | 'Help';
   /** Name of the one thing that it opens: who types it means this action. */
   readonly thing?: string;
+  /** What it acts on, whole: the palette shows it, so that nobody chooses what they have not read. */
+  readonly detail?: string;
+  /** Whether it may change anything. Default: whatever neither leads somewhere nor changes the view alone. */
+  readonly changes?: boolean;
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */
   readonly keys?: string;
   /** Not in the palette: it only makes sense from the keyboard. */
   readonly hidden?: boolean;
   run(): void;
 }
+
+const changesNothing: ReadonlySet<Action['group']> = new Set(['Go to', 'View', 'Help']);
+
+export const mayChange = ({ changes, group }: Pick<Action, 'changes' | 'group'>): boolean =>
+  changes ?? !changesNothing.has(group);
 
 export interface ActionStore {
   add(actions: readonly Action[]): () => void;

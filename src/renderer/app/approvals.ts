@@ -1,6 +1,6 @@
 /** The approvals as the page shows them: those that wait, longest first; then those that ended, latest first. */
-import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo } from 'react';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { isPending } from '../ui/approval-words.ts';
 import { useNow } from '../ui/now.tsx';
@@ -21,9 +21,23 @@ export function splitApprovals(approvals: readonly Approval[], now: number): Spl
   };
 }
 
+/** Whoever asks comes back, and its question lasts: one whose time is over here is read again before it is called expired. */
+export function useLaterEnds(approvals: readonly Approval[], now: number): void {
+  const { keys } = useServices();
+  const client = useQueryClient();
+  const over = approvals
+    .filter((one) => one.state === 'pending' && !isPending(one, now))
+    .map(({ id }) => id)
+    .join(' ');
+  useEffect(() => {
+    if (over !== '') client.invalidateQueries({ queryKey: keys.approvals }).catch(() => {});
+  }, [over, client, keys]);
+}
+
 export function usePendingApprovals(): readonly Approval[] {
   const { queries } = useServices();
   const approvals = useQuery(queries.approvals).data?.approvals;
   const now = useNow();
+  useLaterEnds(approvals ?? [], now);
   return useMemo(() => splitApprovals(approvals ?? [], now).pending, [approvals, now]);
 }

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
 import type { Approval } from '../../contracts/approvals/approval.ts';
+import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { ApprovalCard } from '../ui/approval-card.tsx';
 import { type Action, useAddActions } from './actions.ts';
 import { useServices } from './services.tsx';
 import { useAnswerApproval } from './use-answer-approval.ts';
-import { useLook } from './use-look.ts';
 
 export function AskedCard({
   approval,
@@ -27,17 +27,16 @@ export function AskedCard({
   const box = useRef<HTMLDivElement>(null);
   // Who sees the question need not be told of it.
   useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
-  const { looked, early, again } = useLook(approval.id);
+  const detail = `${visibleLine(approval.title)}\n${visible(approval.summary)}`;
   const actions = useMemo<readonly Action[]>(() => {
     const press = (decision: string) => (): void => {
-      if (looked) box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
-      else again();
+      box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     return [
-      { id: 'approve', title: `Approve ${what}`, group, keys: 'a', run: press('approve') },
-      { id: 'reject', title: `Reject ${what}`, group, keys: 'r', run: press('reject') },
+      { id: 'approve', title: `Approve ${what}`, group, keys: 'a', detail, run: press('approve') },
+      { id: 'reject', title: `Reject ${what}`, group, keys: 'r', detail, run: press('reject') },
     ];
-  }, [looked, again, what, group]);
+  }, [detail, what, group]);
   useAddActions(actions);
   return (
     <div ref={box}>
@@ -46,7 +45,6 @@ export function AskedCard({
         who={who}
         me={me}
         selected
-        keys={looked ? 'answer' : early ? 'early' : 'wait'}
         onAnswer={(decision, note) => answer(approval, decision, note)}
       />
     </div>

@@ -32,7 +32,13 @@ export const farActions: readonly Far[] = [
   { id: 'get-number', title: 'Get a phone number', group: 'Phone', href: '/phone' },
   { id: 'port-number', title: 'Bring a phone number from another carrier', group: 'Phone', href: '/phone' },
   { id: 'own-phone', title: 'My own phone', group: 'Phone', href: '/phone' },
-  { id: 'mark-read', title: 'Mark all notifications read', group: 'Inbox', href: '/inbox', button: 'Mark all read' },
+  {
+    id: 'mark-read',
+    title: 'Mark the shown notifications read',
+    group: 'Inbox',
+    href: '/inbox',
+    button: 'Mark shown read',
+  },
   {
     id: 'model-key',
     title: 'Give a model key or a model server',

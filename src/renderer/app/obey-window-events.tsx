@@ -5,21 +5,21 @@ import { useServices } from './services.tsx';
 import { hearWindowEvents } from './window-events.ts';
 
 export function ObeyWindowEvents() {
-  const { paneRequests } = useServices();
+  const { paneRequests, earlyEvents } = useServices();
   const navigate = useNavigate();
-  useEffect(
-    () =>
-      hearWindowEvents(window, {
-        'platform:switch-mode': () => void navigate({ to: '/floor' }),
-        'platform:factory-attach-pane': ({ paneId, botId, originView }) => {
-          paneRequests.add({ botId, paneId, originView });
-          void navigate({ to: '/floor', search: (old) => ({ ...old, bot: botId }) });
-        },
-        'platform:factory-open-node': ({ dagId, nodeId }) => {
-          void navigate({ to: '/work', search: { dag: dagId, node: nodeId, view: 'graph' } });
-        },
-      }),
-    [navigate, paneRequests],
-  );
+  useEffect(() => {
+    const stop = hearWindowEvents(window, {
+      'platform:switch-mode': () => void navigate({ to: '/floor' }),
+      'platform:factory-attach-pane': ({ paneId, botId, originView }) => {
+        paneRequests.add({ botId, paneId, originView });
+        void navigate({ to: '/floor', search: (old) => ({ ...old, bot: botId }) });
+      },
+      'platform:factory-open-node': ({ dagId, nodeId }) => {
+        void navigate({ to: '/work', search: { dag: dagId, node: nodeId, view: 'graph' } });
+      },
+    });
+    earlyEvents.release();
+    return stop;
+  }, [navigate, paneRequests, earlyEvents]);
   return null;
 }

@@ -1,9 +1,10 @@
 /**
  * The order of the palette: what is named exactly so or begins so first, then commands that have the typed words, then what was found, then
- * commands that only have the letters. Pure.
+ * commands that only have the letters. Enter acts on the first row: nothing that may change something stands there that was not named.
+ * Pure.
  */
 import { defaultFilter } from 'cmdk';
-import type { Action } from './actions.ts';
+import { type Action, mayChange } from './actions.ts';
 import type { FoundGroup, FoundRow } from './use-found.ts';
 
 export type PaletteItem = { readonly key: string } & ({ readonly action: Action } | { readonly row: FoundRow });
@@ -45,8 +46,44 @@ export function orderPalette(
     ...actions.flatMap((action) => rankAction(text, action) ?? []),
     ...rows.map((row) => rankRow(text, row)),
   ].toSorted((a, b) => a.near - b.near || b.score - a.score || usual.indexOf(a.group) - usual.indexOf(b.group));
-  const groups = Map.groupBy(ranked, ({ group }) => group);
+  const first = ranked.findIndex((one) => isSafe(text, one));
+  const ordered = first > 0 ? [ranked[first]!, ...ranked.toSpliced(first, 1)] : ranked;
+  const groups = Map.groupBy(ordered, ({ group }) => group);
   return [...groups].map(([name, inIt]) => ({ name, items: inIt.map(({ item }) => item) }));
+}
+
+/** Nobody looks further down: a letter more brings up what is there. Of each group while nothing is typed, then of all. */
+const drawn = { untyped: 24, typed: 60 } as const;
+
+/** What of it is drawn, and how many are not. */
+export function firstOf(
+  groups: readonly PaletteGroup[],
+  typed: string,
+): { readonly shown: readonly PaletteGroup[]; readonly more: number } {
+  const all = plain(typed) === '';
+  let room: number = drawn.typed;
+  const shown = groups.map(({ name, items }) => {
+    const some = items.slice(0, all ? drawn.untyped : Math.max(0, room));
+    room -= some.length;
+    return { name, items: some };
+  });
+  const count = (of: readonly PaletteGroup[]) => of.reduce((sum, { items }) => sum + items.length, 0);
+  return { shown: shown.filter(({ items }) => items.length > 0), more: count(groups) - count(shown) };
+}
+
+/** Whether Enter may act on it without its having been chosen: where only such fit that may not, none is. */
+export function enterActsOn(typed: string, item: PaletteItem): boolean {
+  if (!('action' in item)) return true;
+  const ranked = rankAction(plain(typed), item.action);
+  return ranked !== null && isSafe(plain(typed), ranked);
+}
+
+/** A letter or two name nothing. */
+const leastNamed = 3;
+
+function isSafe(text: string, { item, near: nearness }: Ranked): boolean {
+  if (!('action' in item) || !mayChange(item.action)) return true;
+  return nearness === near.exact || (text.length >= leastNamed && nearness <= near.words);
 }
 
 function rankAction(text: string, action: Action): Ranked | null {

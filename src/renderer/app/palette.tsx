@@ -10,7 +10,7 @@ import { useReturnFocus } from '../ui/use-return-focus.ts';
 import { type Action, useAllActions } from './actions.ts';
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
-import { orderPalette, pressMark } from './palette-order.ts';
+import { enterActsOn, firstOf, orderPalette, pressMark } from './palette-order.ts';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [
@@ -35,6 +35,9 @@ const item =
 const heading =
   '[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:pb-1 [&_[cmdk-group-heading]]:text-meta [&_[cmdk-group-heading]]:text-faint';
 
+/** Stands first where no row may be acted on without having been chosen. */
+const nothingChosen = 'nothing-chosen';
+
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const shown = useAllActions();
   const far = useFarActions(shown);
@@ -43,11 +46,13 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
   const actions = useMemo(() => withButtons([...shown, ...far], buttons), [shown, far, buttons]);
   const [typed, setTyped] = useState('');
   const found = useFound(typed);
-  const shownGroups = useMemo(
-    () => orderPalette(typed, actions, found.rows, groups, foundGroups),
+  const { shown: shownGroups, more } = useMemo(
+    () => firstOf(orderPalette(typed, actions, found.rows, groups, foundGroups), typed),
     [typed, actions, found.rows],
   );
-  const first = shownGroups[0]?.items[0]?.key ?? '';
+  const top = shownGroups[0]?.items[0];
+  const isNamed = top === undefined || enterActsOn(typed, top);
+  const first = isNamed ? (top?.key ?? '') : nothingChosen;
   const [selected, setSelected] = useFirst(first);
   const navigate = useNavigate();
   const focus = useReturnFocus();
@@ -83,6 +88,12 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
               {!found.looking && (
                 <Command.Empty className="p-3 text-muted">Nothing has this name or these words.</Command.Empty>
               )}
+              {!isNamed && (
+                // The list always chooses its first row: this one does nothing.
+                <Command.Item value={nothingChosen} className="sr-only">
+                  Nothing is chosen. Use the arrow keys.
+                </Command.Item>
+              )}
               {shownGroups.map(({ name, items }) => (
                 <Command.Group key={name} heading={name} className={heading}>
                   {items.map((one) => (
@@ -100,7 +111,7 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
                 </Command.Group>
               ))}
             </Command.List>
-            <About found={found} />
+            <About found={found} more={more} />
           </Command>
         </Radix.Content>
       </Radix.Portal>
@@ -132,7 +143,14 @@ function useFirst(first: string): [string, (key: string) => void] {
 function ActionLine({ action }: { action: Action }): ReactNode {
   return (
     <>
-      <span className="truncate">{action.title}</span>
+      <span className="min-w-0 flex-1">
+        <span className="block truncate">{action.title}</span>
+        {action.detail !== undefined && (
+          <span className="line-clamp-4 block font-mono text-code break-words whitespace-pre-wrap text-muted">
+            {action.detail}
+          </span>
+        )}
+      </span>
       {action.keys !== undefined && <Kbd keys={action.keys} />}
     </>
   );
@@ -155,8 +173,9 @@ function FoundLine({ row }: { row: FoundRow }): ReactNode {
 }
 
 /** What a person should know of the search beside what it found. */
-function About({ found: { looking, failed, complete, rows } }: { found: FoundState }) {
+function About({ found: { looking, failed, complete, rows }, more }: { found: FoundState; more: number }) {
   const lines = [
+    ...(more > 0 ? [`${more} more. Type part of a name to find them.`] : []),
     ...(looking && rows.length === 0 ? ['Looking through runs, messages and events …'] : []),
     ...failed.map(({ name, error }) => `${name} could not be searched: ${describeProblem(error).fact}`),
     ...(complete ? [] : ['Of each kind the newest 10,000 were looked through; older ones are on their own pages.']),

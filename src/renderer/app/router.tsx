@@ -10,6 +10,7 @@ import {
 import { z } from 'zod';
 import { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { HomePage } from '../areas/home/home-page.tsx';
+import { later } from '../data/later.ts';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
 
@@ -106,51 +107,75 @@ const homeRoute = createRoute({
 const floorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/floor',
-  component: lazyRouteComponent(() => import('../areas/factory/floor-page.tsx'), 'FloorPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/factory/floor-page.tsx')),
+    'FloorPage',
+  ),
   validateSearch: floorSearch,
 });
 const workRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/work',
-  component: lazyRouteComponent(() => import('../areas/work/work-places.tsx'), 'WorkPlaces'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/work/work-places.tsx')),
+    'WorkPlaces',
+  ),
   validateSearch: workSearch,
 });
 const inboxRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/inbox',
-  component: lazyRouteComponent(() => import('../areas/inbox/inbox-page.tsx'), 'InboxPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/inbox/inbox-page.tsx')),
+    'InboxPage',
+  ),
 });
 const toolsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tools',
-  component: lazyRouteComponent(() => import('../areas/tools/tools-page.tsx'), 'ToolsPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/tools/tools-page.tsx')),
+    'ToolsPage',
+  ),
   validateSearch: toolsSearch,
 });
 const computersRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/computers',
-  component: lazyRouteComponent(() => import('../areas/computers/computers-page.tsx'), 'ComputersPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/computers/computers-page.tsx')),
+    'ComputersPage',
+  ),
   validateSearch: computersSearch,
 });
 const connectorsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/connectors',
-  component: lazyRouteComponent(() => import('../areas/connectors/connectors-page.tsx'), 'ConnectorsPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/connectors/connectors-page.tsx')),
+    'ConnectorsPage',
+  ),
   validateSearch: connectorsSearch,
 });
 const phoneRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/phone',
-  component: lazyRouteComponent(() => import('../areas/phone/phone-page.tsx'), 'PhonePage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/phone/phone-page.tsx')),
+    'PhonePage',
+  ),
   validateSearch: phoneSearch,
 });
 const ledgerRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/ledger',
-  component: lazyRouteComponent(() => import('../areas/ledger/ledger-page.tsx'), 'LedgerPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/ledger/ledger-page.tsx')),
+    'LedgerPage',
+  ),
   validateSearch: ledgerSearch,
 });
-const queue = () => import('../areas/queue/pages.ts');
+const queue = later(() => import('../areas/queue/pages.ts'));
 const queueRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
@@ -186,10 +211,13 @@ const queueRoutes = [
 const pairRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/pair',
-  component: lazyRouteComponent(() => import('../areas/pair/pair-page.tsx'), 'PairPage'),
+  component: lazyRouteComponent(
+    later(() => import('../areas/pair/pair-page.tsx')),
+    'PairPage',
+  ),
   validateSearch: pairSearch,
 });
-const settings = () => import('../areas/settings/pages.ts');
+const settings = later(() => import('../areas/settings/pages.ts'));
 const settingsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/settings',

@@ -1,5 +1,5 @@
 /**
- * What the page is made of, made once in main.tsx and handed down: no part reaches for a global. What belongs to a computer
+ * What the page is made of, made once in page.tsx and handed down: no part reaches for a global. What belongs to a computer
  * (`api.factory`, `queries`, `keys`, `events`) is that of the computer that is looked at, which `OnComputer` changes for a part
  * of the page.
  */
@@ -7,7 +7,9 @@ import { createContext, type ReactNode, use, useMemo, useSyncExternalStore } fro
 import type { BrowserPush } from '../data/browser-push.ts';
 import type { Connection, Connections } from '../data/connections.ts';
 import type { Desktop } from '../data/desktop.ts';
+import type { EarlyEvents } from '../data/early-events.ts';
 import type { FeedEntry, LinkState } from '../data/events.ts';
+import type { KeptTexts } from '../data/kept-texts.ts';
 import type { LastKnown } from '../data/last-known.ts';
 import type { QueueEvents } from '../data/queue-events.ts';
 import type { SentTexts } from '../data/sent-texts.ts';
@@ -28,7 +30,10 @@ export interface Services extends Connection {
   readonly settings: SettingsStore;
   readonly slots: StreamSlots;
   readonly sentTexts: SentTexts;
+  readonly keptTexts: KeptTexts;
   readonly paneRequests: PaneRequests;
+  /** Window events from before the page listened. */
+  readonly earlyEvents: EarlyEvents;
   readonly actions: ActionStore;
 }
 
@@ -37,7 +42,7 @@ export const ServicesProvider = ServicesContext;
 
 export function useServices(): Services {
   const services = use(ServicesContext);
-  if (services === null) throw new Error('Services are missing: the page was not put together by main.tsx.');
+  if (services === null) throw new Error('Services are missing: the page was not put together by page.tsx.');
   return services;
 }
 

@@ -5,12 +5,14 @@ import { lazy, Suspense, useMemo, useState } from 'react';
 import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { sectionsIn } from '../areas/settings/sections.ts';
+import { later } from '../data/later.ts';
 import { type Action, useAddActions, useAllActions } from './actions.ts';
 import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
 import { DemoPhoneBanner } from './demo-phone-banner.tsx';
 import { FloorsProvider, useBots, useComputers, useFloors } from './floors.tsx';
 import { FullDiskBanner } from './full-disk-banner.tsx';
+import { LateNotice } from './late-notice.tsx';
 import { ObeyDesktop } from './obey-desktop.tsx';
 import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { ObeyWorker } from './obey-worker.tsx';
@@ -27,9 +29,9 @@ import { useTheme } from './use-theme.ts';
 import { useWaiting } from './use-waiting.ts';
 import { dispatchWindowEvent } from './window-events.ts';
 
-const Palette = lazy(() => import('./palette.tsx').then((module) => ({ default: module.Palette })));
-const ShortcutsDialog = lazy(() =>
-  import('./shortcuts-dialog.tsx').then((module) => ({ default: module.ShortcutsDialog })),
+const Palette = lazy(later(() => import('./palette.tsx').then((module) => ({ default: module.Palette }))));
+const ShortcutsDialog = lazy(
+  later(() => import('./shortcuts-dialog.tsx').then((module) => ({ default: module.ShortcutsDialog }))),
 );
 
 /** Nothing behind it is read before it is known that somebody is signed in. */
@@ -117,6 +119,7 @@ function Frame() {
       <AnnounceNeeds />
       <DemoPhoneBanner />
       <FullDiskBanner />
+      <LateNotice />
       <div className="flex min-h-0 flex-1">
         {!narrow && rail}
         <View />

@@ -1,5 +1,5 @@
 /** The person's notifications, and how many of them nobody has read. */
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { newsOf } from '../data/news.ts';
 import { useServices } from './services.tsx';
 
@@ -8,7 +8,7 @@ const notificationsEvery = 10_000;
 
 export function useNotifications() {
   const { queries } = useServices();
-  return useQuery({ ...queries.notifications, refetchInterval: notificationsEvery });
+  return useInfiniteQuery({ ...queries.notifications, refetchInterval: notificationsEvery });
 }
 
 export function useUnread(): number {

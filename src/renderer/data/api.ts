@@ -38,7 +38,7 @@ const peerRoutesOf = (computer: string) => {
 
 export function createApi() {
   let csrf: Promise<string> | null = null;
-  const ifGone = 'Start Gantry again on this computer; the page goes on by itself.';
+  const ifGone = 'Start Gantry again on this computer; this page reconnects automatically.';
   const identity = createClient(
     [getSession, endSession, listSessions, revokeSession, listKeys, createKey, revokeKey, protectedResource],
     { where: 'Gantry', ifGone, csrf: () => readCsrf() },

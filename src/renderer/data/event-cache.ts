@@ -4,7 +4,7 @@
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { Approval } from '../../contracts/approvals/approval.ts';
+import { type Approval, byOwnClock } from '../../contracts/approvals/approval.ts';
 import type { listApprovals } from '../../contracts/approvals/routes.ts';
 import type { Agent, Team } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
@@ -103,7 +103,8 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
   }
 
   /** A new one stands first, as in the list; an answered one keeps its place. */
-  function patchApproval(approval: Approval): void {
+  function patchApproval(told: Approval): void {
+    const approval = byOwnClock(told, Date.now());
     client.setQueryData<ApprovalsAnswer>(keys.approvals, (old) => {
       if (old === undefined) return old;
       const known = old.approvals.some((one) => one.id === approval.id);
@@ -144,6 +145,8 @@ export function createEventCache(client: QueryClient, keys: Keys): EventCache {
           if (dagId !== undefined && nodeId !== undefined) voidSoon(keys.node(dagId, nodeId));
           return;
         }
+        case 'trust.changed':
+          return voidSoon(keys.trust, keys.teams, keys.templates, keys.whys);
         case 'team.changed':
           return voidSoon(keys.agents, keys.teams);
       }

@@ -45,6 +45,7 @@ export function keysOf(computer: string | null) {
     /** Begins every key of this computer; null where keys begin with their own names. */
     all: computer === null ? null : on(),
     workspace: on('workspace'),
+    trust: on('trust'),
     agents: on('agents'),
     teams: on('teams'),
     deliveries: on('deliveries'),

@@ -1,12 +1,13 @@
 /** What belongs to the person and not to a computer, read from their home cloud. Must not know how anything is shown. */
-import { queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Api } from './api.ts';
 import { personKeys as keys } from './keys.ts';
 import { queueQueriesOf } from './queue-queries.ts';
 
-/** Notifications shown in the inbox at first. */
-export const notificationPage = 50;
+/** Notifications read at first, and of older ones at once. */
+const notificationPage = 50;
+const olderPage = 200;
 
 export function personQueriesOf(api: Api) {
   const { computers, identity, notifications, pairing, usage } = api;
@@ -43,9 +44,16 @@ export function personQueriesOf(api: Api) {
         queryKey: keys.pairingOf(code),
         queryFn: ({ signal }) => computers.readPairing({ params: { code } }, { signal }),
       }),
-    notifications: queryOptions({
+    /** Newest first, a page at a time. */
+    notifications: infiniteQueryOptions({
       queryKey: keys.notifications,
-      queryFn: ({ signal }) => notifications.listNotifications({ query: { limit: notificationPage } }, { signal }),
+      queryFn: ({ pageParam: cursor, signal }) =>
+        notifications.listNotifications(
+          { query: cursor === undefined ? { limit: notificationPage } : { limit: olderPage, cursor } },
+          { signal },
+        ),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     }),
     preferences: queryOptions({
       queryKey: keys.preferences,

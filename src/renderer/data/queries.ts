@@ -2,7 +2,9 @@
  * What the page reads, by key. Nothing written here polls: the event stream (events.ts) patches or voids these keys.
  * Must not know how anything is shown.
  */
+
 import { queryOptions } from '@tanstack/react-query';
+import { byOwnClock } from '../../contracts/approvals/approval.ts';
 import type { Api } from './api.ts';
 import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
@@ -23,6 +25,7 @@ export function queriesOf(api: Api, keys: Keys) {
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),
     }),
+    trust: queryOptions({ queryKey: keys.trust, queryFn: ({ signal }) => factory.getTrust({}, { signal }) }),
     agents: queryOptions({ queryKey: keys.agents, queryFn: ({ signal }) => factory.listAgents({}, { signal }) }),
     teams: queryOptions({ queryKey: keys.teams, queryFn: ({ signal }) => factory.listTeams({}, { signal }) }),
     deliveries: queryOptions({
@@ -93,7 +96,11 @@ export function queriesOf(api: Api, keys: Keys) {
       }),
     approvals: queryOptions({
       queryKey: keys.approvals,
-      queryFn: ({ signal }) => approvals.listApprovals({ query: { limit: approvalPage } }, { signal }),
+      queryFn: async ({ signal }) => {
+        const answer = await approvals.listApprovals({ query: { limit: approvalPage } }, { signal });
+        // Times as this browser's clock has them, however far it is from the server's.
+        return { ...answer, approvals: answer.approvals.map((one) => byOwnClock(one, Date.now())) };
+      },
     }),
     why: (id: string, dagId: string | null = null) =>
       queryOptions({

@@ -16,6 +16,7 @@ export function ActDialog({
   ready = true,
   wants = null,
   focusAct = false,
+  other,
   onClose,
   children,
 }: {
@@ -32,6 +33,8 @@ export function ActDialog({
   wants?: string | null;
   /** Gives the button the focus as soon as it can be used, also after a failure; not where there are fields to fill. */
   focusAct?: boolean;
+  /** The other answer, beside the one that leaves. */
+  other?: ReactNode;
   onClose: () => void;
   children?: ReactNode;
 }) {
@@ -56,6 +59,7 @@ export function ActDialog({
           <p id={why} role="status" className="mr-auto text-meta text-muted empty:hidden max-sm:w-full">
             {ready ? null : wants}
           </p>
+          {other}
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>

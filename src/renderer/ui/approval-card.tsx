@@ -3,7 +3,7 @@
  * is answered, by whomever, it is one line that says so. Must not know how an answer travels.
  */
 import { ChevronRight, Triangle } from 'lucide-react';
-import { type ReactNode, type Ref, useId, useState } from 'react';
+import { type ReactNode, type Ref, useId, useRef, useState } from 'react';
 import type { Approval, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { answeredWords, isPending, saysAsker, showsDiff, sourceWords } from './approval-words.ts';
@@ -13,6 +13,7 @@ import { Ago, formatElapsed, useNow } from './now.tsx';
 import { Problem } from './problem.tsx';
 import { approvalStatus, Status } from './status.tsx';
 import { TextView } from './text-view.tsx';
+import { useLook } from './use-look.ts';
 
 export type Decision = 'approve' | 'reject';
 
@@ -48,6 +49,17 @@ function TimeLeft({ until }: { until: string }) {
   );
 }
 
+/** What the asker says of it, apart from what it would do: a command cannot be worded as this. */
+function Reason({ approval: { reason } }: { approval: Approval }) {
+  if (reason === undefined) return null;
+  return (
+    <dl data-reason="true" className="flex min-w-0 flex-wrap gap-x-2 text-muted">
+      <dt className="shrink-0 text-faint">Reason it gives</dt>
+      <dd className="min-w-0 flex-1 break-words whitespace-pre-wrap">{visible(reason)}</dd>
+    </dl>
+  );
+}
+
 export interface ApprovalCardProps {
   readonly approval: Approval;
   /** Who asks: a bot's address, a step. */
@@ -57,8 +69,6 @@ export interface ApprovalCardProps {
   readonly onAnswer: (decision: Decision, note: string) => Promise<void>;
   /** The card that `a` and `r` answer. */
   readonly selected?: boolean;
-  /** Of the selected card: what `a` and `r` do now. `early`: one was pressed before there was time to read. */
-  readonly keys?: 'wait' | 'early' | 'answer' | undefined;
   readonly ref?: Ref<HTMLElement>;
   readonly onFocus?: () => void;
 }
@@ -95,7 +105,6 @@ function PendingCard({
   approval,
   who,
   selected = false,
-  keys,
   ref,
   onFocus,
   busy,
@@ -108,14 +117,26 @@ function PendingCard({
 }) {
   const id = useId();
   const [note, setNote] = useState('');
+  const card = useRef<HTMLElement>(null);
+  const { looked, early, again, pointed } = useLook(card, selected);
+  /** Whichever way it is pressed, by a key, a click or from the palette: not before it can have been read. */
+  const decide = (decision: Decision) => {
+    if (looked) onDecide(decision, note);
+    else again();
+  };
   return (
     <article
-      ref={ref}
+      ref={(element) => {
+        card.current = element;
+        if (typeof ref === 'function') ref(element);
+        else if (ref != null) ref.current = element;
+      }}
       tabIndex={-1}
       aria-labelledby={id}
       aria-current={selected ? 'true' : undefined}
       data-approval={approval.id}
-      data-keys={keys}
+      data-keys={looked ? 'answer' : early ? 'early' : 'wait'}
+      onPointerDownCapture={pointed}
       data-row="true"
       onFocus={onFocus}
       className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3 aria-[current]:border-accent"
@@ -143,21 +164,24 @@ function PendingCard({
         wrap={!showsDiff(approval)}
         maxLines={14}
       />
+      <Reason approval={approval} />
       {problem}
       <p role="status" className="text-meta text-muted empty:hidden">
-        {keys === 'early' && 'Pressed too soon: read it first. A key answers it once none was pressed for a moment.'}
+        {early &&
+          !looked &&
+          'Pressed too soon: read it first. It can be answered once nothing was pressed for a moment.'}
       </p>
       <form
         className="flex flex-wrap items-center gap-2"
         onSubmit={(event) => {
           event.preventDefault();
-          onDecide('approve', note);
+          decide('approve');
         }}
         onKeyDown={(event) => {
           // Enter in the note must not answer by accident.
           if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
           event.preventDefault();
-          if (event.ctrlKey || event.metaKey) onDecide('approve', note);
+          if (event.ctrlKey || event.metaKey) decide('approve');
         }}
       >
         <input
@@ -173,8 +197,9 @@ function PendingCard({
           <Button
             data-decide="reject"
             disabled={busy !== null}
+            aria-disabled={looked ? undefined : true}
             aria-keyshortcuts="r"
-            onClick={() => onDecide('reject', note)}
+            onClick={() => decide('reject')}
           >
             {busy === 'reject' ? 'Rejecting' : 'Reject'}
             <span className="max-sm:hidden">
@@ -185,8 +210,9 @@ function PendingCard({
             kind={selected ? 'primary' : 'plain'}
             data-decide="approve"
             disabled={busy !== null}
+            aria-disabled={looked ? undefined : true}
             aria-keyshortcuts="a"
-            onClick={() => onDecide('approve', note)}
+            onClick={() => decide('approve')}
           >
             {busy === 'approve' ? 'Approving' : 'Approve'}
             <span className="max-sm:hidden">
@@ -237,6 +263,7 @@ function AnsweredLine({
             diff={showsDiff(approval)}
             wrap={!showsDiff(approval)}
           />
+          <Reason approval={approval} />
         </div>
       </details>
     </article>

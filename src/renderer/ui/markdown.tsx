@@ -4,22 +4,25 @@
  */
 import { lazy, Suspense } from 'react';
 import type { Components } from 'react-markdown';
+import { later } from '../data/later.ts';
 
 /** With tables, task lists and footnotes as GitHub writes them: what documents become. */
-const WithTables = lazy(async () => {
-  const [{ default: ReactMarkdown }, { default: gfm }] = await Promise.all([
-    import('react-markdown'),
-    import('remark-gfm'),
-  ]);
-  const plugins = [gfm];
-  return {
-    default: ({ children }: { children: string }) => (
-      <ReactMarkdown components={components} disallowedElements={disallowed} remarkPlugins={plugins}>
-        {children}
-      </ReactMarkdown>
-    ),
-  };
-});
+const WithTables = lazy(
+  later(async () => {
+    const [{ default: ReactMarkdown }, { default: gfm }] = await Promise.all([
+      import('react-markdown'),
+      import('remark-gfm'),
+    ]);
+    const plugins = [gfm];
+    return {
+      default: ({ children }: { children: string }) => (
+        <ReactMarkdown components={components} disallowedElements={disallowed} remarkPlugins={plugins}>
+          {children}
+        </ReactMarkdown>
+      ),
+    };
+  }),
+);
 
 const components: Components = {
   // The page has a first and a second heading above; those of a text stand below them.

@@ -26,6 +26,11 @@ import { looks, type StatusLook } from './looks.ts';
 const needs = (word: string): StatusLook => ({ word, icon: Hand, tone: 'need' });
 const waits = (word: string): StatusLook => ({ word, icon: Clock, tone: 'muted' });
 
+/** Of a number whose bot cannot, or is gone. */
+export const nobodyAnswers = needs('Nobody answers');
+/** Of a conversation whose last word is theirs. */
+export const unanswered = needs('Unanswered');
+
 /** Nothing of its texts is left to come, whether they came or not. */
 const textsSettled = ({ messaging }: Port): boolean =>
   messaging === 'ported' || messaging === 'not_applicable' || messaging === 'canceled';

@@ -163,8 +163,8 @@ export async function go(page: Page, path: string): Promise<void> {
   await page.evaluate((to) => history.pushState(null, '', to), path);
   await page.waitForFunction(() => {
     // Where the library of the addresses keeps itself for its own tools.
-    const { state } = (window as unknown as { __TSR_ROUTER__: { state: RouterState } }).__TSR_ROUTER__;
-    return state.status === 'idle' && state.resolvedLocation?.pathname === location.pathname;
+    const { state } = (window as unknown as { __TSR_ROUTER__?: { state: RouterState } }).__TSR_ROUTER__ ?? {};
+    return state?.status === 'idle' && state.resolvedLocation?.pathname === location.pathname;
   });
 }
 

@@ -24,6 +24,7 @@ export async function startFullHouse(): Promise<FullHouse> {
   const gantry = await startGantry({ demoPhone: true });
   const call: FullHouse['call'] = (...asked) => ownerCall(gantry, ...asked);
   writeShipTemplate(gantry.workspace, Buffer.from(''));
+  await gantry.agree();
   await call('POST', '/api/factory/teams/demo/up', {});
   const { dagId, campaignId } = await call<{ dagId: string; campaignId: string }>('POST', '/api/factory/runs', {
     template: 'ship',

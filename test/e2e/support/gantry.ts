@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freshBuild } from '../../support/fresh-build.ts';
+import { agreeToAll } from '../../support/trust.ts';
 import { buildRenderer, root } from './renderer.ts';
 
 /** A start on a busy machine; normally it takes about a second. Milliseconds. */
@@ -19,6 +20,8 @@ export interface Gantry {
   newUrl(): Promise<string>;
   /** Runs a command of the CLI against this Gantry; answers what it printed. */
   cli(...words: string[]): Promise<{ code: number; out: string; err: string }>;
+  /** The person's yes to what a test wrote into the workspace by hand. */
+  agree(): Promise<void>;
   /** kill −9 of the servers; bots and their panes live on. */
   kill(): Promise<void>;
   /** Starts the servers again on the same ports. */
@@ -134,6 +137,10 @@ export async function startGantry(
     },
     home,
     cli,
+    async agree() {
+      const token = readFileSync(join(home, 'token'), 'utf8').trim();
+      await agreeToAll(`${started!.engine}/api/factory`, { authorization: `Bearer ${token}` });
+    },
     async newUrl() {
       const token = readFileSync(join(home, 'token'), 'utf8').trim();
       const answer = await fetch(`${new URL(started!.url).origin}/api/v1/open-codes`, {

@@ -39,6 +39,7 @@ export async function startPhoneDesk(): Promise<PhoneDesk> {
   const desk = join(gantry.workspace, '.gantry', 'teams', 'desk');
   mkdirSync(desk, { recursive: true });
   writeFileSync(join(desk, 'team.yaml'), team);
+  await gantry.agree();
   const call: PhoneDesk['call'] = (...asked) => ownerCall(gantry, ...asked);
   await call('POST', '/api/factory/teams/desk/up', {});
   await call('POST', '/api/v1/phone/demo/speed', { speed: 'instant' });

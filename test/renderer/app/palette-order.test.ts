@@ -1,7 +1,7 @@
 /** What stands first in the palette. */
 import { expect, test } from 'vitest';
 import type { Action } from '../../../src/renderer/app/actions.ts';
-import { orderPalette } from '../../../src/renderer/app/palette-order.ts';
+import { enterActsOn, orderPalette } from '../../../src/renderer/app/palette-order.ts';
 import type { FoundGroup, FoundRow } from '../../../src/renderer/app/use-found.ts';
 
 const action = (title: string, group: Action['group'], more: Partial<Action> = {}): Action => ({
@@ -37,14 +37,14 @@ const lines = (typed: string, rows: readonly FoundRow[] = []) =>
     ['Runs', 'Messages', 'Events', 'Numbers'],
   ).map(({ name, items }) => `${name}: ${items.map((one) => ('action' in one ? one.action.title : one.row.title))}`);
 
-test('before anything is typed all commands stand in their groups', () => {
+test('before anything is typed all commands stand in their groups, what changes nothing first', () => {
   expect(lines('')).toEqual([
+    'Go to: Ledger',
     'Inbox: Approve what is selected',
     'Work: Start a run',
     'Bots: Open scribe@demo',
     'Teams: Stop demo',
     'Settings: Settings of this computer',
-    'Go to: Ledger',
     'This page: Start shipping',
   ]);
 });
@@ -79,4 +79,20 @@ test('a number is found by its first digits with or without its country, and let
   expect(lines('(303) 555', found)[0]).toBe('Numbers: +1 303 555 0100');
   expect(lines('+1 303', found)[0]).toBe('Numbers: +1 303 555 0100');
   expect(lines('sshg').join()).not.toContain('Start shipping');
+});
+
+test('nothing that changes something is first until it is named: not by a letter, nor by letters that stand apart', () => {
+  // Where only such fit, Enter acts on none of them.
+  expect(enterActsOn('a', { key: 'a', action: actions[0]! })).toBe(false);
+  expect(enterActsOn('approve', { key: 'a', action: actions[0]! })).toBe(true);
+  expect(lines('ap', [row('a page', 'Messages')])[0]).toBe('Messages: a page');
+  expect(lines('approve')[0]).toBe('Inbox: Approve what is selected');
+  const only = orderPalette(
+    '',
+    [action('Mark all notifications read', 'Inbox'), action('Home', 'Go to')],
+    [],
+    ['Inbox', 'Go to'],
+    [],
+  );
+  expect(only[0]?.items[0]).toMatchObject({ action: { title: 'Home' } });
 });

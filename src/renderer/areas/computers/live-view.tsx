@@ -2,21 +2,34 @@
  * A screen as it is now: the picture, the pointer, and what comes next outlined before it happens. While the person has control, what they
  * do in the picture happens there. Must not know runs.
  */
-import { MousePointer2 } from 'lucide-react';
+import { Keyboard, MousePointer2 } from 'lucide-react';
 import {
   type ClipboardEvent,
+  type FocusEvent,
+  type FormEvent,
   type KeyboardEvent,
   type MouseEvent,
   type PointerEvent,
   type ReactNode,
   useEffect,
   useRef,
+  useState,
   type WheelEvent,
 } from 'react';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 import type { LiveView as View } from '../../data/live-view.ts';
 import { Button } from '../../ui/button.tsx';
-import { clickCall, dragCall, type PersonCall, type Point, pointIn, pressed, scrollCall } from './person-input.ts';
+import {
+  backCall,
+  clickCall,
+  dragCall,
+  type PersonCall,
+  type Point,
+  pointIn,
+  pressed,
+  scrollCall,
+  typedBetween,
+} from './person-input.ts';
 
 /** Before there is a frame: most screens are about this. */
 const usual = { width: 1280, height: 800 };
@@ -25,6 +38,8 @@ const typingMs = 120;
 /** So many pixels are a drag and no click. */
 const dragFrom = 5;
 const wheelMs = 150;
+/** Stands in the field that a keyboard on glass types into: where nothing stands, deleting does nothing. */
+const padding = ' '.repeat(64);
 /** A second click within this is a double one, ms. */
 const doubleMs = 400;
 
@@ -49,61 +64,89 @@ export function LiveView({
   const size = frame ?? usual;
   const percent = (part: number, whole: number) => `${(part / whole) * 100}%`;
   const label = mine ? 'Live view: you have control' : 'Live view';
-  const input = useInput(size, toolset, mine, onCall, onLeave);
+  const { input, typing } = useInput(size, toolset, onCall, onLeave);
+  const hasInput = mine && frame !== null && gone === null;
   return (
-    <div
-      className={`relative w-full overflow-hidden rounded-panel border bg-terminal ${mine ? 'border-accent' : 'border-line'}`}
-      style={{ aspectRatio: `${size.width} / ${size.height}` }}
-    >
-      {frame !== null && (
-        <img
-          src={`data:image/jpeg;base64,${frame.data}`}
-          alt={mine ? '' : label}
-          draggable={false}
-          className={`absolute inset-0 size-full select-none ${gone === null && link === 'open' ? '' : 'opacity-40'}`}
-        />
+    <>
+      <div
+        className={`relative w-full overflow-hidden rounded-panel border bg-terminal ${mine ? 'border-accent' : 'border-line'}`}
+        style={{ aspectRatio: `${size.width} / ${size.height}` }}
+      >
+        {frame !== null && (
+          <img
+            src={`data:image/jpeg;base64,${frame.data}`}
+            alt={mine ? '' : label}
+            draggable={false}
+            className={`absolute inset-0 size-full select-none ${gone === null && link === 'open' ? '' : 'opacity-40'}`}
+          />
+        )}
+        {next !== null && gone === null && next.region !== null && (
+          <span
+            data-next="true"
+            aria-hidden="true"
+            className="pointer-events-none absolute rounded-control border-2 border-accent shadow-float transition-[left,top,width,height] duration-[120ms]"
+            style={{
+              left: percent(next.region.x, size.width),
+              top: percent(next.region.y, size.height),
+              width: percent(Math.max(next.region.width, 8), size.width),
+              height: percent(Math.max(next.region.height, 8), size.height),
+            }}
+          />
+        )}
+        {pointer !== null && frame !== null && gone === null && (
+          <MousePointer2
+            data-pointer="true"
+            aria-hidden="true"
+            className="pointer-events-none absolute size-5 fill-window text-ink transition-[left,top] duration-[120ms]"
+            style={{ left: percent(pointer.x, size.width), top: percent(pointer.y, size.height) }}
+          />
+        )}
+        {hasInput && (
+          <>
+            <textarea
+              aria-label="Type on the computer"
+              data-live-typing="true"
+              tabIndex={-1}
+              rows={1}
+              autoCapitalize="none"
+              autoComplete="off"
+              autoCorrect="off"
+              spellCheck={false}
+              defaultValue={padding}
+              {...typing.field}
+              // Letters of 16 px: browsers on phones enlarge the page for a field with smaller ones.
+              className="pointer-events-none absolute bottom-0 left-0 h-8 w-full resize-none text-[16px] opacity-0"
+            />
+            <div
+              role="application"
+              aria-label={label}
+              aria-describedby="leave-view"
+              data-live-input="true"
+              {...input}
+              className="absolute inset-0 cursor-crosshair touch-none"
+            />
+          </>
+        )}
+        {gone !== null ? (
+          <Said words={gone.message}>
+            <Button onClick={onAgain}>Look again</Button>
+          </Said>
+        ) : frame === null ? (
+          <Said
+            words={link === 'waiting' ? 'The picture does not come. It is asked for again.' : 'The picture comes.'}
+          />
+        ) : link === 'waiting' ? (
+          <Said words="The connection was cut. It comes back by itself." />
+        ) : null}
+      </div>
+      {hasInput && (
+        <div className="hidden any-pointer-coarse:block">
+          <Button icon={Keyboard} aria-pressed={typing.isOpen} {...typing.button}>
+            {typing.isOpen ? 'Hide keyboard' : 'Keyboard'}
+          </Button>
+        </div>
       )}
-      {next !== null && gone === null && next.region !== null && (
-        <span
-          data-next="true"
-          aria-hidden="true"
-          className="pointer-events-none absolute rounded-control border-2 border-accent shadow-float transition-[left,top,width,height] duration-[120ms]"
-          style={{
-            left: percent(next.region.x, size.width),
-            top: percent(next.region.y, size.height),
-            width: percent(Math.max(next.region.width, 8), size.width),
-            height: percent(Math.max(next.region.height, 8), size.height),
-          }}
-        />
-      )}
-      {pointer !== null && frame !== null && gone === null && (
-        <MousePointer2
-          data-pointer="true"
-          aria-hidden="true"
-          className="pointer-events-none absolute size-5 fill-window text-ink transition-[left,top] duration-[120ms]"
-          style={{ left: percent(pointer.x, size.width), top: percent(pointer.y, size.height) }}
-        />
-      )}
-      {mine && frame !== null && gone === null && (
-        <div
-          role="application"
-          aria-label={label}
-          aria-describedby="leave-view"
-          data-live-input="true"
-          {...input}
-          className="absolute inset-0 cursor-crosshair touch-none"
-        />
-      )}
-      {gone !== null ? (
-        <Said words={gone.message}>
-          <Button onClick={onAgain}>Look again</Button>
-        </Said>
-      ) : frame === null ? (
-        <Said words={link === 'waiting' ? 'The picture does not come. It is asked for again.' : 'The picture comes.'} />
-      ) : link === 'waiting' ? (
-        <Said words="The connection was cut. It comes back by itself." />
-      ) : null}
-    </div>
+    </>
   );
 }
 
@@ -120,10 +163,12 @@ function Said({ words, children }: { words: string; children?: ReactNode }) {
 function useInput(
   size: { readonly width: number; readonly height: number },
   toolset: Toolset,
-  mine: boolean,
   onCall: (call: PersonCall) => void,
   onLeave: () => void,
 ) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const held = useRef(padding);
+  const [isOpen, setOpen] = useState(false);
   const down = useRef<{ readonly at: Point; readonly client: Point } | null>(null);
   const clicked = useRef({ at: 0, client: { x: 0, y: 0 } });
   const typed = useRef({ text: '', timer: 0 });
@@ -135,7 +180,6 @@ function useInput(
       clearTimeout(turning.timer);
     };
   }, []);
-  if (!mine) return {};
   const at = (event: { currentTarget: HTMLElement; clientX: number; clientY: number }): Point =>
     pointIn(event.currentTarget.getBoundingClientRect(), size, { x: event.clientX, y: event.clientY });
   /** What was typed happens before what comes after it. */
@@ -149,10 +193,70 @@ function useInput(
     clearTimeout(typed.current.timer);
     typed.current = { text: typed.current.text + text, timer: window.setTimeout(flush, typingMs) };
   };
-  return {
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.ctrlKey && event.shiftKey && event.key.toLowerCase() === 'l') {
+      event.preventDefault();
+      return onLeave();
+    }
+    // A word that is still being put together arrives as text.
+    if (event.nativeEvent.isComposing) return;
+    const press = pressed(event);
+    // What this computer's clipboard holds is typed there: the paste itself brings it.
+    if (press === null || ('chord' in press && press.chord === 'ctrl+v')) return;
+    // Nothing of it is meant for this page.
+    event.preventDefault();
+    event.stopPropagation();
+    if ('text' in press) return type(press.text);
+    flush();
+    onCall({ toolset, member: 'key', input: { text: press.chord } });
+  };
+  const onPaste = (event: ClipboardEvent<HTMLElement>) => {
+    event.preventDefault();
+    type(event.clipboardData.getData('text/plain'));
+  };
+  const pad = (area: HTMLTextAreaElement) => {
+    area.value = padding;
+    held.current = padding;
+    area.setSelectionRange(padding.length, padding.length);
+  };
+  const typing = {
+    isOpen,
+    field: {
+      ref: field,
+      onKeyDown,
+      onPaste,
+      onInput(event: FormEvent<HTMLTextAreaElement>) {
+        const area = event.currentTarget;
+        const { back, text } = typedBetween(held.current, area.value);
+        held.current = area.value;
+        if (back > 0) {
+          flush();
+          onCall(backCall(toolset, back));
+        }
+        if (text !== '') type(text);
+        // Not in the middle of a word: the keyboard would lose what it is about to change.
+        const { isComposing } = event.nativeEvent as InputEvent;
+        if (!isComposing && (area.value.length < padding.length / 2 || area.value.length > 4 * padding.length))
+          pad(area);
+      },
+      onFocus: (event: FocusEvent<HTMLTextAreaElement>) => {
+        pad(event.currentTarget);
+        setOpen(true);
+      },
+      onBlur: () => setOpen(false),
+    },
+    button: {
+      // The field keeps the focus until the click says what is to become of it.
+      onMouseDown: (event: MouseEvent) => event.preventDefault(),
+      onClick: () => (isOpen ? field.current?.blur() : field.current?.focus()),
+    },
+  };
+  const input = {
     tabIndex: 0,
+    // A tap where to type must not close the keyboard.
+    onMouseDown: (event: MouseEvent) => isOpen && event.preventDefault(),
     onPointerDown(event: PointerEvent<HTMLDivElement>) {
-      event.currentTarget.focus();
+      if (!isOpen) event.currentTarget.focus();
       event.currentTarget.setPointerCapture(event.pointerId);
       if (event.button === 0) down.current = { at: at(event), client: { x: event.clientX, y: event.clientY } };
     },
@@ -185,24 +289,8 @@ function useInput(
         if (call !== null) onCall(call);
       }, wheelMs);
     },
-    onKeyDown(event: KeyboardEvent<HTMLDivElement>) {
-      if (event.ctrlKey && event.shiftKey && event.key.toLowerCase() === 'l') {
-        event.preventDefault();
-        return onLeave();
-      }
-      const press = pressed(event);
-      // What this computer's clipboard holds is typed there: the paste itself brings it.
-      if (press === null || ('chord' in press && press.chord === 'ctrl+v')) return;
-      // Nothing of it is meant for this page.
-      event.preventDefault();
-      event.stopPropagation();
-      if ('text' in press) return type(press.text);
-      flush();
-      onCall({ toolset, member: 'key', input: { text: press.chord } });
-    },
-    onPaste(event: ClipboardEvent<HTMLDivElement>) {
-      event.preventDefault();
-      type(event.clipboardData.getData('text/plain'));
-    },
+    onKeyDown,
+    onPaste,
   };
+  return { input, typing };
 }

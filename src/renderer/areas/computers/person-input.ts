@@ -93,3 +93,21 @@ export function pressed(press: Press): { readonly text: string } | { readonly ch
   const held = [ctrlKey && 'ctrl', altKey && 'alt', metaKey && 'super', shiftKey && 'shift'].filter(Boolean);
   return { chord: [...held, names[key] ?? (single ? key.toLowerCase() : key)].join('+') };
 }
+
+/**
+ * What was typed at the end of a field between two states of it: so many characters back, then this text. Keyboards on glass say no more
+ * than that: they name no keys, and change a word again while it is written.
+ */
+export function typedBetween(before: string, after: string): { readonly back: number; readonly text: string } {
+  const [old, now] = [[...before], [...after]];
+  let same = 0;
+  while (same < old.length && same < now.length && old[same] === now[same]) same += 1;
+  return { back: old.length - same, text: now.slice(same).join('') };
+}
+
+/** So many times at most in one call. */
+const mostBack = 100;
+
+export function backCall(toolset: Toolset, times: number): PersonCall {
+  return { toolset, member: 'key', input: { text: 'BackSpace', repeat: Math.min(times, mostBack) } };
+}

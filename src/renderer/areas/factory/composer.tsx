@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { SendPlan } from '../../../contracts/factory/delivery.ts';
 import { useServices } from '../../app/services.tsx';
+import { useKeptText } from '../../app/use-kept-text.ts';
 import type { PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
@@ -27,11 +28,14 @@ const viaWords: Readonly<Record<Plan['via'], string>> = {
 };
 
 export function Composer({
+  place,
   bots,
   target,
   onTarget,
   compact = false,
 }: {
+  /** Where it stands: what is typed is kept under this name. */
+  place: string;
   bots: readonly PlacedBot[];
   /** Null while none is chosen. Stands on the computer that is looked at here. */
   target: PlacedBot | null;
@@ -40,7 +44,7 @@ export function Composer({
 }) {
   const { api, keys, sentTexts } = useServices();
   const client = useQueryClient();
-  const [text, setText] = useState('');
+  const [text, setText] = useKeptText(place);
   const [queue, setQueue] = useState(true);
   const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
   const [plan, setPlan] = useState<Plan | null>(null);

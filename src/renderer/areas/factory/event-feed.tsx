@@ -1,6 +1,6 @@
 /** What happened on the floor: deliveries from before, then events as they come. */
 import { useQuery } from '@tanstack/react-query';
-import { Users } from 'lucide-react';
+import { ShieldQuestion, Users } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { useFeed, useServices } from '../../app/services.tsx';
@@ -16,7 +16,7 @@ const teamWords: Readonly<Record<TeamChange, string>> = {
   up: 'Started',
   down: 'Stopped',
   file: 'Its file changed',
-  invalid: 'Its file has problems',
+  invalid: 'Its file cannot be used yet',
 };
 
 export function EventFeed({ agents }: { agents: readonly Agent[] }) {
@@ -109,6 +109,17 @@ function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent
         <span className="inline-flex items-center gap-1.5 text-muted" title={event.data.change}>
           <Users className="size-3.5" aria-hidden="true" />
           {teamWords[event.data.change]}
+        </span>
+      </Line>
+    );
+  }
+  if (event.type === 'trust.changed') {
+    const [first] = event.data.waits;
+    return (
+      <Line who={first ?? 'Workspace'} at={event.at}>
+        <span className="inline-flex items-center gap-1.5 text-muted">
+          <ShieldQuestion className="size-3.5" aria-hidden="true" />
+          {first === undefined ? 'You answered' : 'Waits for your yes'}
         </span>
       </Line>
     );

@@ -4,7 +4,7 @@
  */
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { CircleStop, CircleX, Monitor, Play, Plus, UserRoundPlus } from 'lucide-react';
+import { CircleStop, CircleX, Monitor, Play, Plus, ShieldQuestion, UserRoundPlus } from 'lucide-react';
 import { useRef } from 'react';
 import type { InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import { ComputerSelect, elsewhereOf, PlaceState, useOnlyComputer, useRunsOn } from '../../app/computers.tsx';
@@ -67,6 +67,7 @@ export function FloorList(props: FloorListProps) {
         <Rows rows={floorRows(floors, props.filter)} {...props} />
       ) : (
         <ListStates
+          fill
           source={teams}
           skeleton={<SkeletonRows count={8} />}
           isEmpty={(data) => data.teams.length === 0 && data.invalid.length === 0}
@@ -199,6 +200,16 @@ function TeamRow({
         {place.away ? `${all} ${all === 1 ? 'bot' : 'bots'}` : `${live} of ${all} live`}
       </span>
       <span className="ml-auto flex shrink-0">
+        {!place.away && team.waits !== undefined && (
+          <IconButton
+            data-row="true"
+            label={`Review what changed in ${team.name}: it waits for your yes`}
+            className="[&_svg]:text-need"
+            onClick={() => onTeam({ verb: 'review', team: team.name, place })}
+          >
+            <ShieldQuestion aria-hidden="true" />
+          </IconButton>
+        )}
         {!place.away && live < all && (
           <IconButton
             data-row="true"
@@ -276,25 +287,37 @@ function BotRow({ bot, selected, onOpen }: { bot: PlacedBot; selected: boolean; 
 
 function InvalidRow({ team, place, onTeam }: { team: InvalidTeam; place: Place; onTeam: FloorListProps['onTeam'] }) {
   const first = team.problems[0];
+  const waits = team.waits !== undefined;
   return (
     <button
       type="button"
       data-row="true"
-      onClick={() => onTeam({ verb: 'problems', team: team.name, place })}
+      onClick={() => onTeam({ verb: waits ? 'review' : 'problems', team: team.name, place })}
       className="mt-2 flex w-full flex-col px-3 py-1.5 text-left hover:bg-raised"
     >
       <span className="flex w-full items-center gap-2">
         <span className="min-w-0 flex-1 truncate font-semibold">{team.name}</span>
-        <span className="inline-flex shrink-0 items-center gap-1.5 text-meta text-fail">
-          <CircleX className="size-3.5" aria-hidden="true" />
-          {team.problems.length} {team.problems.length === 1 ? 'problem' : 'problems'}
-        </span>
+        {waits ? (
+          <span className="inline-flex shrink-0 items-center gap-1.5 text-meta text-need">
+            <ShieldQuestion className="size-3.5" aria-hidden="true" />
+            Waits for your yes
+          </span>
+        ) : (
+          <span className="inline-flex shrink-0 items-center gap-1.5 text-meta text-fail">
+            <CircleX className="size-3.5" aria-hidden="true" />
+            {team.problems.length} {team.problems.length === 1 ? 'problem' : 'problems'}
+          </span>
+        )}
       </span>
-      {first !== undefined && (
-        <span className="w-full truncate text-meta text-muted">
-          {first.line === null ? '' : `line ${first.line}: `}
-          {first.message}
-        </span>
+      {waits ? (
+        <span className="w-full truncate text-meta text-muted">Review what it would run.</span>
+      ) : (
+        first !== undefined && (
+          <span className="w-full truncate text-meta text-muted">
+            {first.line === null ? '' : `line ${first.line}: `}
+            {first.message}
+          </span>
+        )
       )}
     </button>
   );

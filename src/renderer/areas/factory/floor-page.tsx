@@ -10,6 +10,7 @@ import { pathOfView } from '../../app/places.ts';
 import { OnComputer, useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
+import { later } from '../../data/later.ts';
 import type { PlacedBot } from '../../data/places.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
@@ -24,14 +25,18 @@ import { useTeamDialogs } from './use-team-dialogs.tsx';
 
 /** A terminal measures its font once, when it opens: the font has to be there by then. Without it another one serves. */
 const fontReady = (): Promise<unknown> => document.fonts.load('12.5px "JetBrains Mono Variable"').catch(() => []);
-const Dock = lazy(async () => {
-  const [module] = await Promise.all([import('./dock.tsx'), fontReady()]);
-  return { default: module.Dock };
-});
-const Pane = lazy(async () => {
-  const [module] = await Promise.all([import('./pane.tsx'), fontReady()]);
-  return { default: module.Pane };
-});
+const Dock = lazy(
+  later(async () => {
+    const [module] = await Promise.all([import('./dock.tsx'), fontReady()]);
+    return { default: module.Dock };
+  }),
+);
+const Pane = lazy(
+  later(async () => {
+    const [module] = await Promise.all([import('./pane.tsx'), fontReady()]);
+    return { default: module.Pane };
+  }),
+);
 
 export function FloorPage() {
   const { queries, settings } = useServices();
@@ -172,7 +177,7 @@ export function FloorPage() {
   const foot = (
     <OnComputer computer={agent?.place.scope ?? null}>
       {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-      <Composer bots={agents} target={agent} onTarget={openBot} />
+      <Composer place="floor" bots={agents} target={agent} onTarget={openBot} />
     </OnComputer>
   );
   const inspector = (

@@ -56,7 +56,7 @@ export function Pane(props: PaneProps) {
       <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
       <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
         {paneId === null ? (
-          <LastLines agent={agent} />
+          <LastLines key={agent.id} agent={agent} />
         ) : (
           <div className="absolute inset-0 p-1.5">
             <div className="relative h-full">
@@ -215,14 +215,36 @@ function PaneNotice({
   );
 }
 
-/** A bot without a live pane: the last lines it printed, from its journal. */
+const lastRows = 200;
+
+/** A bot without a live pane: the last lines it printed, from its journal, or what a hosted bot said and did last. */
 function LastLines({ agent }: { agent: PlacedBot }) {
   const { api } = useServices();
+  const hosted = agent.binding.type === 'hosted';
+  /** How far the conversation of a hosted bot was read, which has no pane to capture. */
+  const read = useRef<{ cursor: string | undefined; at: string; text: string }>({
+    cursor: undefined,
+    at: '',
+    text: '',
+  });
+  const lastSaid = async (signal: AbortSignal) => {
+    for (;;) {
+      const { cursor } = read.current;
+      const page = await api.factory.agentTranscript({ params: { id: agent.id }, query: { cursor } }, { signal });
+      const text = read.current.text + page.chunks.map((chunk) => chunk.text).join('');
+      const at = page.chunks.at(-1)?.at ?? read.current.at;
+      read.current = { cursor: page.next ?? cursor, at, text: text.split('\n').slice(-lastRows).join('\n') };
+      if (page.next === null || page.chunks.length === 0) return { at, text: read.current.text.trimEnd() };
+    }
+  };
   const capture = useQuery({
     queryKey: ['capture', agent.id, agent.state],
-    queryFn: ({ signal }) => api.factory.captureAgent({ params: { id: agent.id }, query: { lines: 200 } }, { signal }),
+    queryFn: ({ signal }) =>
+      hosted
+        ? lastSaid(signal)
+        : api.factory.captureAgent({ params: { id: agent.id }, query: { lines: lastRows } }, { signal }),
     // No event tells of each line that a hosted bot adds; while its turn goes on the lines are read again.
-    refetchInterval: agent.binding.type === 'hosted' && agent.state === 'working' ? 2000 : false,
+    refetchInterval: hosted && agent.state === 'working' ? 2000 : false,
   });
   const box = useRef<HTMLElement>(null);
   const text = capture.data?.text;
@@ -232,7 +254,7 @@ function LastLines({ agent }: { agent: PlacedBot }) {
     if (text === undefined || element === null || element.dataset.readingBack === 'true') return;
     element.scrollTop = element.scrollHeight;
   }, [text]);
-  if (capture.data === undefined) {
+  if (capture.data === undefined || (hosted && capture.data.text === '')) {
     return (
       <p className="p-3 text-muted">
         {capture.isPending

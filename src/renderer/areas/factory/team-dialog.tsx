@@ -1,16 +1,20 @@
 /** Starting and stopping a team: the server's own plan first, the act after it. And the problems of a team file. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { toast } from 'sonner';
 import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
 import { useFloors } from '../../app/floors.tsx';
 import { OnComputer, useServices } from '../../app/services.tsx';
+import { later } from '../../data/later.ts';
 import type { Place } from '../../data/places.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 
+const TrustDialog = lazy(later(() => import('./trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))));
+
 export interface TeamAsk {
-  readonly verb: 'up' | 'down' | 'problems';
+  /** `review`: what its file would run, which waits for its person's yes. */
+  readonly verb: 'up' | 'down' | 'problems' | 'review';
   readonly team: string;
   /** The computer it belongs to. */
   readonly place: Place;
@@ -39,6 +43,11 @@ export function TeamDialog({
 }) {
   return (
     <OnComputer computer={ask.place.scope}>
+      {ask.verb === 'review' && (
+        <Suspense>
+          <TrustDialog only={[`.gantry/teams/${ask.team}/team.yaml`]} onClose={onClose} />
+        </Suspense>
+      )}
       {ask.verb === 'problems' && <ProblemsDialog team={ask.team} onClose={onClose} />}
       {ask.verb === 'down' && <DownDialog team={ask.team} onClose={onClose} />}
       {ask.verb === 'up' && <UpDialog team={ask.team} place={ask.place} onClose={onClose} onStarted={onStarted} />}

@@ -2,15 +2,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import type { Agent, Team } from '../../../contracts/factory/agent.ts';
+import type { Team } from '../../../contracts/factory/agent.ts';
 import { useComputerName, useHere, useOnlyComputer } from '../../app/computers.tsx';
 import { useBots, useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
 import { ObeyLink } from '../../app/obey-link.tsx';
 import { OnComputer, useServices } from '../../app/services.tsx';
+import { later } from '../../data/later.ts';
 import type { Place, PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
@@ -25,12 +27,15 @@ import { useDemoTeam } from './use-demo-team.ts';
 import { WorkCard } from './work-card.tsx';
 
 /** With the words of every part that may need somebody, which no other page loads at first. */
-const NeedsCard = lazy(() => import('./needs-card.tsx').then((module) => ({ default: module.NeedsCard })));
+const NeedsCard = lazy(later(() => import('./needs-card.tsx').then((module) => ({ default: module.NeedsCard }))));
 
-const SetUp = lazy(() => import('./set-up.tsx').then((module) => ({ default: module.SetUp })));
+const TrustCard = lazy(later(() => import('./trust-card.tsx').then((module) => ({ default: module.TrustCard }))));
 
-const needs = (agent: Agent): boolean =>
-  agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
+const SetUp = lazy(later(() => import('./set-up.tsx').then((module) => ({ default: module.SetUp }))));
+
+/** On something now: a bot that is idle runs, and is not at work. */
+const isBusy = (agent: PlacedBot): boolean =>
+  isLive(agent) && ['starting', 'working', 'checking'].includes(agent.state);
 
 export function HomePage() {
   const { queries } = useServices();
@@ -46,6 +51,9 @@ export function HomePage() {
   const none = teams.data !== undefined && teams.data.teams.length === 0 && teams.data.invalid.length === 0;
   const demoTeam = useDemoTeam();
   const live = bots.filter(isLive);
+  const busy = bots.filter(isBusy);
+
+  const onDemo = () => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }));
 
   // Before the first bot ran there is nothing to report, so the page says how to begin.
   const fresh =
@@ -56,6 +64,9 @@ export function HomePage() {
       <ObeyLink />
       <div className="mx-auto flex max-w-[1080px] flex-col gap-4 p-4 sm:p-6">
         <h1 className="text-page font-semibold">Home</h1>
+        <Suspense>
+          <TrustCard />
+        </Suspense>
         <div className={`grid items-start gap-4 ${none ? '' : 'lg:grid-cols-[minmax(0,1fr)_380px]'}`}>
           {fresh ? (
             <div className="flex min-w-0 flex-col gap-4">
@@ -69,14 +80,7 @@ export function HomePage() {
                   </Card>
                 }
               >
-                <SetUp
-                  title="First steps"
-                  hasTeam={false}
-                  demoTeam={demoTeam}
-                  onDemo={() =>
-                    demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here })
-                  }
-                />
+                <SetUp title="First steps" hasTeam={false} demoTeam={demoTeam} onDemo={onDemo} />
               </Suspense>
             </div>
           ) : (
@@ -94,21 +98,32 @@ export function HomePage() {
                 <ListStates
                   source={agents}
                   skeleton={<SkeletonRows count={4} />}
-                  isEmpty={() => !bots.some((bot) => isLive(bot) && !needs(bot))}
-                  empty={<Empty>No bot runs. Start a team to see it work here.</Empty>}
+                  isEmpty={() => busy.length === 0}
+                  empty={
+                    <Empty>
+                      {live.length === 0
+                        ? 'No bot is running. Start a team to see it work here.'
+                        : 'No bot is working. Send one a message or start a run.'}
+                    </Empty>
+                  }
                 >
                   {() => (
-                    <ul>
-                      {bots
-                        .filter((agent) => isLive(agent) && !needs(agent))
-                        .map((agent) => (
-                          <RunRow key={agent.id} agent={agent} onOpen={openBot} />
-                        ))}
-                    </ul>
+                    <FirstRows rows={busy} first={10} what="bots at work">
+                      {(shown) => (
+                        <ul aria-label="Bots at work">
+                          {shown.map((agent) => (
+                            <RunRow key={agent.id} agent={agent} onOpen={openBot} />
+                          ))}
+                        </ul>
+                      )}
+                    </FirstRows>
                   )}
                 </ListStates>
               </Card>
               {live.length > 0 && <SendCard bots={live} />}
+              <Suspense>
+                <SetUp title="First steps" hasTeam demoTeam={demoTeam} onDemo={onDemo} leaves />
+              </Suspense>
             </div>
           )}
           <div className="flex min-w-0 flex-col gap-4">
@@ -120,14 +135,18 @@ export function HomePage() {
                   source={teams}
                   skeleton={<SkeletonRows count={2} height={36} />}
                   isEmpty={(data) => data.teams.length === 0}
-                  empty={<Empty>No team file can be used yet; the floor shows what is wrong with it.</Empty>}
+                  empty={<Empty>No team can be started yet; the floor says why.</Empty>}
                 >
                   {(data) => (
-                    <ul>
-                      {data.teams.map((team) => (
-                        <TeamRow key={team.name} team={team} bots={bots} place={here} onTeam={setAsk} />
-                      ))}
-                    </ul>
+                    <FirstRows rows={data.teams} first={10} what="teams">
+                      {(shown) => (
+                        <ul>
+                          {shown.map((team) => (
+                            <TeamRow key={team.name} team={team} bots={bots} place={here} onTeam={setAsk} />
+                          ))}
+                        </ul>
+                      )}
+                    </FirstRows>
                   )}
                 </ListStates>
               </Card>
@@ -214,7 +233,7 @@ function SendCard({ bots }: { bots: readonly PlacedBot[] }) {
       <OnComputer computer={bot?.place.scope ?? null}>
         {bot !== null && <LastDeliveries agentId={bot.id} harness={bot.binding.harness} />}
         <div className={bot === null ? '[&>form]:border-t-0' : undefined}>
-          <Composer bots={bots} target={bot} onTarget={(one) => setTarget(one.id)} />
+          <Composer place="home" bots={bots} target={bot} onTarget={(one) => setTarget(one.id)} />
         </div>
       </OnComputer>
     </Card>

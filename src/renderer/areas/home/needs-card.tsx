@@ -4,6 +4,7 @@ import { useServices } from '../../app/services.tsx';
 import type { PlacedBot } from '../../data/places.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -33,11 +34,15 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
         }
       >
         {() => (
-          <ul aria-label="What needs you">
-            {needs.map((need) => (
-              <NeedRow key={need.key} need={need} />
-            ))}
-          </ul>
+          <FirstRows rows={needs} first={10} what="of what needs you">
+            {(shown) => (
+              <ul aria-label="What needs you">
+                {shown.map((need) => (
+                  <NeedRow key={need.key} need={need} />
+                ))}
+              </ul>
+            )}
+          </FirstRows>
         )}
       </ListStates>
     </Card>

@@ -163,7 +163,7 @@ export const linkNeeds = (offSince: number | null, lead: Lead): Need[] =>
           look: connectionStatus.off,
           wire: 'off',
           title: 'Gantry does not answer this page',
-          text: 'What is shown is from before. The page goes on by itself once it answers.',
+          text: 'This page shows what it last knew and reconnects automatically.',
           act: { word: 'See computers', run: () => lead({ to: '/settings/computers' }) },
         },
       ];

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { CircleCheck, CircleDashed, CornerDownRight, Play } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { useServices, useSettings } from '../../app/services.tsx';
-import type { SetUpStep } from '../../data/settings.ts';
+import { type SetUpStep, setUpSteps } from '../../data/settings.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Command } from '../../ui/copy.tsx';
@@ -21,28 +21,46 @@ export interface SetUpProps {
   /** Whether any bot ran, or any team of one's own is here. */
   readonly hasTeam: boolean;
   readonly onDemo: () => void;
+  /** Beside what there is to report: each step is folded, and the card leaves once each is done or skipped. */
+  readonly leaves?: boolean;
 }
 
-export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
+export function SetUp({ title, demoTeam, hasTeam, onDemo, leaves = false }: SetUpProps) {
   const { queries } = useServices();
   const workspace = useQuery(queries.workspace);
   const doctor = useQuery(queries.doctor);
   const models = useQuery(queries.modelPlaces);
-  const embedded = useQuery(queries.session).data?.mode === 'embedded';
+  const session = useQuery(queries.session).data;
+  const embedded = session?.mode === 'embedded';
+  const { skippedSteps } = useSettings();
   const pairing = useQuery({ ...queries.pairing, enabled: embedded }).data;
   const ready = (doctor.data?.checks ?? []).filter(
     (check) => check.group === 'harness' && check.state === 'ok' && !harnessesOfEveryone.includes(check.name),
   );
   const withKey = (models.data?.places ?? []).filter(({ key }) => key !== 'missing');
+  const done: Readonly<Record<SetUpStep, boolean>> = {
+    demo: hasTeam,
+    workspace: workspace.data?.demo === false,
+    harnesses: ready.length > 0,
+    models: withKey.length > 0,
+    pairing: pairing?.state === 'paired',
+  };
+  if (leaves) {
+    const known = [workspace.data, doctor.data, models.data, session, embedded ? pairing : session];
+    const settled = setUpSteps.every(
+      (step) => done[step] || skippedSteps.includes(step) || (step === 'pairing' && !embedded),
+    );
+    if (settled || known.includes(undefined)) return null;
+  }
   return (
     <Card title={title}>
       <ol>
-        <Step id="demo" number={1} title="Watch a demo team" done={hasTeam}>
+        <Step id="demo" number={1} title="Watch a demo team" done={done.demo} folded={leaves}>
           <p className="text-muted">
-            A demo: three shell bots at work in a sample project.{' '}
+            Three shell bots work in a sample project.{' '}
             {demoTeam === null
-              ? 'You see what will be written before anything is.'
-              : 'Its files are in this workspace already; nothing runs yet.'}
+              ? 'You see which files it adds before anything is written.'
+              : 'Its files are already in this workspace.'}
           </p>
           <Button kind="primary" onClick={onDemo}>
             <Play className="size-3.5" aria-hidden="true" />
@@ -53,27 +71,31 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
           id="workspace"
           number={2}
           title="Work where your project is"
-          done={workspace.data?.demo === false}
+          done={done.workspace}
+          folded={leaves}
           about={workspace.data?.path}
         >
           <p className="text-muted">
-            {workspace.data?.demo === true ? 'Now it is the sample project that comes with Gantry. ' : ''}
-            Bots work in a folder, the workspace. To work in your own, start Gantry with it:
+            {workspace.data?.demo === true ? 'Bots now work in the sample project. ' : ''}
+            To work in your own project, start Gantry with its folder as the workspace:
           </p>
           <Command text="npx gantry start --workspace ~/code/my-project" />
           <p className="text-muted">
-            A team is a file in it; it shows up here when you save it:{' '}
+            A team is a file in it. Save this file and the team appears here:{' '}
             <code className="font-mono text-code break-all">.gantry/teams/my-team/team.yaml</code>
           </p>
         </Step>
         <Step
           id="harnesses"
           number={3}
-          title="Have an agent of your own signed in"
-          done={ready.length > 0}
+          title="Sign in to an agent program"
+          done={done.harnesses}
+          folded={leaves}
           about={ready.map(({ name }) => name).join(', ')}
         >
-          <p className="text-muted">Agent programs that were found, and the command for each that is not ready:</p>
+          <p className="text-muted">
+            The agent programs found here, with the command that installs or signs in each one that is not ready:
+          </p>
           <div className="w-full">
             <HarnessList />
           </div>
@@ -82,12 +104,13 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
           id="models"
           number={4}
           title="Give hosted bots a model"
-          done={withKey.length > 0}
+          done={done.models}
+          folded={leaves}
           about={withKey.map(({ name }) => name).join(', ')}
         >
           <p className="text-muted">
-            Bots without a terminal ask a model: with a key of a vendor, or at a server of your own, such as Ollama or
-            vLLM. Bots in terminals have sign-ins of their own.
+            Hosted bots need a model: add a provider's API key, or your own server such as Ollama or vLLM. Agent
+            programs in terminals use their own sign-in.
           </p>
           <div className="w-full">
             <ListStates source={models} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
@@ -100,12 +123,13 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
             id="pairing"
             number={5}
             title="Reach this computer from elsewhere, or stay local"
-            done={pairing?.state === 'paired'}
+            done={done.pairing}
+            folded={leaves}
             about={pairing?.state === 'paired' ? pairing.cloudUrl : undefined}
             skip="Stay local"
           >
             <p className="text-muted">
-              All works on this computer alone. Paired with a Gantry cloud, it is reached from your other devices, too.
+              Everything works on this computer. Pair it with a Gantry cloud to reach it from your other devices.
             </p>
             <Link
               to="/settings/computers"
@@ -120,13 +144,14 @@ export function SetUp({ title, demoTeam, hasTeam, onDemo }: SetUpProps) {
   );
 }
 
-/** Done and skipped ones are folded; whoever returns to one opens it. */
+/** Done and skipped ones are folded until somebody opens them. */
 function Step({
   id,
   number,
   title,
   done,
   about,
+  folded,
   skip = 'Skip',
   children,
 }: {
@@ -134,6 +159,8 @@ function Step({
   number: number;
   title: string;
   done: boolean;
+  /** Also one that is still to be done. */
+  folded: boolean;
   /** What it came to, in a word. */
   about?: string | undefined;
   skip?: string;
@@ -144,7 +171,7 @@ function Step({
   const [opened, setOpened] = useState(false);
   const body = useId();
   const skipped = !done && skippedSteps.includes(id);
-  const open = opened || (!done && !skipped);
+  const open = opened || (!done && !skipped && !folded);
   const others = skippedSteps.filter((one) => one !== id);
   const Icon = done ? CircleCheck : skipped ? CornerDownRight : CircleDashed;
   return (
@@ -157,8 +184,8 @@ function Step({
         <span className="min-w-0 truncate text-meta text-muted">
           {done ? `Done${about === undefined || about === '' ? '' : `: ${about}`}` : skipped ? 'Skipped' : ''}
         </span>
-        <span className="ml-auto">
-          {done || skipped ? (
+        <span className="ml-auto flex gap-1">
+          {(done || skipped || folded) && (
             <Button
               kind="quiet"
               aria-expanded={open}
@@ -168,7 +195,8 @@ function Step({
             >
               {open ? 'Fold' : skipped ? 'Return to it' : 'Show'}
             </Button>
-          ) : (
+          )}
+          {!done && !skipped && (
             <Button
               kind="quiet"
               aria-label={`${skip}: ${title}`}

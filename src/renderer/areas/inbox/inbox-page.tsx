@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
+import { visible, visibleLine } from '../../../contracts/approvals/visible.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
-import { splitApprovals } from '../../app/approvals.ts';
+import { splitApprovals, useLaterEnds } from '../../app/approvals.ts';
 import { Asker } from '../../app/asker.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useAnswerApproval } from '../../app/use-answer-approval.ts';
-import { useLook } from '../../app/use-look.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -26,13 +26,15 @@ export function InboxPage() {
   const [kept, setKept] = useState<readonly string[]>([]);
 
   const all = approvals.data?.approvals ?? [];
+  useLaterEnds(all, now);
   const { pending, ended } = splitApprovals(all, now);
   const selected = pending.find((one) => one.id === chosen)?.id ?? pending[0]?.id ?? null;
   const staying = kept.flatMap((id) => all.find((one) => one.id === id) ?? []);
   const open = [...pending, ...staying.filter((one) => !pending.includes(one))].sort((a, b) =>
     a.requestedAt.localeCompare(b.requestedAt),
   );
-  const { looked, early, again } = useLook(selected);
+  const about = pending.find((one) => one.id === selected);
+  const detail = about === undefined ? '' : `${visibleLine(about.title)}\n${visible(about.summary)}`;
   const earlier = ended.filter((one) => !kept.includes(one.id));
 
   const actions = useMemo<readonly Action[]>(() => {
@@ -43,14 +45,7 @@ export function InboxPage() {
       const focus = document.activeElement;
       const row = focus?.closest<HTMLElement>('[data-approval]') ?? focus?.closest<HTMLElement>('[data-row]') ?? null;
       if (row !== null && row.dataset.approval !== selected) return;
-      const asked = card();
-      if (asked === null) return;
-      if (!looked || !isInView(asked)) {
-        asked.scrollIntoView({ block: 'nearest' });
-        again();
-        return;
-      }
-      asked.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
+      card()?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();
     };
     const step = (by: 1 | -1) => (): void => {
       const cards = [...(page.current?.querySelectorAll<HTMLElement>('[data-row][data-approval]') ?? [])];
@@ -59,17 +54,18 @@ export function InboxPage() {
     };
     if (selected === null) return [];
     return [
-      { id: 'approve', title: 'Approve what is selected', group: 'Inbox', keys: 'a', run: press('approve') },
-      { id: 'reject', title: 'Reject what is selected', group: 'Inbox', keys: 'r', run: press('reject') },
+      { id: 'approve', title: 'Approve what is selected', group: 'Inbox', keys: 'a', detail, run: press('approve') },
+      { id: 'reject', title: 'Reject what is selected', group: 'Inbox', keys: 'r', detail, run: press('reject') },
       {
         id: 'note',
         title: 'Write a note to the answer',
         group: 'Inbox',
+        changes: false,
         keys: 'n',
         run: () => card()?.querySelector<HTMLInputElement>('[data-note]')?.focus(),
       },
-      { id: 'next-approval', title: 'Next question', group: 'Inbox', keys: 'j', run: step(1) },
-      { id: 'previous-approval', title: 'Question before', group: 'Inbox', keys: 'k', run: step(-1) },
+      { id: 'next-approval', title: 'Next question', group: 'Inbox', changes: false, keys: 'j', run: step(1) },
+      { id: 'previous-approval', title: 'Question before', group: 'Inbox', changes: false, keys: 'k', run: step(-1) },
       {
         id: 'back-to-card',
         title: 'Back to the question',
@@ -79,7 +75,7 @@ export function InboxPage() {
         run: () => card()?.focus(),
       },
     ];
-  }, [selected, looked, again]);
+  }, [selected, detail]);
   useAddActions(actions);
 
   const cardOf = (approval: Approval) => (
@@ -89,7 +85,6 @@ export function InboxPage() {
       me={me}
       who={<Asker approval={approval} />}
       selected={approval.id === selected}
-      keys={approval.id === selected ? (looked ? 'answer' : early ? 'early' : 'wait') : undefined}
       onFocus={() => setChosen(approval.id)}
       onAnswer={async (decision, note) => {
         setKept((ids) => (ids.includes(approval.id) ? ids : [...ids, approval.id]));
@@ -141,11 +136,4 @@ export function InboxPage() {
       </div>
     </main>
   );
-}
-
-/** Whether most of it, or of the window, is that. */
-function isInView(element: HTMLElement): boolean {
-  const { top, bottom, height } = element.getBoundingClientRect();
-  const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
-  return shown >= Math.min(height, window.innerHeight) / 2;
 }

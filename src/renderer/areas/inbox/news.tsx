@@ -1,18 +1,22 @@
 /** What happened and needs no answer: messages and finished things, newest first, each with the way to what it is about. */
-import { useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { toast } from 'sonner';
 import type { Notification } from '../../../contracts/notifications/routes.ts';
 import { useServices } from '../../app/services.tsx';
 import { useNotifications } from '../../app/use-news.ts';
-import { newsOf } from '../../data/news.ts';
+import { firstRows, marksOf, type NewsPage, newsOf, portions } from '../../data/news.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
-/** Before more is asked for: below stands what was answered. */
-const firstRows = 8;
+/** Of most rows, until they are measured. */
+const usualHeight = 46;
+/** So near the end of what is known more is read. */
+const readAhead = 20;
 
 export function News() {
   const { api, keys } = useServices();
@@ -21,42 +25,79 @@ export function News() {
   const notifications = useNotifications();
   const [failure, setFailure] = useState<unknown>(null);
   const [all, setAll] = useState(false);
-  const unread = notifications.data === undefined ? 0 : newsOf(notifications.data).unread;
-  const questions = notifications.data === undefined ? '' : newsOf(notifications.data).questions.join(' ');
+  const { rows, total, unread, questions } = newsOf(notifications.data ?? { pages: [] });
+  const shown = all ? rows : rows.slice(0, firstRows);
+  const seen = portions(questions)[0]?.join(' ') ?? '';
 
-  /** `id` null: all of them. */
-  async function read(id: string | null): Promise<void> {
+  async function change(work: () => Promise<unknown>): Promise<void> {
     setFailure(null);
     try {
-      if (id === null) await api.notifications.readNotifications({ body: { all: true } });
-      else await api.notifications.readNotifications({ body: { ids: [id] } });
+      await work();
     } catch (error) {
       setFailure(error);
     }
     await client.invalidateQueries({ queryKey: keys.notifications });
   }
 
+  const read = (portions: readonly string[][]) =>
+    change(async () => {
+      for (const ids of portions) await api.notifications.readNotifications({ body: { ids } });
+    });
+
+  const readShown = () =>
+    change(async () => {
+      const marked: string[] = [];
+      for (const ids of marksOf(shown)) marked.push((await api.notifications.readNotifications({ body: { ids } })).at);
+      const undo = async () => {
+        for (const at of marked) await api.notifications.readNotifications({ body: { undo: at } });
+      };
+      toast('Marked read.', { action: { label: 'Undo', onClick: () => void change(undo) } });
+    });
+
   // Questions stand above with all they ask: whoever looks at the inbox has seen them.
   useEffect(() => {
-    if (questions === '') return;
-    api.notifications.readNotifications({ body: { ids: questions.split(' ') } }).then(
+    if (seen === '') return;
+    api.notifications.readNotifications({ body: { ids: seen.split(' ') } }).then(
       () => client.invalidateQueries({ queryKey: keys.notifications }),
       // They stay unread: nothing that a person would have to know.
       () => {},
     );
-  }, [questions, api, client, keys]);
+  }, [seen, api, client, keys]);
+
+  // Older ones are not read again and again where nobody looks at them.
+  useEffect(
+    () => () => {
+      client.setQueryData<InfiniteData<NewsPage, string | undefined>>(
+        keys.notifications,
+        (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+      );
+    },
+    [client, keys],
+  );
+
+  const rowOf = (one: Notification) => (
+    <NewsRow
+      one={one}
+      onOpen={() => {
+        if (one.readAt === null) void read([[one.id]]);
+        void navigate({ href: one.url });
+      }}
+    />
+  );
 
   return (
     <section aria-label="Notifications" className="flex flex-col">
       <div className="flex min-h-7 items-center gap-2 pb-1">
         <h2 className="flex gap-2 font-semibold">
           Notifications
-          <span className="font-normal text-muted tabular-nums">{unread === 0 ? '' : `${unread} unread`}</span>
+          <span className="font-normal text-muted tabular-nums">
+            {total === 0 ? '' : `${total}${unread === 0 ? '' : `, ${unread} unread`}`}
+          </span>
         </h2>
-        {unread > 0 && (
+        {shown.some(({ readAt }) => readAt === null) && (
           <span className="ml-auto">
-            <Button kind="quiet" onClick={() => void read(null)}>
-              Mark all read
+            <Button kind="quiet" onClick={() => void readShown()}>
+              Mark shown read
             </Button>
           </span>
         )}
@@ -64,60 +105,108 @@ export function News() {
       {failure !== null && <Problem error={failure} />}
       <ListStates
         source={notifications}
-        skeleton={<SkeletonRows count={3} height={46} />}
-        isEmpty={(data) => newsOf(data).rows.length === 0}
+        skeleton={<SkeletonRows count={3} height={usualHeight} />}
+        isEmpty={() => total === 0}
         empty={<Empty>Runs that end, bots that need you, messages and spending will be here as they happen.</Empty>}
       >
-        {(data) => {
-          const { rows } = newsOf(data);
-          return (
+        {() =>
+          all ? (
+            <AllRows
+              rows={rows}
+              rowOf={rowOf}
+              more={notifications.hasNextPage && !notifications.isFetching}
+              onMore={() => void notifications.fetchNextPage()}
+            />
+          ) : (
             <>
               <ul>
-                {(all ? rows : rows.slice(0, firstRows)).map((one) => (
-                  <NewsRow
-                    key={one.id}
-                    one={one}
-                    onOpen={() => {
-                      if (one.readAt === null) void read(one.id);
-                      void navigate({ href: one.url });
-                    }}
-                  />
+                {shown.map((one) => (
+                  <li key={one.id}>{rowOf(one)}</li>
                 ))}
               </ul>
-              {!all && rows.length > firstRows && (
+              {total > shown.length && (
                 <Button kind="quiet" onClick={() => setAll(true)}>
-                  Show {rows.length - firstRows} more
+                  Show {total - shown.length} more
                 </Button>
               )}
             </>
-          );
-        }}
+          )
+        }
       </ListStates>
     </section>
+  );
+}
+
+/** In a box of their own, of which those in sight are drawn; older ones are read as its end comes near. */
+function AllRows({
+  rows,
+  rowOf,
+  more,
+  onMore,
+}: {
+  rows: readonly Notification[];
+  rowOf: (one: Notification) => ReactNode;
+  /** Whether there are older ones that can be asked for now. */
+  more: boolean;
+  onMore: () => void;
+}) {
+  const scroll = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => usualHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan: 8,
+  });
+  const items = virtual.getVirtualItems();
+  const atEnd = (items.at(-1)?.index ?? 0) + readAhead >= rows.length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each page that came may not be enough
+  useEffect(() => {
+    if (atEnd && more) onMore();
+  }, [atEnd, more]);
+  return (
+    <div ref={scroll} data-scroll="true" className="-mx-2 max-h-[70dvh] overflow-y-auto px-2">
+      <ul className="relative" style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const one = rows[item.index];
+          return (
+            one !== undefined && (
+              <li
+                key={item.key}
+                data-index={item.index}
+                ref={virtual.measureElement}
+                className="absolute inset-x-0 top-0"
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                {rowOf(one)}
+              </li>
+            )
+          );
+        })}
+      </ul>
+    </div>
   );
 }
 
 function NewsRow({ one, onOpen }: { one: Notification; onOpen: () => void }) {
   const unread = one.readAt === null;
   return (
-    <li>
-      <button
-        type="button"
-        data-row="true"
-        data-unread={unread ? 'true' : undefined}
-        onClick={onOpen}
-        title={one.event}
-        className="-mx-2 grid w-[calc(100%+1rem)] grid-cols-[6px_1fr_auto] items-baseline gap-x-[7px] rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
-      >
-        <span className={`size-1.5 self-center rounded-full ${unread ? 'bg-accent' : ''}`}>
-          {unread && <span className="sr-only">Unread: </span>}
-        </span>
-        <span className={`min-w-0 truncate ${unread ? 'font-medium' : 'text-muted'}`}>{one.title}</span>
-        <span className="text-meta text-faint">
-          <Ago at={one.at} />
-        </span>
-        {one.body !== '' && <span className="col-start-2 min-w-0 truncate text-meta text-muted">{one.body}</span>}
-      </button>
-    </li>
+    <button
+      type="button"
+      data-row="true"
+      data-unread={unread ? 'true' : undefined}
+      onClick={onOpen}
+      title={one.event}
+      className="-mx-2 grid w-[calc(100%+1rem)] grid-cols-[6px_1fr_auto] items-baseline gap-x-[7px] rounded-control px-2 py-1 text-left hover:bg-raised pointer-coarse:min-h-10"
+    >
+      <span className={`size-1.5 self-center rounded-full ${unread ? 'bg-accent' : ''}`}>
+        {unread && <span className="sr-only">Unread: </span>}
+      </span>
+      <span className={`min-w-0 truncate ${unread ? 'font-medium' : 'text-muted'}`}>{one.title}</span>
+      <span className="text-meta text-faint">
+        <Ago at={one.at} />
+      </span>
+      {one.body !== '' && <span className="col-start-2 min-w-0 truncate text-meta text-muted">{one.body}</span>}
+    </button>
   );
 }

@@ -3,7 +3,7 @@
  * which one asks, from where, and waits for a person.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { CircleCheck, Monitor } from 'lucide-react';
 import { useState } from 'react';
 import type { Pairing } from '../../../contracts/link/pairings.ts';
@@ -20,19 +20,23 @@ import { useAct } from '../../ui/use-act.ts';
 import { writtenCode } from './user-code.ts';
 
 export function PairPage() {
-  const { code = '' } = useSearch({ from: '/pair' });
+  // Typed here by whoever sees it on their own computer: a link that brought it along could come from anybody.
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">
       <div className="mx-auto flex max-w-[560px] flex-col gap-4 p-4 sm:p-6">
         <h1 className="text-page font-semibold">Pair a computer</h1>
-        {code === '' ? <CodeForm /> : <Asked key={code} code={code} />}
+        {typed === null ? (
+          <CodeForm onCode={setTyped} />
+        ) : (
+          <Asked key={typed} code={typed} onAnother={() => setTyped(null)} />
+        )}
       </div>
     </main>
   );
 }
 
-function CodeForm() {
-  const navigate = useNavigate();
+function CodeForm({ onCode }: { onCode: (code: string) => void }) {
   const [text, setText] = useState('');
   const code = writtenCode(text);
   return (
@@ -41,11 +45,14 @@ function CodeForm() {
         className="flex flex-wrap items-end gap-2 p-3"
         onSubmit={(event) => {
           event.preventDefault();
-          if (code.length === 9) void navigate({ to: '/pair', search: (old) => ({ ...old, code }) });
+          if (code.length === 9) onCode(code);
         }}
       >
         <div className="min-w-48 flex-1">
-          <Field label="Code" description="Eight letters; it is good for ten minutes.">
+          <Field
+            label="Code"
+            description="Type the eight letters that your own computer shows. They are good for ten minutes."
+          >
             {(ids) => (
               <input
                 {...ids}
@@ -68,10 +75,9 @@ function CodeForm() {
   );
 }
 
-function Asked({ code }: { code: string }) {
+function Asked({ code, onAnother }: { code: string; onAnother: () => void }) {
   const { api, queries, keys } = useServices();
   const client = useQueryClient();
-  const navigate = useNavigate();
   const pairing = useQuery({ ...queries.pairingOf(code), staleTime: 0, gcTime: 0 });
   const decide = useAct(async (decision: 'approve' | 'deny') => {
     const call = decision === 'approve' ? api.computers.approvePairing : api.computers.denyPairing;
@@ -86,9 +92,7 @@ function Asked({ code }: { code: string }) {
           <SkeletonRows count={4} />
         ) : (
           <Problem error={pairing.error}>
-            <Button onClick={() => void navigate({ to: '/pair', search: (old) => ({ ...old, code: undefined }) })}>
-              Type another code
-            </Button>
+            <Button onClick={onAnother}>Type another code</Button>
           </Problem>
         )}
       </Card>
@@ -106,6 +110,12 @@ function Asked({ code }: { code: string }) {
             : 'Approved, it acts for you: it reports what its bots do and ask, whoever sits at it answers in your name, and your other computers may start bots on it.'}{' '}
           Approve only if you see this code on it now.
         </p>
+        {pairing.data.differs === true && (
+          <p role="alert" className="text-needs">
+            It asks from another address than yours. That is usual for a server or a phone; if the computer is beside
+            you, in the same network, deny it.
+          </p>
+        )}
         {decide.failure !== null && <Problem error={decide.failure} />}
         <div className="flex gap-2 max-sm:[&>*]:flex-1">
           <Button disabled={decide.busy} onClick={() => decide.run('deny')}>
@@ -121,7 +131,9 @@ function Asked({ code }: { code: string }) {
 }
 
 function About({ pairing, code }: { pairing: Pairing; code: string }) {
-  const left = Date.parse(pairing.expiresAt) - useNow();
+  const now = useNow();
+  const [until] = useState(() => Date.now() + (pairing.remainingMs ?? Date.parse(pairing.expiresAt) - Date.now()));
+  const left = until - now;
   return (
     <dl className="flex flex-col gap-1">
       <Fact name="Code">
@@ -138,6 +150,11 @@ function About({ pairing, code }: { pairing: Pairing; code: string }) {
       <Fact name="Asks from">
         <span className="font-mono text-code">{pairing.from}</span>
       </Fact>
+      {pairing.differs === true && (
+        <Fact name="You are at">
+          <span className="font-mono text-code">{pairing.here}</span>
+        </Fact>
+      )}
       <Fact name="Gantry">{pairing.version}</Fact>
       <Fact name="Asked">
         <Ago at={pairing.requestedAt} />; <span className="tabular-nums">{formatElapsed(left)} left</span>

@@ -1,7 +1,8 @@
-/** Whose number it is: a bot of any of the person's computers. */
+/** Whose number it is: a bot of any of the person's computers that can answer. */
 import { useBots, useFloors } from '../../app/floors.tsx';
 import { botName, type PlacedBot } from '../../data/places.ts';
 import { SelectField } from '../../ui/text-field.tsx';
+import { leftOutWords, whyMute } from './can-answer.ts';
 
 export interface Holder {
   readonly runtimeId: string;
@@ -15,9 +16,9 @@ export const holderOf = (bot: PlacedBot): Holder => ({
   botName: bot.name,
 });
 
-/** The only bot that there is, so that nobody has to choose it. */
+/** The only bot that can answer, so that nobody has to choose it. */
 export function useOnlyBot(): string {
-  const bots = useBots();
+  const bots = useBots().filter((bot) => whyMute(bot) === null);
   return bots.length === 1 ? (bots[0]?.id ?? '') : '';
 }
 
@@ -33,14 +34,16 @@ export function BotField({
   says?: string;
   onChange: (botId: string) => void;
 }) {
-  const bots = useBots();
+  const all = useBots();
+  const bots = all.filter((bot) => whyMute(bot) === null);
+  const leftOut = leftOutWords(all, (at) => botName(all[at]!, all));
   const places = useFloors()
     .map(({ place }) => place)
     .filter((place) => bots.some((bot) => bot.place.id === place.id));
   const options = (list: readonly PlacedBot[]) =>
     list.map((bot) => (
       <option key={bot.id} value={bot.id}>
-        {botName(bot, bots)}
+        {botName(bot, all)}
       </option>
     ));
   return (
@@ -48,11 +51,20 @@ export function BotField({
       label="Bot"
       required
       problem={problem}
-      description={bots.length === 0 ? 'There is no bot yet. Start a team on the Floor first.' : says}
+      description={[
+        ...(bots.length > 0
+          ? [says]
+          : [
+              all.length === 0
+                ? 'There is no bot yet. Start a team on the Floor first.'
+                : 'None of your bots can answer. Start a hosted one, or one of an agent program, on the Floor first.',
+            ]),
+        ...(leftOut === null ? [] : [leftOut]),
+      ].join(' ')}
       value={value}
       onChange={onChange}
     >
-      <option value="">{bots.length === 0 ? 'There is no bot' : 'Choose a bot'}</option>
+      <option value="">{bots.length === 0 ? 'There is no bot that can answer' : 'Choose a bot'}</option>
       {places.length < 2
         ? options(bots)
         : places.map((place) => (

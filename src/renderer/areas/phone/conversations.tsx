@@ -7,7 +7,10 @@ import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { Ago } from '../../ui/now.tsx';
+import { Ago, useNow } from '../../ui/now.tsx';
+import { unanswered } from '../../ui/phone-status.ts';
+import { Status } from '../../ui/status.tsx';
+import { isUnanswered } from './can-answer.ts';
 import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { Thread } from './thread.tsx';
@@ -80,6 +83,7 @@ export function Conversations({
 
 function Row({ one, selected, onOpen }: { one: Conversation; selected: boolean; onOpen: () => void }) {
   const { last } = one;
+  const waits = isUnanswered(one, useNow());
   return (
     <li className="border-b border-line">
       <button
@@ -103,6 +107,7 @@ function Row({ one, selected, onOpen }: { one: Conversation; selected: boolean; 
               STOP ·
             </span>
           )}
+          {waits && <Status look={unanswered} wire="the last text is theirs" />}
           <span className="min-w-0 truncate">
             {last.direction === 'out' && 'You: '}
             {last.text === '' && last.media.length > 0 ? 'a picture' : last.text}

@@ -6,10 +6,11 @@ import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { numberStatus } from '../../ui/phone-status.ts';
+import { nobodyAnswers, numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
+import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
 
 export function NumberList({
@@ -79,6 +80,7 @@ export function NumberList({
 function NumberRow({ number, selected, onOpen }: { number: PhoneNumber; selected: boolean; onOpen: () => void }) {
   const { queries } = usePhoneServices();
   const nameOf = useNameOfBot();
+  const nobody = useNobodyAnswers(number);
   const { data } = useQuery({
     ...queries.registration(number.id, number.registered),
     enabled: number.smsState !== 'active',
@@ -88,7 +90,11 @@ function NumberRow({ number, selected, onOpen }: { number: PhoneNumber; selected
       <span className="w-full truncate font-medium tabular-nums">{numberWords(number.e164)}</span>
       <span className="flex w-full min-w-0 items-center gap-2 text-meta">
         <Status look={numberStatus(number, data)} wire={number.smsState} />
-        <span className="min-w-0 truncate text-muted">{nameOf(number.botId)}</span>
+        {nobody === null ? (
+          <span className="min-w-0 truncate text-muted">{nameOf(number.botId)}</span>
+        ) : (
+          <Status look={nobodyAnswers} wire={nobody} />
+        )}
       </span>
     </PlaceRow>
   );

@@ -19,6 +19,7 @@ import { numberWords } from './phone-words.ts';
 import { PortCard } from './port-card.tsx';
 import { RegistrationCard } from './registration-card.tsx';
 import { TransferTargets } from './transfer-targets.tsx';
+import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 export interface WithinNumber {
@@ -68,6 +69,7 @@ function Body({ number, go, search }: { number: PhoneNumber; go: Go; search: Pho
   const { id } = number;
   const part = search.show === 'calls' || search.show === 'people' ? search.show : 'texts';
   const reads = part === 'texts' && search.with !== undefined;
+  const nobody = useNobodyAnswers(number);
   const scrolls = tight ? '' : 'min-h-0 overflow-y-auto';
   return (
     <>
@@ -107,6 +109,11 @@ function Body({ number, go, search }: { number: PhoneNumber; go: Go; search: Pho
             {number.problem !== null && (
               <Trouble of="number" needsPerson={false}>
                 {number.problem}
+              </Trouble>
+            )}
+            {nobody !== null && (
+              <Trouble of="number" needsPerson>
+                {nobody}
               </Trouble>
             )}
             {number.port !== null && <PortCard number={number} given={number.port} />}

@@ -1,9 +1,10 @@
 /** Answering a person by text: how many parts it will be, and why it cannot be sent, before it is tried. */
 import { Ban, Send } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation } from '../../../contracts/phone/texts.ts';
 import { longestText, mostParts } from '../../../contracts/phone/values.ts';
+import { useKeptText } from '../../app/use-kept-text.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Kbd } from '../../ui/kbd.tsx';
@@ -26,7 +27,7 @@ export function TextComposer({
 }) {
   const { api } = usePhoneServices();
   const touch = useTouchNumber();
-  const [text, setText] = useState('');
+  const [text, setText] = useKeptText(`${number.id} ${person}`);
   /** One key a message: sent again after a cut, it is the same text. */
   const wish = useRef({ of: '', key: '' });
   const segments = segmentsOf(text);

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
 import type { TasksSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
-import { mostFailed, shortCount } from './task-words.ts';
+import { shortCount } from './task-words.ts';
 
 const words: Readonly<Record<TaskStatus, string>> = {
   queued: 'Queued',
@@ -36,7 +36,7 @@ export function StatusFilter({
           queued: shortCount(stats.depth + stats.scheduled),
           leased: shortCount(stats.leased),
           running: shortCount(stats.running),
-          failed: stats.failed >= mostFailed ? `${shortCount(stats.failed)}+` : shortCount(stats.failed),
+          failed: shortCount(stats.failed),
         };
   const option = (value: TaskStatus | undefined, word: string, count?: string) => (
     <button

@@ -70,9 +70,6 @@ export function shortCount(count: number): string {
   return `${(Math.floor(count / 100_000) / 10).toString()}M`;
 }
 
-/** Counted only up to here (`failed` of the figures). */
-export const mostFailed = 1_000;
-
 /** What `gantry worker` answers with, when a result is of that form. */
 export interface CommandResult {
   readonly exitCode: number;

@@ -7,6 +7,7 @@ import { useServices } from '../../app/services.tsx';
 import { localTimes } from '../../data/local-times.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { costOf, money, tokensOf } from '../../ui/money.ts';
 import { Problem } from '../../ui/problem.tsx';
@@ -48,31 +49,20 @@ function Bots({ spending }: { spending: Spending }) {
   const used = bots.filter(({ month }) => month.requests > 0).sort((a, b) => b.month.cents - a.month.cents);
   return (
     <>
-      {holds.map((hold) => (
-        <Held key={hold.agentId} hold={hold} name={bots.find((bot) => bot.agentId === hold.agentId)?.address ?? ''} />
-      ))}
-      {used.length > 0 && (
-        <table aria-label="What each bot used" className="w-full table-fixed border-collapse text-left">
-          <thead className="text-meta text-muted">
-            <tr>
-              <th className="px-3 py-1.5 font-normal">Bot</th>
-              <th className="w-1/3 px-3 py-1.5 text-right font-normal">Today</th>
-              <th className="w-1/3 px-3 py-1.5 text-right font-normal">This month</th>
-            </tr>
-          </thead>
-          <tbody>
-            {used.map(({ agentId, address, today, month }) => (
-              <tr key={agentId} className="border-t border-line">
-                <td className="truncate px-3 py-1.5" title={address}>
-                  {address}
-                </td>
-                <UsedCell used={today} />
-                <UsedCell used={month} />
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <FirstRows rows={holds} first={10} what="held bots">
+        {(shown) =>
+          shown.map((hold) => (
+            <Held
+              key={hold.agentId}
+              hold={hold}
+              name={bots.find((bot) => bot.agentId === hold.agentId)?.address ?? ''}
+            />
+          ))
+        }
+      </FirstRows>
+      <FirstRows rows={used} first={20} what="bots">
+        {(shown) => shown.length > 0 && <UsedTable used={shown} />}
+      </FirstRows>
       {unpricedModels.length > 0 && (
         <p className="border-t border-line px-3 py-2 text-meta text-muted">
           No price is known of {unpricedModels.join(', ')}: their tokens count, their cost does not. Add prices under{' '}
@@ -80,6 +70,31 @@ function Bots({ spending }: { spending: Spending }) {
         </p>
       )}
     </>
+  );
+}
+
+function UsedTable({ used }: { used: readonly Spending['bots'][number][] }) {
+  return (
+    <table aria-label="What each bot used" className="w-full table-fixed border-collapse text-left">
+      <thead className="text-meta text-muted">
+        <tr>
+          <th className="px-3 py-1.5 font-normal">Bot</th>
+          <th className="w-1/3 px-3 py-1.5 text-right font-normal">Today</th>
+          <th className="w-1/3 px-3 py-1.5 text-right font-normal">This month</th>
+        </tr>
+      </thead>
+      <tbody>
+        {used.map(({ agentId, address, today, month }) => (
+          <tr key={agentId} className="border-t border-line">
+            <td className="truncate px-3 py-1.5" title={address}>
+              {address}
+            </td>
+            <UsedCell used={today} />
+            <UsedCell used={month} />
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -138,9 +153,9 @@ function Limits({ spending }: { spending: Spending }) {
         Who has reached a limit takes no more messages until it is raised, you let it go on once, or the day (UTC) is
         over. What is under way goes on.
       </About>
-      {spending.limits.map((limit) => (
-        <LimitRow key={limit.subject} limit={limit} />
-      ))}
+      <FirstRows rows={spending.limits} first={20} what="limits">
+        {(shown) => shown.map((limit) => <LimitRow key={limit.subject} limit={limit} />)}
+      </FirstRows>
       <NewLimit taken={spending.limits.map(({ subject }) => subject)} />
       <div className="border-t border-line">
         <Setting

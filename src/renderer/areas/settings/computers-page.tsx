@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { Monitor, Pencil } from 'lucide-react';
 import { useState } from 'react';
 import type { Computer } from '../../../contracts/link/computers.ts';
+import { skewWords } from '../../../contracts/link/knows.ts';
 import { PlaceState } from '../../app/computers.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
@@ -103,6 +104,7 @@ function ComputerRow({
     }
   }
   const { name, id, since, state } = computer;
+  const skew = skewWords(computer.clockAheadMs);
   return (
     <li className="border-b border-line px-3 py-2 last:border-b-0" data-computer={id}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -125,6 +127,7 @@ function ComputerRow({
           <Facts>
             <ShortId id={id} />
             <span>Gantry {computer.version}</span>
+            {skew !== null && <span className="text-ink">its clock is {skew} this cloud’s: set its time</span>}
             <span>
               {computer.embedded ? 'here' : 'paired'}{' '}
               {computer.embedded ? <Since at={computer.pairedAt} /> : <Ago at={computer.pairedAt} />}

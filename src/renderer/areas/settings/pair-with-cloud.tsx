@@ -5,6 +5,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useState } from 'react';
+import { skewWords } from '../../../contracts/link/knows.ts';
 import type { LocalPairing } from '../../../contracts/link/local-pairing.ts';
 import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -99,11 +100,11 @@ function Waiting({ pairing }: { pairing: LocalPairing }) {
   const { api } = useServices();
   const put = usePut();
   const now = useNow();
-  const link = pairing.verificationUriComplete ?? pairing.verificationUri;
+  const link = pairing.verificationUri;
   return (
     <div className="flex flex-col items-start gap-3">
       <p className="text-muted">
-        Open this link where you are signed in at {hostOf(pairing.cloudUrl)}, compare the code, and approve:
+        Open this link where you are signed in at {hostOf(pairing.cloudUrl)}, type this code, and approve:
       </p>
       <p className="font-mono text-page tracking-[0.12em]" data-code="true">
         {pairing.userCode}
@@ -137,7 +138,8 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
   const { api } = useServices();
   const put = usePut();
   const [ending, setEnding] = useState(false);
-  const { link, user, cloudUrl } = pairing;
+  const { link, user, cloudUrl, clockBehindMs } = pairing;
+  const skew = skewWords(clockBehindMs === undefined ? undefined : -clockBehindMs);
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
       <div className="min-w-52 flex-1">
@@ -156,6 +158,7 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
         <p className="text-muted">
           Paired by {user?.name ?? 'you'}. Questions, notifications and spending of this computer are there.
         </p>
+        {skew !== null && <p>The clock of this computer is {skew} its cloud’s: set its time.</p>}
       </div>
       <Button kind="danger" onClick={() => setEnding(true)}>
         Unpair

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useHere } from '../../app/computers.tsx';
+import { useBots } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useTeamDialogs } from '../factory/use-team-dialogs.tsx';
 import { SetUp } from '../home/set-up.tsx';
@@ -12,6 +13,7 @@ export function SetUpPage() {
   const navigate = useNavigate();
   const here = useHere();
   const teams = useQuery(queries.teams).data?.teams ?? [];
+  const bots = useBots();
   const demoTeam = useDemoTeam();
   const { setAsk, setDemo, dialogs } = useTeamDialogs(() => void navigate({ to: '/floor' }));
   return (
@@ -19,7 +21,8 @@ export function SetUpPage() {
       <SetUp
         title="Set-up"
         demoTeam={demoTeam}
-        hasTeam={teams.length > 0}
+        // The sample's team is there from the start; it was watched once a bot of it ran.
+        hasTeam={demoTeam === null ? teams.length > 0 : bots.some(({ state }) => state !== 'offline')}
         onDemo={() => (demoTeam === null ? setDemo(true) : setAsk({ verb: 'up', team: demoTeam, place: here }))}
       />
       {dialogs}

@@ -7,7 +7,9 @@ import { useBots, useFloors } from '../../app/floors.tsx';
 import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+
 import { ShortId } from '../../ui/copy.tsx';
+import { countWords } from '../../ui/count-words.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextField } from '../../ui/text-field.tsx';
@@ -110,7 +112,10 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
   const computerOf = (id: string | null) => floors.find((floor) => floor.place.id === id)?.place.name;
   const sorted = [...lines].sort((a, b) => b.cents - a.cents);
   return (
-    <table aria-label="Spending by model and computer" className="w-full table-fixed border-collapse text-left">
+    <table
+      aria-label="Spending by model, computer and phone number"
+      className="w-full table-fixed border-collapse text-left"
+    >
       <thead className="text-meta text-muted">
         <tr>
           <th className="px-3 py-1.5 font-normal">For what</th>
@@ -145,7 +150,25 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
 /** Runs that use a computer have no bot, and report as one of this name. */
 const ofRuns = 'computer-use:';
 
-/** What it was spent on: a model by its name, a hosted computer by what is counted of it. */
+const purposes: Readonly<Record<Exclude<UsageLine['kind'], 'model'>, string>> = {
+  computer_minute: 'Minutes of a hosted computer',
+  computer_action: 'Actions on a hosted computer',
+  phone_number: 'Phone number',
+  phone_registration: 'Registration of a phone number',
+  phone_text: 'Texts',
+  phone_call: 'Calls',
+};
+const nouns: Readonly<Record<UsageLine['kind'], string>> = {
+  model: 'request',
+  computer_minute: 'minute',
+  computer_action: 'action',
+  phone_number: 'fee',
+  phone_registration: 'fee',
+  phone_text: 'text',
+  phone_call: 'minute',
+};
+
+/** What it was spent on: a model by its name, a hosted computer or phone number by what is counted of it. */
 function Purpose({ line: { kind, name } }: { line: UsageLine }) {
   if (kind === 'model') {
     return (
@@ -154,19 +177,19 @@ function Purpose({ line: { kind, name } }: { line: UsageLine }) {
       </p>
     );
   }
+  const ofProject = kind === 'computer_minute' || kind === 'computer_action';
   return (
-    <p title={`Project ${name}`}>
-      {kind === 'computer_minute' ? 'Minutes of a hosted computer' : 'Actions on a hosted computer'}
+    <p title={ofProject ? `Project ${name}` : name}>
+      {purposes[kind]}
+      {!ofProject && <span className="block truncate text-meta text-muted">{name}</span>}
     </p>
   );
 }
 
 /** Minutes to a thousandth, as they are counted. */
 function amount({ kind, quantity }: UsageLine): string {
-  if (kind === 'computer_minute') return `${quantity.toFixed(3)} min`;
-  const plain = String(quantity);
-  const noun = kind === 'model' ? 'request' : 'action';
-  return `${plain} ${noun}${quantity === 1 ? '' : 's'}`;
+  if (nouns[kind] === 'minute') return `${quantity.toFixed(3)} min`;
+  return countWords(quantity, nouns[kind]);
 }
 
 /** By its name; one that is there no longer by its id. */

@@ -6,6 +6,7 @@ import { lazy, Suspense, useCallback, useRef, useState } from 'react';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
 import { useServices } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
+import { later } from '../../data/later.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -17,7 +18,7 @@ import { NodePage } from './node-page.tsx';
 import { StartRunDialog } from './start-run-dialog.tsx';
 import { useWorkActions } from './use-work-actions.ts';
 
-const RunGraph = lazy(() => import('./run-graph.tsx').then((module) => ({ default: module.RunGraph })));
+const RunGraph = lazy(later(() => import('./run-graph.tsx').then((module) => ({ default: module.RunGraph }))));
 
 export function WorkPage() {
   const { queries } = useServices();

@@ -1,0 +1,23 @@
+/** The frame while the page itself is still being loaded: the same lines in the same places, so that nothing jumps. */
+import { useLateParts } from './use-late-parts.ts';
+
+export function FirstFrame() {
+  const wait = useLateParts();
+  return (
+    <div className="flex h-dvh flex-col bg-window text-ui">
+      <div className="flex min-h-0 flex-1">
+        <div className="w-12 shrink-0 border-r border-line bg-panel max-[639px]:hidden" />
+        <main aria-busy={wait === null} className="min-w-0 flex-1 p-6">
+          {wait !== null && (
+            <p role="status" className="text-muted">
+              {wait === 'away'
+                ? 'Gantry does not answer. The page opens as soon as it does.'
+                : 'This page cannot be loaded; Gantry may have been updated. Reload it.'}
+            </p>
+          )}
+        </main>
+      </div>
+      <div className="h-6 shrink-0 border-t border-line bg-panel max-[639px]:h-14" />
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+/** What the workspace wants to run and its person has not agreed to, on Home: shown only while something waits. */
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { useServices } from '../../app/services.tsx';
+import { later } from '../../data/later.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+
+const TrustDialog = lazy(
+  later(() => import('../factory/trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))),
+);
+
+export function TrustCard() {
+  const { queries } = useServices();
+  const trust = useQuery(queries.trust).data;
+  const [open, setOpen] = useState(false);
+  const unanswered = trust?.files.filter((file) => !file.refused) ?? [];
+  if (trust === undefined || unanswered.length === 0) return null;
+  const files = unanswered.length === 1 ? 'One file says' : `${unanswered.length} files say`;
+  return (
+    <Card title="Waits for your yes">
+      <div className="flex flex-wrap items-center gap-3 p-3">
+        <p className="min-w-0 flex-1 basis-64">
+          {files} what may run in this workspace, and {unanswered.length === 1 ? 'has' : 'have'} no effect until you
+          agree:{' '}
+          {unanswered
+            .slice(0, 3)
+            .map((file) => file.path)
+            .join(', ')}
+          {unanswered.length > 3 && ` and ${unanswered.length - 3} more`}.
+        </p>
+        <Button onClick={() => setOpen(true)}>Review</Button>
+      </div>
+      {open && (
+        <Suspense>
+          <TrustDialog only={null} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </Card>
+  );
+}

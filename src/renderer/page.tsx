@@ -1,0 +1,77 @@
+/** Puts the page together: services and router. The only file that makes anything shared. */
+import './plain-schemas.ts';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { useState } from 'react';
+import { createActionStore } from './app/actions.ts';
+import { createPaneRequests } from './app/pane-requests.ts';
+import { createAppRouter } from './app/router.tsx';
+import { type Services, ServicesProvider } from './app/services.tsx';
+import { createApi } from './data/api.ts';
+import { createBrowserPush } from './data/browser-push.ts';
+import { createConnections } from './data/connections.ts';
+import { createDesktop } from './data/desktop.ts';
+import type { EarlyEvents } from './data/early-events.ts';
+import { createKeptTexts } from './data/kept-texts.ts';
+import { createLastKnown } from './data/last-known.ts';
+import { createQueueEvents } from './data/queue-events.ts';
+import { createSentTexts } from './data/sent-texts.ts';
+import { createSettingsStore } from './data/settings.ts';
+import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
+import { createToolCalls } from './data/tool-calls.ts';
+import { NowProvider } from './ui/now.tsx';
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The event stream says when something changed; nothing grows old by itself, and lists count down their own retry.
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: false,
+    },
+  },
+});
+
+const followed = {
+  api: createApi(),
+  client: queryClient,
+  slots: createStreamSlots(navigator.locks, eventSlots),
+};
+const connections = createConnections(followed);
+const services: Omit<Services, 'earlyEvents'> = {
+  ...connections.on(null),
+  connections,
+  queueEvents: createQueueEvents(followed),
+  toolCalls: createToolCalls(),
+  lastKnown: createLastKnown(localStorage),
+  browserPush: createBrowserPush(connections.on(null).api, {
+    secure: window.isSecureContext,
+    worker: 'serviceWorker' in navigator ? navigator.serviceWorker : undefined,
+    notification: 'Notification' in window ? Notification : undefined,
+    storage: localStorage,
+    userAgent: navigator.userAgent,
+  }),
+  desktop: window.desktop === undefined ? null : createDesktop(window.desktop),
+  settings: createSettingsStore(localStorage),
+  slots: createStreamSlots(navigator.locks, screenSlots),
+  sentTexts: createSentTexts(sessionStorage),
+  keptTexts: createKeptTexts(sessionStorage),
+  paneRequests: createPaneRequests(),
+  actions: createActionStore(),
+};
+services.events.start();
+const router = createAppRouter();
+
+export function Page({ earlyEvents }: { earlyEvents: EarlyEvents }) {
+  const [all] = useState<Services>(() => ({ ...services, earlyEvents }));
+  return (
+    <QueryClientProvider client={queryClient}>
+      <ServicesProvider value={all}>
+        <NowProvider>
+          <RouterProvider router={router} />
+        </NowProvider>
+      </ServicesProvider>
+    </QueryClientProvider>
+  );
+}
