@@ -4,12 +4,16 @@
  * Native modules stay outside, because their binaries lie beside their packages; all else is bundled.
  */
 import { cpSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type EnvironmentOptions, type Plugin } from 'vite';
+import { defineConfig, type EnvironmentOptions, type Plugin, type Rolldown } from 'vite';
+import { noticesOf, packageOf, withDependencies } from './scripts/notices.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 const builtins = builtinModules.flatMap((name) => (name.startsWith('node:') ? [name] : [name, `node:${name}`]));
@@ -50,20 +54,92 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
   };
 }
 
-/** What the conversion program reads beside itself: which characters the codes of Chinese, Japanese and Korean fonts in PDFs are. */
-function characterMaps(): Plugin {
+/** Used on many pages, and small. What draws terminals, differences and Markdown stays apart. */
+const smallParts = /src[\\/]renderer[\\/](?:app|data|ui)[\\/](?!terminal|text-view|markdown)|src[\\/]contracts[\\/]/;
+
+/** `page` for whatever page.tsx imports, and what that imports in turn. */
+const partOfPage = (() => {
+  const start = path('src/renderer/page.tsx');
+  let reached: Set<string> | null = null;
+  return (id: string, graph: Pick<Rolldown.PluginContext, 'getModuleInfo'>): string | null => {
+    if (reached === null) {
+      reached = new Set([start]);
+      for (const module of reached) for (const one of graph.getModuleInfo(module)?.importedIds ?? []) reached.add(one);
+    }
+    return reached.has(id) ? 'page' : null;
+  };
+})();
+
+/** What the conversion program reads beside itself: text recognition with its English data, and which characters the codes of Chinese, Japanese and Korean fonts in PDFs are. */
+function besideConverter(): Plugin {
   return {
-    name: 'character-maps',
+    name: 'beside-converter',
     applyToEnvironment: (environment) => environment.name === 'server',
     // Beside the program, wherever this build puts it.
-    writeBundle: ({ dir = path('out/server') }) =>
-      cpSync(path('node_modules/pdfjs-dist/cmaps'), join(dir, 'cmaps'), { recursive: true }),
+    writeBundle({ dir = path('out/server') }) {
+      cpSync(path('node_modules/pdfjs-dist/cmaps'), join(dir, 'cmaps'), { recursive: true });
+      const core = 'node_modules/tesseract.js-core/tesseract-core-simd-lstm';
+      cpSync(path(`${core}.js`), join(dir, 'ocr', 'core.cjs'));
+      cpSync(path(`${core}.wasm`), join(dir, 'ocr', 'core.wasm'));
+      const language = 'node_modules/@tesseract.js-data/eng/4.0.0_best_int/eng.traineddata.gz';
+      cpSync(path(language), join(dir, 'ocr', 'eng.traineddata.gz'));
+    },
+  };
+}
+
+/** Each file of the page as it is sent: beside it what Brotli and gzip make of it, where that is smaller (cloud-api/pages serves them). */
+function compressed(): Plugin {
+  const shrinks = /\.(?:js|css|html|svg|json|webmanifest)$/;
+  const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
+  return {
+    name: 'compressed',
+    applyToEnvironment: (environment) => ['client', 'worker'].includes(environment.name),
+    async writeBundle({ dir }, bundle) {
+      if (dir === undefined) return;
+      const files = Object.keys(bundle).filter((name) => shrinks.test(name));
+      await Promise.all(
+        files.map(async (name) => {
+          const whole = await readFile(join(dir, name));
+          const [br, gz] = await Promise.all([
+            promisify(brotliCompress)(whole, brotli),
+            promisify(gzip)(whole, { level: constants.Z_BEST_COMPRESSION }),
+          ]);
+          if (br.length < whole.length) await writeFile(join(dir, `${name}.br`), br);
+          if (gz.length < whole.length) await writeFile(join(dir, `${name}.gz`), gz);
+        }),
+      );
+    },
+  };
+}
+
+/** In the build, though no module of theirs is: their files are copied, or become rules of the page's stylesheet. */
+const copied = ['tesseract.js-core', '@tesseract.js-data/eng', 'tailwindcss'];
+
+/** Folders of the packages that this build contains; of the process, because each environment loads this file for itself. */
+const ofProcess = globalThis as { gantryBundled?: Set<string> };
+ofProcess.gantryBundled ??= new Set();
+const bundled = ofProcess.gantryBundled;
+/** What stands in the bundles of each environment. */
+function collectPackages(): Plugin {
+  return {
+    name: 'collect-packages',
+    generateBundle(_options, bundle) {
+      const ids = Object.values(bundle).flatMap((one) =>
+        one.type === 'chunk'
+          ? one.moduleIds
+          : one.originalFileNames.map((name) => join(this.environment.config.root, name)),
+      );
+      for (const id of ids) {
+        const folder = packageOf(id);
+        if (folder !== null) bundled.add(folder);
+      }
+    },
   };
 }
 
 export default defineConfig({
   root: path('src/renderer'),
-  plugins: [react(), tailwind(), characterMaps()],
+  plugins: [react(), tailwind(), besideConverter(), compressed(), collectPackages()],
   environments: {
     client: {
       build: {
@@ -77,8 +153,14 @@ export default defineConfig({
         chunkSizeWarningLimit: 900,
         rolldownOptions: {
           output: {
-            // One piece that runs before every schema.
-            codeSplitting: { groups: [{ name: 'schemas', test: /node_modules[\\/]zod[\\/]|plain-schemas/ }] },
+            // Few files: what the frame and Home are made of is one, small pieces that several pages use are another.
+            codeSplitting: {
+              groups: [
+                { name: 'first', tags: ['$initial'], priority: 3 },
+                { name: partOfPage, debugName: 'page', priority: 2 },
+                { name: 'parts', test: smallParts, minShareCount: 2, priority: 1 },
+              ],
+            },
           },
         },
       },
@@ -121,6 +203,8 @@ export default defineConfig({
         const environment = builder.environments[name];
         if (environment !== undefined) await builder.build(environment);
       }
+      const beside = withDependencies(path('.'), [...natives.filter((name) => name !== 'electron'), ...copied]);
+      await writeFile(path('out/THIRD-PARTY-NOTICES.txt'), noticesOf([...bundled, ...beside]));
     },
   },
 });

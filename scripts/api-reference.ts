@@ -85,7 +85,7 @@ function entry(route: Route, document: { paths: Record<string, Record<string, Op
     `for ${route.auth.map((kind) => who[kind] ?? kind).join(', ')}`,
     route.scope === null || route.scope === 'any' ? null : `scope \`${route.scope}\``,
     `at ${operation['x-servers'].join(', ')}`,
-    route.idempotent === true ? 'takes `Idempotency-Key`' : null,
+    route.idempotent ? 'takes `Idempotency-Key`' : null,
   ].filter((fact) => fact !== null);
   const lines = [
     `- **\`${route.method} ${path}\`** ${sentence(operation.summary)}`,

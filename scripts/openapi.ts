@@ -6,7 +6,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { ComputersError, FactoryError, PlainError } from '../src/contracts/common/errors.ts';
+import {
+  ComputersError,
+  FactoryError,
+  httpStatus,
+  PlainError,
+  plainStatus,
+  refusedStatuses,
+} from '../src/contracts/common/errors.ts';
 import type { ErrorShape, Route } from '../src/contracts/common/route.ts';
 import { serverTables } from '../src/contracts/servers.ts';
 
@@ -20,14 +27,16 @@ const errorSchemas: Record<ErrorShape, z.ZodType> = {
   computers: ComputersError,
   rpc: z.unknown(),
 };
+const errorShapes = ['factory', 'plain', 'computers', 'rpc'] as const;
+const ofAny: readonly number[] = [...new Set([...Object.values(httpStatus), ...refusedStatuses])];
+const ofOthers = [...new Set([...ofAny, ...Object.values(plainStatus)])];
+/** Whatever an error becomes there: a caller that knows them all is surprised by none. */
 const errorStatuses: Record<ErrorShape, readonly number[]> = {
-  factory: [400, 401, 403, 404, 409, 421, 429, 500, 502, 504],
-  plain: [400, 401, 403, 404, 409, 413, 415, 421, 429, 500],
-  computers: [400, 401, 402, 403, 404, 409, 421, 423, 429, 500, 503],
-  rpc: [],
+  factory: ofAny,
+  plain: ofOthers,
+  computers: ofOthers,
+  rpc: ofOthers,
 };
-/** What an area answers besides: somebody else has control; no model, display or computer. */
-const areaStatuses: Readonly<Record<string, readonly number[]>> = { 'computer-use': [423, 503] };
 const statusWords: Record<number, string> = {
   200: 'Done',
   201: 'Created',
@@ -38,6 +47,7 @@ const statusWords: Record<number, string> = {
   402: 'The project has spent its cap',
   403: 'Refused',
   404: 'Not found',
+  405: 'Not with this method',
   409: 'In conflict with what is there',
   410: 'No longer valid',
   413: 'The body is too large',
@@ -62,6 +72,17 @@ export function buildOpenApi(): Json {
     const path = route.path.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, servers, components) };
   }
+  const responses = Object.fromEntries(
+    errorShapes.flatMap((shape) =>
+      errorStatuses[shape].map((status) => [
+        `${shape}_${status}`,
+        {
+          description: statusWords[status],
+          content: { 'application/json': { schema: toSchema(errorSchemas[shape], 'output', components) } },
+        },
+      ]),
+    ),
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -74,6 +95,7 @@ export function buildOpenApi(): Json {
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      responses,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'Token file of the owner, or a bot’s own token' },
         cookie: {
@@ -93,12 +115,9 @@ function operation(route: Route, servers: readonly string[], components: Json): 
   for (const [status, schema] of Object.entries(route.answers)) {
     responses[status] = { description: statusWords[Number(status)], ...answerContent(route, schema, components) };
   }
-  for (const status of [...errorStatuses[route.errors], ...(areaStatuses[route.area] ?? [])]) {
+  for (const status of errorStatuses[route.errors]) {
     if (responses[status] !== undefined) continue;
-    responses[status] = {
-      description: statusWords[status],
-      content: { 'application/json': { schema: toSchema(errorSchemas[route.errors], 'output', components) } },
-    };
+    responses[status] = { $ref: `#/components/responses/${route.errors}_${status}` };
   }
   return {
     operationId: route.op,
@@ -128,6 +147,10 @@ function operation(route: Route, servers: readonly string[], components: Json): 
 }
 
 function answerContent(route: Route, schema: z.ZodType, components: Json): Json {
+  if (route.media !== undefined) {
+    const of = (media: string) => (media === 'text/html' ? { type: 'string' } : toSchema(schema, 'output', components));
+    return { content: Object.fromEntries(route.media.map((media) => [media, { schema: of(media) }])) };
+  }
   if (route.kind === 'raw' || schema instanceof z.ZodUndefined) return {};
   if (route.kind !== 'sse') {
     return { content: { 'application/json': { schema: toSchema(schema, 'output', components) } } };
