@@ -42,6 +42,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     files: [
       // The token is read by the rules it was written by.
       'kit/secrets/token-file.ts',
+      'kit/files/within.ts',
       // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
       'runtime-server/factory/harness/hook-client.ts',
     ],
@@ -106,8 +107,6 @@ const ambient: readonly { readonly pattern: RegExp; readonly what: string; reado
   },
 ];
 
-const longestFile = 400;
-
 /** Module specifiers of static, type and dynamic imports and re-exports. */
 export function importsOf(text: string): string[] {
   const code = withoutComments(text);
@@ -136,7 +135,6 @@ export function problemsOf(file: SourceFile): string[] {
   return [
     ...importsOf(file.text).flatMap((specifier) => importProblem(inside, folder, rule, specifier)),
     ...ambientProblems(inside, file.text),
-    ...lengthProblem(file),
     ...(/^export default\b/m.test(file.text) ? [`${file.path}: has a default export`] : []),
   ].map((problem) => (problem.startsWith(file.path) ? problem : `${file.path}: ${problem}`));
 }
@@ -160,14 +158,6 @@ function ambientProblems(inside: string, text: string): string[] {
   return ambient
     .filter(({ pattern, allowed }) => pattern.test(code) && !allowed.some((place) => inside.startsWith(place)))
     .map(({ what }) => `uses ${what}: take a clock, timers or random as an argument`);
-}
-
-/** A long file says why in its header, naming the limit: "Over 400 lines: …". */
-function lengthProblem(file: SourceFile): string[] {
-  const lines = file.text.split('\n').length - 1;
-  const header = /^(?:#!.*\n)?\/\*\*[\s\S]*?\*\//.exec(file.text)?.[0] ?? '';
-  if (lines <= longestFile || /\b400 lines\b/i.test(header)) return [];
-  return [`has ${lines} lines and its header does not say why it is over 400 lines`];
 }
 
 /** Paths of the place where Gantry was built have no business in it. */

@@ -146,6 +146,55 @@ test('an app reads a person’s bots, their words, runs and boards', async () =>
   });
 });
 
+test('boards and runs are resources at the edge as at the tool server, and a connector of one bot shows its runs alone', async () => {
+  await talk('for the list');
+  const made = await desk.web('POST', '/api/factory/campaigns', { body: { title: 'Mars', intent: 'Get there' } });
+  const campaign = (made.json as never as { id: string }).id;
+  interface Answer {
+    readonly result: {
+      prompts: object[];
+      resources: { uri: string }[];
+      resourceTemplates: object[];
+      contents: { text: string }[];
+    };
+    readonly error?: { code: number };
+  }
+  const ask = async (url: string, method: string, params: object = {}): Promise<Answer> => {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${keys.ada}`,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-11-25',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    return (await answer.json()) as Answer;
+  };
+  const listed = async (url: string) => (await ask(url, 'resources/list')).result.resources.map(({ uri }) => uri);
+  const read = async (url: string, uri: string) => {
+    const { result, error } = await ask(url, 'resources/read', { uri });
+    return error === undefined ? (JSON.parse(result.contents[0]?.text ?? '') as object) : error.code;
+  };
+  for (const url of [agentsUrl(), botUrl(bots.helper.id)])
+    expect((await ask(url, 'prompts/list')).result.prompts).toEqual([]);
+  const all = await listed(agentsUrl());
+  expect(all).toEqual(all.toSorted());
+  expect(all).toContain(`gantry://boards/${campaign}`);
+  expect(await read(agentsUrl(), `gantry://boards/${campaign}`)).toMatchObject({ campaign: { title: 'Mars' } });
+  const [run] = all.filter((uri) => uri.startsWith('gantry://runs/'));
+  expect(await read(agentsUrl(), run!)).toMatchObject({ botId: bots.helper.id });
+  expect(await read(botUrl(bots.helper.id), run!)).toMatchObject({ botId: bots.helper.id });
+  expect((await listed(botUrl(bots.helper.id))).every((uri) => uri.startsWith('gantry://runs/'))).toBe(true);
+  // Another bot's run, a board and a file are as unknown to a connector as what never was.
+  expect(await listed(botUrl(bots.other.id))).toEqual([]);
+  for (const uri of [run!, `gantry://boards/${campaign}`, 'file:///etc/passwd', 'gantry://runs/%']) {
+    expect([uri, await read(botUrl(bots.other.id), uri)]).toEqual([uri, -32002]);
+  }
+  expect((await ask(agentsUrl(), 'resources/templates/list')).result.resourceTemplates).toHaveLength(2);
+  expect((await ask(botUrl(bots.helper.id), 'resources/templates/list')).result.resourceTemplates).toHaveLength(1);
+});
+
 test('an app talks to its bot in a thread of its own, and a message with a key is sent once', async () => {
   const first = await talk('one', { idempotencyKey: 'k1' });
   const again = (await said<Sent>('send_message', { text: 'one', idempotencyKey: 'k1' })).structuredContent;

@@ -57,7 +57,10 @@ test('the fuses take from Electron’s program what Gantry does not use', () => 
 test('native modules are taken as they are, and everything that Node reads lies beside the archive', () => {
   const { asar, asarUnpack, npmRebuild, extraResources } = configuration;
   expect([asar, npmRebuild]).toEqual([true, false]);
-  expect(extraResources).toEqual([{ from: 'out/node', to: 'node' }]);
+  expect(extraResources).toEqual([
+    { from: 'out/node', to: 'node' },
+    { from: 'out/THIRD-PARTY-NOTICES.txt', to: 'THIRD-PARTY-NOTICES.txt' },
+  ]);
   const packed = configuration.files.filter((one) => !one.startsWith('!'));
   const inside = packed.filter((one) => !asarUnpack.some((other) => covers(other, one)));
   expect(inside).toEqual(['out/main/**', 'out/preload/**']);

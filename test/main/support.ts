@@ -84,7 +84,13 @@ export const nothing: Answers = {
   '/api/factory/campaigns': { campaigns: [] },
   '/api/factory/approvals': { approvals: [] },
   '/api/factory/leases': { leases: [] },
-  '/api/v1/notifications': { notifications: [], unread: 0, nextCursor: null },
+  '/api/v1/notifications': {
+    notifications: [],
+    total: 0,
+    unread: 0,
+    questions: { total: 0, unread: 0 },
+    nextCursor: null,
+  },
 };
 
 export async function startDesktop(options: DesktopOptions = {}): Promise<Desktop> {

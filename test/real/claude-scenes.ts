@@ -16,6 +16,7 @@ import { processes } from '../runtime-server/harness/bench-of-one.ts';
 import { askAlways, createPeople } from '../runtime-server/harness/people.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { startModelServer } from '../support/model-server/server.ts';
+import { everythingAgreed } from '../support/trust.ts';
 import { openInbox } from './claude-approvals.ts';
 import { playProduct } from './claude-product.ts';
 import { createToolScript, playTools } from './claude-tools.ts';
@@ -74,6 +75,7 @@ const people = createPeople();
 const memory = new Map<string, Readonly<Record<string, unknown>>>();
 const panes = createPaneEngine({ home: gantryHome, command: programCommand('pane-host'), onError: console.error });
 const harnesses = createHarnesses({
+  trust: everythingAgreed,
   panes,
   clock: systemClock,
   memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },

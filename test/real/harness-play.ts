@@ -19,6 +19,7 @@ import { processes } from '../runtime-server/harness/bench-of-one.ts';
 import { askAlways, createPeople, type People } from '../runtime-server/harness/people.ts';
 import type { Script } from '../support/model-server/script.ts';
 import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
+import { everythingAgreed } from '../support/trust.ts';
 
 export interface Play {
   readonly harness: HarnessName;
@@ -76,6 +77,7 @@ export async function createBench(
   writeFileSync(urlFile, 'http://127.0.0.1:9\n');
   const env = { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8', ...given.env(model) };
   const harnesses = createHarnesses({
+    trust: everythingAgreed,
     panes,
     clock: systemClock,
     memory: { recall: (id) => memory.get(id) ?? null, remember: (id, facts) => void memory.set(id, facts) },

@@ -96,9 +96,11 @@ async function type(slug: string, line: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-async function approvePairing({ userCode = '', verificationUriComplete = '' }: LocalPairing): Promise<string> {
+async function approvePairing({ userCode = '', verificationUri = '' }: LocalPairing): Promise<string> {
   const { name } = await ask<{ name: string }>('GET', `/api/v1/pairings/${userCode}`);
-  await page.goto(verificationUriComplete);
+  await page.goto(verificationUri);
+  await page.type('input[autocomplete="one-time-code"]', userCode);
+  await firefox.click('Go on');
   await firefox.click(`Approve ${name}`);
   await until('that it is approved', async () => (await firefox.words()).includes('is approved'));
   return userCode;

@@ -23,7 +23,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     "rules:\n  - when: {tool: browser, host: '127.0.0.1:*'}\n    then: allow\n",
   );
   const product = await startBuilt(place);
-  const stage = await openStage();
+  const stage = await openStage(place.workspace);
   const played: Played[] = [];
   try {
     const call = (member: string, input: Record<string, unknown>) =>

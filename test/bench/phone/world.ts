@@ -4,6 +4,7 @@ import type { EventBackbone } from '../../../src/cloud-api/events/backbone.ts';
 import { usualCallLimits } from '../../../src/cloud-api/phone/calls/calling.ts';
 import { type Calls, createCalls } from '../../../src/cloud-api/phone/calls/index.ts';
 import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps.ts';
+import { createInvites } from '../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
 import type { OpenPhoneLanes } from '../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
@@ -16,8 +17,10 @@ import type { BoundRoute, Principal } from '../../../src/kit/http/types.ts';
 import type { Ids } from '../../../src/kit/ids/ids.ts';
 import type { SharedLanes } from '../../../src/kit/lane/lane.ts';
 import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
+import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { answered } from '../../../src/kit/store/answered.ts';
 import type { OpenedSharedStore, SharedStore } from '../../../src/kit/store/shared-store.ts';
+import { countedFees } from '../../support/phone/fees.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 import { createModelCalls } from './model-calls.ts';
 import { createModelCarrier, type Posted } from './model-carrier.ts';
@@ -105,7 +108,25 @@ export async function openWorld({ store: opened, clock, ids, draw, oracle }: Wor
         return () => listeners.delete(tell);
       },
     };
-    const given = { store, clock, timers: clock, ids, steps, log, events, numbers: rows.numbers, openLanes };
+    const invites = createInvites({
+      ...{ store, clock, ids, numbers: rows.numbers, origin: 'https://gantry.example' },
+      sealer: createSealer({ masterKey: 'k'.repeat(43), purpose: 'phone' }),
+      consents: () => calls.consents,
+    });
+    const { fees } = countedFees();
+    const given = {
+      store,
+      clock,
+      timers: clock,
+      ids,
+      steps,
+      log,
+      events,
+      numbers: rows.numbers,
+      invites,
+      openLanes,
+      fees,
+    };
     const texts: Texts = createTexts({
       ...{ ...given, carrier },
       isLinked: (id) => linked.has(id),

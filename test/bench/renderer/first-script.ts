@@ -1,52 +1,89 @@
-/** What a browser has to load and run before the first page shows anything. */
-import { gzipSync } from 'node:zlib';
+/**
+ * What a browser has to load before a page shows anything, and all scripts of Home: weighed as they are sent to Chromium, which says how
+ * many bytes of each body came over the wire (`encodedBodySize`).
+ */
+import type { Page } from 'playwright';
 import type { Figure, Measured } from '../../support/bench/figure.ts';
 import { rounded } from '../../support/bench/numbers.ts';
-import { browserName, withPage } from '../../support/bench/page.ts';
+import { browserName, type ShownProduct, withPage } from '../../support/bench/page.ts';
 
-export const figures: readonly Figure[] = [{ name: 'renderer.first-script', run: firstScript }];
+export const figures: readonly Figure[] = [
+  { name: 'renderer.first-script', run: () => withPage({}, firstScript) },
+  { name: 'renderer.sent.home', run: () => withPage({}, home) },
+];
 
-/** As it is usual on a wire. */
-const level = 6;
 /** The one page that everybody opens, and those that a link opens. */
-const paths = ['/', '/settings', '/inbox', '/floor'];
+const paths = ['/', '/settings', '/inbox', '/floor', '/work'];
 
-function firstScript(): Promise<Measured> {
-  return withPage({}, async ({ page, product, browser }) => {
-    const kilobytes: Record<string, number> = {};
-    const raw: Record<string, number> = {};
-    let first: string[] = [];
-    let value = 0;
-    for (const path of paths) {
-      const answer = await page.goto(product.origin + path, { waitUntil: 'load' });
-      await page.getByRole('heading', { level: 1 }).first().waitFor();
-      if (path === '/') first = namedIn((await answer?.text()) ?? '');
-      // What stands in the document by then: the first script, all that it imports, and what the page asked for by itself.
-      const scripts = await page.evaluate(() =>
-        [
-          ...document.querySelectorAll<HTMLLinkElement>('link[rel=modulepreload]'),
-          ...document.querySelectorAll<HTMLScriptElement>('script[src]'),
-        ].map((element) => ('src' in element ? element.src : element.href)),
-      );
-      const get = async (url: string) => (await page.request.get(new URL(url, product.origin).href)).body();
-      const bodies = await Promise.all([...new Set(scripts)].map(get));
-      kilobytes[path] = packed(bodies);
-      raw[path] = rounded(bodies.reduce((sum, body) => sum + body.length, 0) / 1000, 1);
-      if (path === '/') value = packed(await Promise.all(first.map(get)));
-    }
-    return {
-      value,
-      unit: 'kB, gzip',
-      n: paths.length,
-      at: `the scripts that the document names as it is served (the first and all that it imports), each packed for itself (gzip -${level}); ${browserName(browser)}`,
-      detail: { withItsPage: kilobytes, unpacked: raw },
-    };
-  });
+interface Script {
+  readonly url: string;
+  /** Bytes of the body over the wire, and after unpacking. */
+  readonly sent: number;
+  readonly whole: number;
 }
 
-function packed(bodies: readonly Buffer[]): number {
-  return rounded(bodies.reduce((sum, body) => sum + gzipSync(body, { level }).length, 0) / 1000, 1);
+async function firstScript({ page, product, browser }: ShownProduct): Promise<Measured> {
+  const answer = await page.request.get(`${product.origin}/`);
+  const named = namedIn(await answer.text()).map((path) => new URL(path, product.origin).href);
+  const sent = await scriptsOf(page, product.origin, '/');
+  const first = sent.filter(({ url }) => named.includes(url));
+  if (first.length !== named.length) throw new Error(`Not all of ${named.join(', ')} were loaded.`);
+  return {
+    value: kilobytes(first),
+    unit: 'kB as sent',
+    n: named.length,
+    at: `the scripts that the document names as it is served, and all that they import; ${browserName(browser)}`,
+    detail: { unpacked: rounded(first.reduce((sum, { whole }) => sum + whole, 0) / 1000, 1) },
+  };
 }
+
+async function home({ page, product, browser }: ShownProduct): Promise<Measured> {
+  const detail: Record<string, { sent: number; unpacked: number; files: number }> = {};
+  for (const path of paths) {
+    const scripts = await scriptsOf(page, product.origin, path);
+    const unpacked = rounded(scripts.reduce((sum, { whole }) => sum + whole, 0) / 1000, 1);
+    detail[path] = { sent: kilobytes(scripts), unpacked, files: scripts.length };
+  }
+  return {
+    value: detail['/']!.sent,
+    unit: 'kB as sent',
+    n: paths.length,
+    at: `every script that was loaded by the time nothing was asked for any more, with an empty cache; ${browserName(browser)}`,
+    detail,
+  };
+}
+
+/** Every script that a page loads, also those that it asks for by itself. */
+async function scriptsOf(page: Page, origin: string, path: string): Promise<Script[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await page.goto(origin + path, { waitUntil: 'load' });
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  // Streams of events stay open: scripts are what has to come to rest.
+  let before = -1;
+  let found: Script[] = [];
+  while (found.length !== before) {
+    before = found.length;
+    await page.waitForTimeout(500);
+    found = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter((entry) => new URL(entry.name).pathname.endsWith('.js'))
+        .map((entry) => entry as PerformanceResourceTiming)
+        .map(({ name, encodedBodySize, decodedBodySize }) => ({
+          url: name,
+          sent: encodedBodySize,
+          whole: decodedBodySize,
+        })),
+    );
+  }
+  await session.detach();
+  return [...new Map(found.map((one) => [one.url, one])).values()];
+}
+
+const kilobytes = (scripts: readonly Script[]): number =>
+  rounded(scripts.reduce((sum, { sent }) => sum + sent, 0) / 1000, 1);
 
 /** Addresses of the scripts in the text of a document. */
 function namedIn(html: string): string[] {

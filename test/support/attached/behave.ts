@@ -29,6 +29,20 @@ const usual = [
   tool('env'),
 ];
 
+const prompts: Json[] = [
+  {
+    name: 'review code',
+    title: 'Review',
+    description: 'Reviews.',
+    arguments: [
+      { name: 'path', required: true },
+      { name: 'how', description: 'In which way' },
+    ],
+  },
+  { name: 'broken' },
+  { title: 'It has no name.' },
+];
+
 const lists: Record<string, () => Json[]> = {
   many: () => Array.from({ length: 2000 }, (_, index) => tool(`tool_${index}`)),
   twice: () => [
@@ -99,6 +113,18 @@ export function createBehaviour(kind: string, wire: Wire): (message: Json) => un
         ],
       });
     }
+    if (kind === 'blocks') {
+      return ok(id, {
+        content: [
+          { type: 'text', text: 'before' },
+          { type: 'chart', points: [1, 2], text: 'a chart' },
+          { type: 'image', data: '### no base64 ###', mimeType: 'image/png' },
+          { type: 'text', text: 'hinted', annotations: { audience: ['everybody'] } },
+          null,
+          { type: 'text', text: 'after' },
+        ],
+      });
+    }
     if (kind === 'fails') return fail(id, -32000, `It cannot, with ${process.env.KEY ?? 'nothing'}`);
     return ok(id, text(`${name}: ${JSON.stringify(args)}`));
   }
@@ -110,12 +136,24 @@ export function createBehaviour(kind: string, wire: Wire): (message: Json) => un
       if (kind === 'hangs-at-connect') return;
       if (kind === 'garbage') wire.raw('Welcome to my server!\n{"half": \n[1,2,3]\n');
       if (kind === 'floods') flood(wire);
-      const capabilities = { tools: { listChanged: true } };
+      const capabilities = { tools: { listChanged: true }, ...(kind.startsWith('prompts') ? { prompts: {} } : {}) };
       return ok(id, { protocolVersion: '2025-06-18', capabilities, serverInfo: { name: kind, version: '1.0.0' } });
     }
     if (method === 'server/discover' && (kind === 'hangs-at-connect' || kind === 'ignores-the-unknown')) return;
     if (method === 'server/discover' && kind === 'ends-at-the-unknown') return wire.die(1);
     if (method === 'tools/list') return list(id);
+    if (method === 'prompts/list' && kind === 'prompts') return ok(id, { prompts });
+    if (method === 'prompts/get' && kind === 'prompts') {
+      if (params.name === 'broken') return fail(id, -32603, 'It cannot.');
+      const content = { type: 'text', text: `Review ${JSON.stringify(params.arguments)}` };
+      return ok(id, {
+        description: 'A review.',
+        messages: [
+          { role: 'user', content },
+          { role: 'assistant', content: { type: 'hologram' } },
+        ],
+      });
+    }
     if (method === 'tools/call') {
       call(id, params.name, (params.arguments ?? {}) as Json);
       if (kind === 'grows') wire.send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });

@@ -21,6 +21,8 @@ export interface HttpServerOptions {
   readonly streams?: boolean;
   /** Gives out sessions, and wants them. */
   readonly sessions?: boolean;
+  /** How it answers one that it does not know; default 404. */
+  readonly gone?: (response: ServerResponse, body: Json) => void;
   /** 0, as usual: any free one. */
   readonly port?: number;
   /** Before all else; true: it has answered. */
@@ -48,6 +50,7 @@ export async function serveHttp(options: HttpServerOptions = {}): Promise<HttpSe
         known.add(`session-${given}`);
         headers['mcp-session-id'] = `session-${given}`;
       } else if (!known.has(String(request.headers['mcp-session-id']))) {
+        if (options.gone !== undefined) return options.gone(response, body);
         return void response.writeHead(404).end('Session not found');
       }
     }

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { agreeToAll } from '../trust.ts';
 import { startVictim, type Victim } from '../victim.ts';
 import { type Caller, createCaller } from './http.ts';
 import { processes } from './processes.ts';
@@ -93,6 +94,10 @@ export interface StartOptions {
   readonly enginePort?: number;
   /** With the simulated carrier. */
   readonly demoPhone?: true;
+  /** Its person says nothing to what the workspace says about what may run; by default they say yes. */
+  readonly unasked?: true;
+  /** Its process has begun, and is not ready yet. */
+  readonly onBegun?: (pid: number) => void;
 }
 
 /** Starts the servers of a home without a window and waits until they say where they are. */
@@ -105,12 +110,16 @@ export async function startProduct(place: ScratchHome, options: StartOptions = {
     cwd: place.workspace,
     env: place.env,
   });
+  options.onBegun?.(victim.pid);
   const line = await victim.until((text) => text.startsWith('{'));
   const said = JSON.parse(line) as { url?: string; engine?: string; pid?: number };
   if (said.url === undefined || said.engine === undefined || said.pid === undefined) {
     throw new Error(`gantry start said ${line}`);
   }
   const token = readFileSync(join(place.home, 'token'), 'utf8').trim();
+  if (options.unasked !== true) {
+    await agreeToAll(`${said.engine}/api/factory`, { authorization: `Bearer ${token}` });
+  }
   const origin = new URL(said.url).origin;
   const web = createCaller(origin, token);
   const engine = createCaller(said.engine, token);

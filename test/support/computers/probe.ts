@@ -10,6 +10,8 @@ export type Attempt =
   | { readonly do: 'tcp'; readonly host: string; readonly port: number; readonly from?: string }
   | { readonly do: 'datagram'; readonly host: string; readonly text: string; readonly from: string }
   | { readonly do: 'name'; readonly name: string; readonly server: string }
+  /** How many of so many questions for a name are answered, asked as quickly as goes for five seconds at most. */
+  | { readonly do: 'flood'; readonly name: string; readonly server: string; readonly count: number }
   /** What address DHCP offers. */
   | { readonly do: 'dhcp' };
 
@@ -53,6 +55,34 @@ async function name({ name: asked, server }: Extract<Attempt, { do: 'name' }>): 
   return answers.flat().join(' ') || 'none';
 }
 
+function flood({ name: asked, server, count }: Extract<Attempt, { do: 'flood' }>): Promise<string> {
+  const labels = asked.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]);
+  const question = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...labels, 0, 0, 1, 0, 1]);
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    const until = performance.now() + 5000;
+    let sent = 0;
+    let answered = 0;
+    socket.on('error', (error) => resolve(error.message));
+    socket.on('message', () => {
+      answered += 1;
+    });
+    const send = () => {
+      for (let one = 0; one < 20 && sent < count; one += 1) {
+        question.writeUInt16BE(sent % 65_536, 0);
+        socket.send(question, 53, server);
+        sent += 1;
+      }
+      if (sent < count && performance.now() < until) return void setTimeout(send, 2);
+      setTimeout(() => {
+        socket.close();
+        resolve(`${answered} of ${sent}`);
+      }, 1000);
+    };
+    send();
+  });
+}
+
 /** DISCOVER, with the answer to everybody. */
 function dhcp(): Promise<string> {
   return new Promise((resolve) => {
@@ -86,6 +116,8 @@ function made(attempt: Attempt): Promise<string> {
       return datagram(attempt);
     case 'name':
       return name(attempt);
+    case 'flood':
+      return flood(attempt);
     case 'dhcp':
       return dhcp();
   }

@@ -18,8 +18,11 @@ export const held = (document: string | Uint8Array) => {
   return { size: bytes.length, chunks: [bytes] };
 };
 
-export function startConverter(command: readonly [string, ...string[]] = programCommand('converter')) {
-  const converter = createConverter({ command, after });
+export function startConverter(
+  command: readonly [string, ...string[]] = programCommand('converter'),
+  { ocr = false }: { ocr?: boolean } = {},
+) {
+  const converter = createConverter({ command, after, ocr });
   const convert = (
     document: string | Uint8Array,
     filename = '',

@@ -1,15 +1,18 @@
 /** One tool call on the wire, for benches that send it over kept connections. */
 import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 
-/** The bytes of one call of `time.now`, as a client of today's protocol sends them; without `token` no credential. */
-export function callOfTime(port: number, token?: string): string {
+/** The bytes of one call of `time.now` without a time zone, as most callers make it. */
+export const callOfTime = (port: number, token?: string): string => callOfTool(port, 'time.now', {}, token);
+
+/** The bytes of one call, as a client of today's protocol sends them; without `token` no credential. */
+export function callOfTool(port: number, name: string, args: object, token?: string): string {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
     params: {
-      name: 'time.now',
-      arguments: { timezone: 'UTC' },
+      name,
+      arguments: args,
       _meta: { [mcpMeta.version]: modernVersion, [mcpMeta.clientCapabilities]: {} },
     },
   });
@@ -21,7 +24,7 @@ export function callOfTime(port: number, token?: string): string {
     'Accept: application/json, text/event-stream',
     `MCP-Protocol-Version: ${modernVersion}`,
     'Mcp-Method: tools/call',
-    'Mcp-Name: time.now',
+    `Mcp-Name: ${name}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   return `${lines.join('\r\n')}\r\n\r\n${body}`;

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallMember, createHands, type Way } from './hands.ts';
@@ -26,7 +25,8 @@ export interface Stage {
 /** What a page says just before it is left still arrives. */
 const lateReports = 40;
 
-export async function openStage(): Promise<Stage> {
+/** `workspace`: files that a page is handed have to lie there. */
+export async function openStage(workspace: string): Promise<Stage> {
   let site: Site | null = null;
   let reported: unknown;
   const servers = await Promise.all([serve(), serve()]);
@@ -34,7 +34,7 @@ export async function openStage(): Promise<Stage> {
     string,
     string,
   ];
-  const folder = mkdtempSync(join(tmpdir(), 'gantry-sites-'));
+  const folder = mkdtempSync(join(workspace, 'sites-'));
 
   async function serve(): Promise<Server> {
     const server = createServer((request, response) => {

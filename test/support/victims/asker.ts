@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { capabilities } from '../../../src/contracts/link/knows.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import { createIds } from '../../../src/kit/ids/ids.ts';
@@ -35,6 +36,8 @@ const store = await openStore({
   clock,
 });
 const { desk } = createHeldApprovals({
+  knows: () => Promise.resolve(new Set(capabilities)),
+  cloudAheadMs: () => 0,
   store,
   ledger: await createLedger({ store, clock, ids }),
   clock,

@@ -16,6 +16,7 @@ import { createSchedules, scheduleMigrations } from '../../../src/runtime-server
 import { saveSchedule } from '../../../src/runtime-server/factory/schedules/store.ts';
 import { createWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
 import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
+import { everythingAgreed } from '../trust.ts';
 
 const [folder = '.'] = process.argv.slice(2);
 const fast = 300;
@@ -49,6 +50,7 @@ const ids = createIds(clock);
 const ledger = await createLedger({ store, clock, ids });
 const log = { warn: (message: string, facts?: unknown) => console.error(message, facts) };
 const workflows = createWorkflows({
+  trust: everythingAgreed,
   store,
   ledger,
   clock,
@@ -60,7 +62,13 @@ const workflows = createWorkflows({
   env: process.env,
   workforce: { teams: () => [], team: () => Promise.reject(), inTerminal: () => null, addressOf: () => null } as never,
   dispatch: () => Promise.reject(new Error('No bots here.')),
-  places: { takeUp: async () => {}, has: () => false, folderOf: () => null, patchOf: async () => null },
+  places: {
+    takeUp: async () => {},
+    setUp: async () => 'ready' as const,
+    has: () => false,
+    folderOf: () => null,
+    patchOf: async () => null,
+  },
   desk: null,
   agentRuns: { begin() {}, end() {} },
   events: { needsUser() {}, ended() {} },

@@ -1,0 +1,115 @@
+/**
+ * The commands of the pages, run as they stand: in the order of a page, in a shell, against a Gantry in an empty home with the demo team.
+ * What cannot be run so says why above it (test/docs/blocks.ts).
+ */
+import { execFile } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freshBuild } from '../support/fresh-build.ts';
+import { type Block, blocksOf, pages, root } from './blocks.ts';
+
+const built = freshBuild();
+const main = built === null ? join(root, 'src', 'cli', 'main.ts') : join(built, 'server', 'cli.js');
+const folder = mkdtempSync(join(tmpdir(), 'gantry-docs-'));
+const workspace = join(folder, 'project');
+const bin = join(folder, 'bin');
+const env = {
+  ...process.env,
+  HOME: folder,
+  GANTRY_HOME: join(folder, '.gantry'),
+  GANTRY_PORT: '0',
+  GANTRY_ENGINE_PORT: '0',
+  PATH: `${bin}:${process.env.PATH ?? ''}`,
+};
+const started = join(folder, 'started.json');
+
+/**
+ * `gantry` and `npx gantry` as after a clone; npx fetches nothing. `start` goes into the background, on ports that are free, and returns
+ * once the address is printed: a person types the next command in a second terminal.
+ */
+function writeCommands(): void {
+  mkdirSync(bin);
+  const gantry = join(bin, 'gantry');
+  writeFileSync(
+    gantry,
+    `#!/bin/bash
+if [ "$1" = start ]; then
+  shift
+  rm -f '${started}'
+  setsid '${process.execPath}' '${main}' start --headless --json --port 0 --engine-port 0 --workspace '${workspace}' "$@" \
+    > '${started}' 2> '${started}.err' < /dev/null &
+  until [ -s '${started}' ]; do kill -0 $! || { cat '${started}.err' >&2; exit 1; }; sleep 0.1; done
+  exit 0
+fi
+exec '${process.execPath}' '${main}' "$@"
+`,
+  );
+  writeFileSync(
+    join(bin, 'npx'),
+    `#!/bin/sh\n[ "$1" = gantry ] || { echo "npx $1 is not run here" >&2; exit 9; }\nshift\nexec '${gantry}' "$@"\n`,
+  );
+  for (const name of ['gantry', 'npx']) chmodSync(join(bin, name), 0o755);
+}
+
+const origin = (): string => new URL((JSON.parse(readFileSync(started, 'utf8')) as { url: string }).url).origin;
+
+function shell(text: string): Promise<{ code: number; out: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      'bash',
+      ['-e', '-u', '-o', 'pipefail', '-c', text],
+      { env, cwd: workspace, timeout: 100_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out: `${stdout}${stderr}` });
+      },
+    );
+  });
+}
+
+beforeAll(async () => {
+  if (process.platform !== 'linux') return;
+  writeCommands();
+  mkdirSync(workspace);
+  // The servers of one's own that the page on models names, and the team that pages use beside the demo.
+  const models = blocksOf('docs/models.md').find(({ text }) => text.includes('"ollama": {'));
+  mkdirSync(env.GANTRY_HOME, { mode: 0o700 });
+  writeFileSync(join(env.GANTRY_HOME, 'settings.json'), models?.text ?? '', { mode: 0o600 });
+  const crew = join(workspace, '.gantry', 'teams', 'crew');
+  mkdirSync(crew, { recursive: true });
+  cpSync(join(root, 'docs', 'examples', 'hosted-team.yaml'), join(crew, 'team.yaml'));
+  const { code, out } = await shell('gantry start');
+  if (code !== 0) throw new Error(`Gantry did not start: ${out}`);
+  // A person looks at the team that was put there, and says yes to it.
+  const { waits } = JSON.parse(readFileSync(started, 'utf8')) as { waits: { hash: string } };
+  const trusted = await shell(`gantry trust --yes ${waits.hash}`);
+  if (trusted.code !== 0) throw new Error(trusted.out);
+});
+afterAll(async () => {
+  await shell('gantry stop --all');
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+const isRun = ({ language, notRun, readAs }: Block): boolean =>
+  (language === '' || language === 'sh') && notRun === null && readAs === null;
+
+/** The README first: it sets up what the others use. */
+const order = ['README.md', ...pages.filter((file) => file !== 'README.md')];
+
+/** The session is kept by bash, setsid and curl. */
+const hasShell = process.platform === 'linux';
+test.skipIf(!hasShell).each(order.flatMap(blocksOf).filter(isRun))(
+  '$at runs as it stands (needs Linux)',
+  { timeout: 120_000 },
+  async ({ text, without }) => {
+    const left = (without ?? '')
+      .replace(/\(.*?\)/g, ',')
+      .split(',')
+      .map((words) => words.trim())
+      .filter((words) => words !== '');
+    const lines = text.split('\n').filter((line) => !left.some((words) => line.includes(words)));
+    const { code, out } = await shell(lines.join('\n').replaceAll('http://127.0.0.1:3010', origin()));
+    expect(code, out).toBe(0);
+  },
+);
