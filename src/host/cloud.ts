@@ -185,7 +185,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     });
     closing.add('events of connectors', () => connectorEvents.close());
     const phone = composePhone({
-      ...{ store, clock, ids, log, origin, addressOf, hosted, ownerOf, recordFees: usage.record },
+      ...{ store, clock, ids, log, origin, addressOf, hosted, ownerOf, recordUsage: usage.record },
       masterKey: options.masterKey,
       settings: options.phone ?? null,
       users: identity.users,

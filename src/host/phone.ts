@@ -19,7 +19,7 @@ export interface ComposePhoneOptions
     | 'log'
     | 'origin'
     | 'addressOf'
-    | 'recordFees'
+    | 'recordUsage'
     | 'users'
     | 'call'
     | 'events'

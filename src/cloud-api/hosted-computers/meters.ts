@@ -5,6 +5,7 @@
 import type { MeterLine } from '../../contracts/hosted-computers/computer.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
+import type { RecordUsage } from '../usage/index.ts';
 import type { ComputerRow } from './model.ts';
 
 /** Cents for a minute, and for an action; zero until they are set. */
@@ -13,23 +14,6 @@ export const pricesIn = (list: readonly { readonly name: string; readonly cents:
   const of = (name: string) => list.find((price) => price.name === name)?.cents ?? 0;
   return { computer_minute: of('computer_minute'), computer_action: of('computer_action') };
 };
-
-/** Adds to what the person spends; the area of usage fills it. */
-export type RecordUsage = (
-  tx: SharedTx,
-  userId: string,
-  lines: readonly {
-    readonly id: string;
-    readonly kind: MeterLine['meter'];
-    readonly name: string;
-    readonly computerId: string;
-    readonly botId: null;
-    readonly runId: null;
-    readonly at: number;
-    readonly thousandths: number;
-    readonly microUsd: number;
-  }[],
-) => Op<number>;
 
 export interface Meters {
   /** Counts minutes up to then (milliseconds); `last`: none follow, so that what is left of a thousandth is rounded. */

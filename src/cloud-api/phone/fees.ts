@@ -5,23 +5,7 @@
  */
 import type { UsageLine } from '../../contracts/usage/routes.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
-
-/** Adds to what the person spends; the area of usage fills it. */
-export type RecordFees = (
-  tx: SharedTx,
-  userId: string,
-  lines: readonly {
-    readonly id: string;
-    readonly kind: UsageLine['kind'];
-    readonly name: string;
-    readonly computerId: string | null;
-    readonly botId: string | null;
-    readonly runId: null;
-    readonly at: number;
-    readonly thousandths: number;
-    readonly microUsd: number;
-  }[],
-) => Op<number>;
+import type { RecordUsage } from '../usage/index.ts';
 
 /** Whose fee it is: the number it is for, and the bot that had it then. */
 export interface FeeOf {
@@ -88,7 +72,7 @@ export interface Fees {
 /** List prices of the carriers' registry, in US dollars. */
 export const registryPrices = { brand: '4.00', review: '15.00' } as const;
 
-export function createFees(record: RecordFees): Fees {
+export function createFees(record: RecordUsage): Fees {
   const line = (
     { e164, botId, computerId }: FeeOf,
     kind: UsageLine['kind'],

@@ -45,7 +45,7 @@ export interface Phone {
 export function createPhone({
   carrier,
   demo,
-  recordFees,
+  recordUsage,
   ...deps
 }: PhoneDeps & {
   /** Null: no carrier is configured. */
@@ -54,7 +54,7 @@ export function createPhone({
   readonly demo: DemoDoor | null;
 }): Phone {
   if (carrier === null) return together([{ routes: phoneRoutes.map(notConfigured) }]);
-  const fees = createFees(recordFees);
+  const fees = createFees(recordUsage);
   return together([...createParts({ ...deps, carrier, fees }), createDemo({ door: demo })]);
 }
 

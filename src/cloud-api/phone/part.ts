@@ -11,9 +11,10 @@ import type { Asked, SharedStore, SharedTx } from '../../kit/store/shared-store.
 import type { ApprovalService } from '../approvals/index.ts';
 import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
+import type { RecordUsage } from '../usage/index.ts';
 import type { CallLimits } from './calls/index.ts';
 import type { Carrier } from './carrier/port.ts';
-import type { Fees, RecordFees } from './fees.ts';
+import type { Fees } from './fees.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
 import type { NumberLimits } from './texts/index.ts';
 
@@ -86,7 +87,7 @@ export interface PhoneDeps {
   readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
   /** Adds the carrier's fees to what the person spends. */
-  readonly recordFees: RecordFees;
+  readonly recordUsage: RecordUsage;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
   /** Default: the interface's. */
@@ -96,7 +97,7 @@ export interface PhoneDeps {
 }
 
 /** Of a part, which is only made where there is a carrier. */
-export interface PartDeps extends Omit<PhoneDeps, 'recordFees'> {
+export interface PartDeps extends Omit<PhoneDeps, 'recordUsage'> {
   readonly carrier: Carrier;
   readonly fees: Fees;
 }

@@ -29,10 +29,16 @@ export interface UsageDeps {
   };
 }
 
+/** Adds to what a person spends, in the transaction of what is counted; each line once by its id. Answers how many were new. */
+export type RecordUsage = (
+  tx: SharedTx,
+  userId: string,
+  lines: readonly Omit<NewLine, 'userId' | 'month'>[],
+) => Op<number>;
+
 export interface Usage {
   readonly routes: readonly BoundRoute[];
-  /** Lines of one person; answers how many were new. */
-  record(tx: SharedTx, userId: string, lines: readonly Omit<NewLine, 'userId' | 'month'>[]): Op<number>;
+  readonly record: RecordUsage;
 }
 
 const whole = 100;
