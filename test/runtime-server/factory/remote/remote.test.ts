@@ -299,6 +299,24 @@ test('a workspace whose commit is pushed is cloned there; one that is not goes w
   await here.call('POST', '/teams/app/down');
 });
 
+test('the plan for another computer says that setup: of a bot is not run there, of each bot that has one', async () => {
+  origin = here.workspace;
+  here.team(
+    'ready',
+    'setup: { command: npm ci }\nbots:\n  - { bot: web, harness: shell, worktree: true }\n  - { bot: api, harness: shell }\n',
+  );
+  for (const dryRun of [true, false]) {
+    const reply = await here.call<Up>('POST', '/teams/ready/up', { on: 'Attic', dryRun });
+    expect([reply.status, reply.body]).toEqual([200, expect.anything()]);
+    const said = reply.body.plan.map(({ agent, reason }) => [agent, reason.includes('setup: is not run')]);
+    expect(said).toEqual([
+      ['web@ready', true],
+      ['api@ready', false],
+    ]);
+  }
+  await here.call('POST', '/teams/ready/down');
+});
+
 test('a computer is found by its id, its cloud id or its name; of two with one name an id is asked for', async () => {
   here.team('named', shells('web'));
   const to = (on: string) =>
