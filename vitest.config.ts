@@ -76,7 +76,7 @@ const suites = [
   'test/{integration,host}/replicas.test.ts',
   'test/host/{hosted-computers,remote-bots,backup/damaged}.test.ts',
   'test/cloud-api/events-replicas.test.ts',
-  'test/cloud-api/work-queue/{database-away,transitions}.test.ts',
+  'test/cloud-api/work-queue/{database-away,plans-million,transitions}.test.ts',
   'test/cloud-api/phone/calls/{restart,random}.test.ts',
   'test/cloud-api/phone/numbers/{keep,lasting}.test.ts',
   'test/cloud-api/phone/registration/{trouble,lasting,sharing}.test.ts',

@@ -4,6 +4,7 @@
  */
 
 import pg from 'pg';
+import { sessionSql } from '../../src/kit/store/postgres-connections.ts';
 import { numbered } from '../../src/kit/store/postgres-sql.ts';
 import type { SharedReader, SharedStore, SharedTx, Sql } from '../../src/kit/store/shared-store.ts';
 import type { Value } from '../../src/kit/store/store.ts';
@@ -101,6 +102,7 @@ export async function scansOfPostgres(url: string, asked: Iterable<AskedStatemen
   const found: string[] = [];
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await client.query(sessionSql);
   try {
     for (const { sql, values } of asked) {
       for (const mode of ['force_custom_plan', 'force_generic_plan']) {

@@ -39,6 +39,12 @@ const lookMs = 500;
 /** One more than the database takes is not asked for again for so long. */
 const fullMs = 5_000;
 
+/**
+ * Every statement of Gantry reads a few pages. Where the planner believes otherwise, as of a plan for any values beside a person with very
+ * many rows, starting processes to help with it costs more than all of the work.
+ */
+export const sessionSql = 'SET max_parallel_workers_per_gather = 0';
+
 /** Modes that the client takes for `verify-full`, with a page of warnings to the terminal that it will not for ever. */
 const asStrict = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/;
 
@@ -69,6 +75,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     connectionTimeoutMillis: connectMs,
     max: most,
     allowExitOnIdle: true,
+    onConnect: (client) => client.query(sessionSql),
   });
   // An idle connection that ends is replaced at its next use; one in use tells whoever uses it.
   pool.on('error', () => {});

@@ -25,6 +25,7 @@ export const figures: readonly Figure[] = [
 const rounds = 9;
 const warm = 300;
 const own = 1_000;
+const others = 1_000_000;
 
 interface Engine {
   readonly name: string;
@@ -85,10 +86,9 @@ const calls = ['lease', 'create', 'list'] as const;
 type Call = (typeof calls)[number];
 
 async function compare(engine: Engine, { quick, log }: FigureOptions): Promise<Measured> {
-  const many = quick ? 100_000 : 1_000_000;
   const times = quick ? 100 : 300;
   const alone = await prepared(engine, 'alone', 0);
-  const beside = await prepared(engine, 'beside', many);
+  const beside = await prepared(engine, 'beside', others);
   try {
     const samples: Record<Call, { alone: number; beside: number }[]> = { lease: [], create: [], list: [] };
     for (const call of calls) for (const each of [alone, beside]) await each.cost(call, warm);
@@ -108,7 +108,7 @@ async function compare(engine: Engine, { quick, log }: FigureOptions): Promise<M
       value: Math.max(...ratios),
       unit: '× the CPU of the same call alone, the worst of an empty lease, a create and a list',
       n: rounds * times * calls.length,
-      at: `store in one process on ${engine.name}, durable commits, one call after another, ${own} tasks of the caller, beside ${many} of somebody else`,
+      at: `store in one process on ${engine.name}, durable commits, one call after another, ${own} tasks of the caller, beside ${others} of somebody else`,
       detail: { unit: 'µs of CPU a call, client and engine', alone: part('alone'), beside: part('beside') },
     };
   } finally {

@@ -435,6 +435,12 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     expect(await store.get('SELECT * FROM note')).toEqual({ id: 1, text: 'x', size: 0, colour: null });
   });
 
+  test('no statement starts other processes of the database to help with it', async () => {
+    const store = await open(await server.schema());
+    const asked = await store.get('SHOW max_parallel_workers_per_gather');
+    expect(asked).toEqual({ max_parallel_workers_per_gather: '0' });
+  });
+
   test('a signal reaches the other processes, many of them as few messages, and nobody hears their own twice', async () => {
     const url = await server.schema();
     const [a, b] = [await open(url), await open(url)];

@@ -1,0 +1,107 @@
+/** Every statement that is ever asked of the queue for one person, asked beside very many tasks of somebody else. */
+import { onTestFinished } from 'vitest';
+import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
+import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
+import { forgetEnded } from '../../../src/cloud-api/work-queue/retention.ts';
+import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
+import { taskStatuses } from '../../../src/contracts/work-queue/task.ts';
+import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
+import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
+import { sqliteIn } from '../../support/engines.ts';
+import { recording, scansOfPostgres, scansOfSqlite } from '../../support/plans.ts';
+import type { TestPostgres } from '../../support/postgres.ts';
+import { scratchFolder } from '../../support/scratch.ts';
+import { fillOthers } from './others.ts';
+import { newTask } from './support.ts';
+
+interface Plans {
+  /** How many statements were asked. */
+  readonly asked: number;
+  /** Those that read what belongs to others. */
+  readonly scans: readonly string[];
+}
+
+export async function plansOfSqlite(others: number): Promise<Plans> {
+  const store = await sqliteIn(scratchFolder()).open(workQueueMigrations);
+  await fillOthers(store, others);
+  // What a close learns, and a later start plans with.
+  await store.write((tx) => tx.run('ANALYZE'));
+  const asked = await everything(store);
+  return { asked: asked.size, scans: await scansOfSqlite(store, asked.values(), ['work_move']) };
+}
+
+export async function plansOfPostgres(server: TestPostgres, others: number): Promise<Plans> {
+  const url = await server.schema();
+  const store = await openSharedStore({
+    databaseUrl: url,
+    file: '',
+    migrations: workQueueMigrations,
+    clock: systemClock,
+  });
+  onTestFinished(() => store.close());
+  await fillOthers(store, others);
+  await server.ask(url, 'ANALYZE');
+  const asked = await everything(store);
+  return { asked: asked.size, scans: await scansOfPostgres(url, asked.values()) };
+}
+
+/** Asks all that is ever asked of the queue for one person, and answers the statements. */
+async function everything(real: SharedStore) {
+  const { store, asked } = recording(real);
+  let now = Date.now();
+  const work = createWorkStore({ store, now: () => now, leaseMs: 60_000 });
+  const reads = createWorkReads(store);
+  const userId = 'user_ada';
+  const session = 'session_ada';
+  await real.write(function* (tx) {
+    yield* tx.run(
+      'INSERT INTO work_session (id, user_id, metadata, created_at) VALUES (?, ?, ?, ?)',
+      session,
+      userId,
+      '{}',
+      now,
+    );
+  });
+  const id = (n: number) => ({ id: `task_ada_${n}`, userId });
+  await work.lease(userId, 'w1', 'lease_0');
+  for (let n = 0; n < 8; n += 1) await work.create(newTask(id(n)));
+  await work.create(newTask({ ...id(8), sessionId: session }));
+  await work.create(newTask({ ...id(9), notBefore: now + 1_000 }));
+  await work.create(newTask({ ...id(10), priority: 3, maxAttempts: 1 }));
+  const lease = async () => (await work.lease(userId, 'w1', 'lease_1'))!;
+  const holder = { userId, workerId: 'w1', leaseId: 'lease_1' };
+  const first = await lease();
+  await work.heartbeat({ ...holder, id: first.id });
+  await work.askToStop(userId, first.id, { by: null, error: null });
+  const second = await lease();
+  await work.giveBack({ ...holder, id: second.id });
+  await work.ack({ ...holder, id: (await lease()).id }, '1');
+  await work.stop(userId, 'task_ada_7', { by: null, error: '{}' });
+  await work.retry(userId, 'task_ada_7');
+  await work.find(userId, 'task_ada_7');
+  await lease();
+  now += 61_000;
+  await lease();
+  await work.settle(null);
+  await work.settle(userId);
+  await work.lineUp();
+  await work.seen(userId, 'w1', false);
+  await work.forgetPollers(1);
+  await work.fold();
+  for (const after of [null, { at: now, id: 'task_z' }]) {
+    const list = (filter: object) => reads.list({ userId, after, limit: 50, ...filter });
+    for (const status of [undefined, ...taskStatuses]) {
+      await list({ status });
+      await list({ status, workerId: 'w1' });
+      await list({ status, sessionId: session });
+      await list({ status, deploymentId: 'deployment_ada', workerId: 'w1' });
+    }
+  }
+  await reads.stats(userId, now, now - 30_000);
+  await reads.workers(userId, now - 30_000);
+  await reads.changed(userId, { at: now - 60_000, id: '' }, 1_000);
+  await forgetEnded(store, 1);
+  await work.lease('user_nobody', 'w1', 'lease_2');
+  return asked;
+}
