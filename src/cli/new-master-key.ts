@@ -4,7 +4,7 @@ import { dataFolder, placesIn } from '../host/places.ts';
 import { ensureTokenFile } from '../kit/secrets/token-file.ts';
 import { type Context, flag, type Input } from './command.ts';
 
-/** Makes the key where there is none; one that is there stays. */
+/** Makes a master key unless one exists. */
 export function makeMasterKeyIfAsked({ env }: Context, input: Input): void {
   if (!flag(input, 'newMasterKey')) return;
   const places = placesIn(dataFolder(env));

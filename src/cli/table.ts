@@ -1,6 +1,6 @@
 /**
- * Aligned columns for a terminal. Every cell and value is made harmless here, whoever wrote it: no command has to think of it. Knows
- * widths, not meanings.
+ * Aligned columns for a terminal. Escapes every cell and value here, so that no command has to. Knows widths, not
+ * meanings.
  */
 import { inCell } from './words.ts';
 

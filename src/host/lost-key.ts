@@ -1,6 +1,6 @@
 /**
- * A data folder without its master key, though something in it was sealed: a new key would open none of it, and whoever only mislaid
- * the file would lose it all without a word. Must not open what is sealed.
+ * A data folder without its master key, though something in it was sealed: a new key would open none of it, and a person who only
+ * mislaid the file would lose everything without warning. Must not open what is sealed.
  */
 import { existsSync } from 'node:fs';
 import { AppError } from '../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Which rows are looked at for bits that a disk lost, and how that is told: those that somebody answers for later (ledger, approvals,
- * consent), that say what is still to be done (tasks), and that cannot be made again (what is sealed). Must not know what they mean.
+ * Which rows are checked for bits that a disk lost, and how a damaged one is reported: evidence (ledger, approvals, consent), pending
+ * work (tasks), and what cannot be made again (sealed values). Must not know what they mean.
  */
 import { basename } from 'node:path';
 import { systemTimers } from '../kit/clock/timers.ts';

@@ -24,7 +24,7 @@ import { NowProvider } from './ui/now.tsx';
 const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The event stream says when something changed; nothing grows old by itself, and lists count down their own retry.
+      // The event stream says when something changed, so nothing goes stale; lists count down their own retry.
       staleTime: Number.POSITIVE_INFINITY,
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,

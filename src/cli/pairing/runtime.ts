@@ -161,7 +161,7 @@ function watch(context: Context, { pairing, questions }: RuntimeAlone, cloudUrl:
   return () => clearInterval(timer);
 }
 
-/** Nothing is answered at this computer: a person who only sees this terminal is told where. */
+/** Says where the question is answered: this computer has no screen for it. */
 function questionLine(title: string, { state, cloudUrl }: LocalPairing): string {
   const where =
     state === 'paired' ? `Answer it at ${cloudUrl}/inbox` : 'It can be answered once this computer is paired';

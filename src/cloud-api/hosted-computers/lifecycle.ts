@@ -38,7 +38,7 @@ export interface Lifecycle {
   sleep(id: string, reason: SleepReason): Promise<boolean>;
   /** It ended by itself. */
   ended(id: string, why: string, at?: number): Promise<void>;
-  /** Makes cloud and driver say the same of each computer that was made here. For whoever reaches the driver. */
+  /** Makes cloud and driver agree about each computer that this cloud created. Only a replica that reaches the driver can. */
   reconcile(): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     }
   }
 
-  /** What cannot be removed now is tried again with every comparison, by whoever reaches the driver. */
+  /** What cannot be removed now is tried again at every reconciliation, by any replica that reaches the driver. */
   async function clear(id: string): Promise<void> {
     try {
       await driver.delete(id);

@@ -1,7 +1,7 @@
 /**
  * What the carrier charges for a person's numbers, as lines of what they spend: a number at its start and each month, a business and its
- * campaigns, and each text and call as the carrier prices it. A line is known by its id, so that what is told twice counts once. What the
- * carrier gives no price for, or one in another currency than US dollars, is not guessed. Must not know budgets.
+ * campaigns, and each text and call as the carrier prices it. Each line has an id, so a line reported twice counts once. Where the
+ * carrier gives no price, or one in another currency than US dollars, nothing is guessed. Must not know budgets.
  */
 import type { UsageLine } from '../../contracts/usage/routes.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';

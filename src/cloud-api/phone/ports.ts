@@ -47,7 +47,7 @@ export interface Numbers {
 /** Bots text from such a number: what comes from it is no word of a person. */
 export async function isOfBots(numbers: Pick<Numbers, 'byE164'>, e164: string): Promise<boolean> {
   const number = await numbers.byE164(e164);
-  // Until it is ours at the carrier, whoever asked for it proves nothing by that.
+  // Until the carrier has given us the number, having ordered it proves nothing.
   return number !== null && number.carrierNumberId !== null;
 }
 

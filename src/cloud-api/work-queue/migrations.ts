@@ -108,7 +108,7 @@ INSERT INTO work_count (user_id, kind, since, n)
 `;
 
 /**
- * Each list has the index that it is read along, and what ends by itself is found without looking at what does not. Indexes that are not
+ * Each list has an index in its order, and what expires is found without reading what does not. Indexes that are not
  * of one person say their condition in other words, and the list of all of a person's its order: a planner that takes everything for one
  * person's, or of one state, would else read the wrong one to its end.
  */

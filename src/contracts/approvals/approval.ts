@@ -41,7 +41,7 @@ export const ApprovalQuestion = z.strictObject({
     .string()
     .max(2000)
     .optional()
-    .meta({ description: 'Why, in the words of whoever asks: never part of what is approved.' }),
+    .meta({ description: 'The reason that the asker gives. It is never part of what is approved.' }),
   risk: ApprovalRisk,
   source: ApprovalSource,
   agentId: z.string().max(200).nullable(),

@@ -4,7 +4,7 @@
  * declares closed (`shadowrootmode="closed"`) is made by the parser, past every script, and stays closed. Must not know sessions.
  */
 
-/** Runs in each document before its own scripts. Stands by itself: it is sent there as its text. */
+/** Runs in each document before its own scripts. It is sent as source text, so it uses nothing outside its body. */
 export function openClosedRoots(): void {
   // A proxy prints as what it stands for: scripts that look whether this is the browser's own function find that it is.
   Element.prototype.attachShadow = new Proxy(Element.prototype.attachShadow, {

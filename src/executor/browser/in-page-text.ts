@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /**
- * What a page says, for whoever reads it instead of looking: functions that run inside a page, each stands by itself and is sent there as
- * its text. They only look. Must not use anything outside of their own body.
+ * The text of a page, for models that read it instead of looking at a picture. These functions run inside the page and change nothing.
+ * Each is sent as source text: it must not use anything outside its own body.
  */
 
 /** Which of these elements hold text that a line of the accessibility tree would lose: their places in the list, with the text. */

@@ -48,7 +48,7 @@ const acting = new Set([
 const said = new Set(['role', 'name', 'ref', 'text', 'cursor', 'children', 'box']);
 /** Of a line; a paragraph that is longer is read with `get_page_text`. Characters. */
 const longestValue = 500;
-/** Each costs a question to the browser; those of a page that are beyond it are told in one line. */
+/** Each costs a call to the browser; one line says how many fields of the page are left out. */
 const mostFields = 50;
 /** Milliseconds: one that went meanwhile is left out, and so are those for which no time is left. */
 const fieldMs = 1000;

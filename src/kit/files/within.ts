@@ -72,7 +72,7 @@ export function readNamed(path: string, limit: number): Found {
   }
 }
 
-/** A handle of a regular file inside `root`, for whoever streams it. Close it. */
+/** Opens a regular file inside `root` to stream it. The caller closes it. */
 export function openWithin(root: string, path: string): number | Exclude<Found, { is: 'file' }> {
   const asked = resolve(root, path);
   let handle: number | null = null;
@@ -140,7 +140,7 @@ export function listWithin(root: string, folder: string, limit: number): Listed 
 
 const sorted = (entries: Listed['entries'][number][]) => entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Another one where the file is another one: empty while there is none. Looks at names only, and opens nothing. */
+/** Changes when the file is replaced or written; empty while it does not exist. Reads metadata only. */
 export function printOf(path: string): string {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });

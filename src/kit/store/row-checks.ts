@@ -1,7 +1,7 @@
 /**
  * Whether rows are still as they were written: a disk that loses a bit says nothing, and SQLite looks only at the structure of its
- * pages. For each row of a watched table a checksum is kept beside it, made by a walk in the background and not by whoever writes; a
- * trigger drops the checksum of a row that is changed or removed through SQL, and the next walk makes a new one. A row that differs
+ * pages. For each row of a watched table a checksum is kept beside it, made by a walk in the background and not by writers; a trigger
+ * drops the checksum of a row that is changed or removed through SQL, and the next walk makes a new one. A row that differs
  * from its checksum, or is gone while its checksum is there, was changed by nobody. Must not know tables.
  *
  * SQLite alone: PostgreSQL has checksums of its own. First user: the runtime's database; second: the cloud's.

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-/** By table, only those that have such rows. A file that is not there, or is no database, has none: whoever opens it next says so. */
+/** By table, only those that have such rows. A missing or damaged file has none: opening it as a store reports that. */
 export function rowsBeginning(file: string, prefix: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   if (!existsSync(file)) return found;

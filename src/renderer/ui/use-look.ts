@@ -11,14 +11,14 @@ const pointedTime = 1000;
 
 export interface Look {
   readonly looked: boolean;
-  /** A press came before: the look begins anew, because pressing on is no looking. */
+  /** A press came too early. The time starts over: pressing again is not reading. */
   readonly early: boolean;
   again(): void;
   /** A pointer went down on it: to be chosen by that is no new look. */
   pointed(): void;
 }
 
-/** `selected`: keys act on it; what becomes selected by a key, or because another was answered, is looked at anew. */
+/** `selected`: keys act on it. The time starts over when a key, or the answer to another one, selects it. */
 export function useLook(element: RefObject<HTMLElement | null>, selected: boolean): Look {
   const [looked, setLooked] = useState(false);
   const [early, setEarly] = useState(false);

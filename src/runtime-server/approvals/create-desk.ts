@@ -73,7 +73,7 @@ export const mostOfOne = 50;
 /** The wall clock may jump: deadlines are looked at this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;
-/** Two ends this close are one: whoever leaves when its time is over moves nothing. */
+/** Ends this close count as one: an asker that leaves as its time runs out moves nothing. */
 const sameEndMs = 1000;
 const nobody = { decision: null, note: null, user: null } as const;
 
@@ -184,7 +184,7 @@ export function createDesk(deps: DeskDeps): Desk {
     signal?.addEventListener('abort', left, { once: true });
   }
 
-  /** All who waited have left: it ends so long from now, and everybody who reads it is told. */
+  /** All askers have left: the question ends after `ms`, and everybody who reads it sees that. */
   function withdrawUnlessAsked(id: string, ms: number | undefined): void {
     if (closed || ms === undefined || (waiters.get(id)?.size ?? 0) > 0) return;
     store
@@ -251,7 +251,7 @@ export function createDesk(deps: DeskDeps): Desk {
         endOverdue(tx, found);
         return 'gone';
       }
-      // The cloud's clock may be another one: how long the answer keeps is told by this computer's.
+      // The cloud's clock may differ: how long the answer keeps is counted by this computer's.
       const answeredAt = Date.parse(body.at);
       const at = Math.min(clock.now(), answeredAt - deps.cloudAheadMs());
       const ended = { decision, note, ...resolvedBy, at, answeredAt };

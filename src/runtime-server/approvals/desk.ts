@@ -38,7 +38,7 @@ export interface ApprovalAsk {
   readonly dedupeKey?: string;
   /**
    * With a key, for an asker that comes back: it waits so long, and the question is withdrawn when nobody asks again for `withdrawnAfterMs`
-   * after that. Until then, and not until `expiresInMs`, is what a person is told. Default: it stays until it expires.
+   * after that. A person sees that end, not `expiresInMs`. Default: it stays until it expires.
    */
   readonly comesBack?: { readonly waitsMs: number; readonly withdrawnAfterMs: number };
 }

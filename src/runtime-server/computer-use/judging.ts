@@ -30,7 +30,7 @@ export function createJudging(deps: JudgingDeps) {
     // What a person set going themselves, and hosted computers, act unasked (gaps.md D "Default policy").
     const free = deps.defaults === 'hosted' || caller.startedByPerson;
     const decide = (one: PolicyAction) => policy.decide(one, free ? null : 'REQUIRE_APPROVAL');
-    // Each file is judged by itself, and all of them go where one is handed over: the strictest word counts.
+    // Each file is judged on its own, and they are handed over together: the strictest verdict counts.
     const verdicts = files.length === 0 ? [decide(action)] : files.map((path) => decide({ ...action, path }));
     const strictest = verdicts.reduce((one, other) => (severity[other.verdict] > severity[one.verdict] ? other : one));
     return strict(strictest, action, caller);

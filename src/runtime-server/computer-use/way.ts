@@ -90,7 +90,7 @@ export function createEnds({ audit, screens, sessions }: EndsDeps) {
       const auditId = await row(call, 'policy', 'denied', { code: 'navigation_refused', message, rule });
       return said(place, 'navigation_refused', message, auditId);
     },
-    /** A file that may not be handed over, or is none. */
+    /** A file that must not be handed over, or does not exist. */
     async notHanded({ row: call, place }: Way, code: string, message: string): Promise<Ended> {
       const auditId = await row(call, 'policy', 'denied', { code, message });
       return said(place, code, message, auditId);

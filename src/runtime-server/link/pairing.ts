@@ -53,9 +53,9 @@ export interface Pairing {
   end(): Promise<LocalPairing>;
   /** What the home cloud takes; asked where it has not said so since the link came up. */
   knows(): Promise<ReadonlySet<Capability>>;
-  /** The link to it came up: it may be another version now, and its time is heard anew. */
+  /** The link to it came up: it may run another version now, and its clock is read again. */
   linked(): void;
-  /** New keys now, as happens by itself every thirty days. */
+  /** New keys now, as happens every thirty days anyway. */
   rotate(): Promise<void>;
   /** What is wrong, in words; null when all is well. */
   problem(): string | null;
@@ -63,7 +63,7 @@ export interface Pairing {
 }
 
 const checkMs = 30_000;
-/** The cloud is told of this computer, and heard, at least this often; at once when the clock was set. */
+/** This computer reports itself to the cloud, and reads its clock, at least this often; at once when the clock was set. */
 const describeMs = 10 * 60_000;
 const jumpMs = 5_000;
 const rotateMs = 30 * 24 * 60 * 60_000;

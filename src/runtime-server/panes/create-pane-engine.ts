@@ -321,7 +321,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
       return () => void listeners.delete(listener);
     },
     async stopHost({ force }) {
-      // There is none, and none will come.
+      // No pane host runs, and none will be started.
       if (givenUp !== null && connection === null) return { stopped: true, live: 0 };
       stopping = true;
       const answer = tell({ op: 'stop', force });

@@ -13,7 +13,7 @@ const names: readonly string[] = [
   ...['.vscode', '.husky', '.envrc', '.npmrc'],
 ];
 
-/** What agent programs are told in a folder. A rule that names one of them may let a command write it. */
+/** Instructions for agent programs. A rule that names one of them may let a command write it. */
 const instructions: readonly string[] = ['AGENTS.md', 'CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', 'QWEN.md'];
 
 /** What git runs or reads its settings from, in its own folder. The rest of that folder changes with every commit. */
@@ -28,7 +28,7 @@ export function saysWhatRuns(name: string): boolean {
   return known.has(name.toLowerCase());
 }
 
-/** Whether it is what a bot is told (`AGENTS.md` and its like), which a rule may open for commands too. */
+/** Whether it holds instructions (`AGENTS.md` and its like), which a rule may open for commands too. */
 export function isInstruction(name: string): boolean {
   return told.has(name.toLowerCase());
 }

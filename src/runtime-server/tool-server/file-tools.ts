@@ -246,7 +246,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);
       const what = input.recursive === true ? `${located} and all that is in it` : located;
-      // A folder goes with what lies in it: a rule about the folder is none about that.
+      // Removing a folder removes what it contains, and a rule about the folder does not cover that.
       const within = input.recursive === true && !guarded ? await deps.finder.look([absolute], []) : null;
       const inner = within?.found.map(({ path }) => shown(relative(jail.root, path))) ?? [];
       const also = inner.length === 0 ? '' : ` It holds what says what may run: ${inner.slice(0, 20).join(', ')}.`;

@@ -29,8 +29,8 @@ export interface Placed extends Pick<RunOptions, 'command' | 'cwd' | 'env' | 'as
   /** Folders that it may write. */
   readonly roots: readonly string[];
   /**
-   * To be called once, when the command has ended or could not be started. What it did about what says what may run is put right; the
-   * sentences say so to whoever called it.
+   * To be called once, when the command has ended or could not be started. Puts right what it did about what says what may run; the
+   * sentences tell the caller.
    */
   settle(): Promise<string[]>;
 }

@@ -94,7 +94,7 @@ async function save(git: Git, cwd: string, file: string, { branch, remote, there
     const next = readFileSync(copy);
     const handle = openSync(file, constants.O_WRONLY | constants.O_NOFOLLOW);
     try {
-      // Mostly only lines at the end: whoever reads meanwhile sees the old file or the new one.
+      // Mostly only lines are added at the end, so a concurrent reader sees the old file or the new one.
       const from = next.subarray(0, old.length).equals(old) ? old.length : 0;
       writeSync(handle, next, from, next.length - from, from);
       ftruncateSync(handle, next.length);

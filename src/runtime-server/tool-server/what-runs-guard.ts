@@ -1,7 +1,7 @@
 /**
  * Keeps a command in the sandbox from changing what says what may run. What is there is read-only to it; a folder of git cannot be
  * moved. What a mount cannot hold is looked at after the command: what came into being is set aside beside its place, what was moved
- * away is put back, and both are told. Must not know bubblewrap's words.
+ * away is put back, and the result says both. Must not know bubblewrap's words.
  */
 import { closeSync, constants, mkdirSync, openSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -37,7 +37,7 @@ export interface GuardRequest {
 export interface Guard {
   /** In this order after the mounts of the roots. `write`: as the root that it lies in, and cannot be moved. */
   readonly mounts: readonly { readonly path: string; readonly access: 'read' | 'write' }[];
-  /** After the command. What was not as it should be, in sentences for whoever called it. */
+  /** After the command. Sentences for the caller about what was not as it should be. */
   settle(): Promise<string[]>;
   /** When the command was not begun. */
   close(): void;

@@ -141,7 +141,7 @@ export async function createWorkspaceTrust(
 
   const look = (): void => {
     if (closed) return;
-    // A disk that refuses is told elsewhere; the next look tries again.
+    // A full or failing disk is reported elsewhere; the next look tries again.
     tell()
       .catch(() => {
         told = null;

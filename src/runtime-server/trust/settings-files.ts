@@ -1,6 +1,6 @@
 /**
  * Which files of a folder the agent programs read to learn what they may run: hooks, permissions, servers, plugins. In a terminal Claude
- * Code and Codex ask about a new folder themselves; the others do not, and nobody is there to be asked when one runs by itself.
+ * Code and Codex ask about a new folder themselves; the others do not, and nobody is there to be asked when one runs without a pane.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Finds the files that say what may run and wait for their person's yes. Reads the folder within limits: a file that cannot be read is
- * told by whoever uses it, and counts for nothing anyway.
+ * Finds the files that say what may run and wait for their person's yes. Reads the folder within limits: a file that cannot be read
+ * has no effect, and its reader reports it.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

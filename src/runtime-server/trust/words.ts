@@ -25,8 +25,7 @@ const mostEdits = 2000;
 const longestDiff = 64 * 1024;
 
 /**
- * Variables that make a program load code, or run another program, whatever it is told to do. Matched whole; Windows and npm do not tell
- * capitals apart.
+ * Variables that make any program load code or run another program. Matched whole; Windows and npm ignore case.
  */
 const loading =
   /^(?:LD_\w+|DYLD_\w+|GCONV_PATH|NODE_OPTIONS|NODE_PATH|NODE_EXTRA_CA_CERTS|BUN_\w+|DENO_\w+|NPM_CONFIG_\w+|YARN_\w+|PYTHON\w*|PERL5\w+|PERLLIB|RUBY\w+|GEM_(?:HOME|PATH)|BUNDLE_\w+|LUA_\w+|PHP_INI_SCAN_DIR|PHPRC|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|MAVEN_OPTS|GRADLE_OPTS|DOTNET_\w+|CORECLR_\w+|GOFLAGS|RUSTC?_?\w*WRAPPER|CARGO_\w+|BASH_ENV|BASH_FUNC_\w+|ENV|ZDOTDIR|FPATH|IFS|PS4|PROMPT_COMMAND|SHELL|SHELLOPTS|BASHOPTS|PATH|GIT_\w+|SSH_\w+|EDITOR|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|CLAUDE_\w+|CODEX_\w+|GEMINI_\w+|QWEN_\w+|OPENCODE_\w+)$/i;

@@ -31,7 +31,7 @@ export interface Invites extends InviteProofs {
     token: string,
     yes: { readonly e164: string; readonly evidence: string },
   ): Promise<{ readonly code: string; readonly until: number } | null>;
-  /** What became of the yes with this code; null: there is none, or it is over. */
+  /** The state of the consent with this code; null when the code is unknown or has expired. */
   outcome(token: string, code: string): Promise<{ readonly state: 'waiting' | 'proven'; readonly e164: string } | null>;
   /** With its number. */
   end(tx: SharedTx, numberId: string): Op<void>;

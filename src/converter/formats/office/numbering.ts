@@ -72,7 +72,7 @@ export async function readNumbering(office: OfficePackage, parts: readonly strin
         const place = placeIn(part.slice(start, tag.index), styles);
         const number = place === null ? null : next(place);
         if (number === null) continue;
-        // What is an item by its style alone is none to mammoth.
+        // mammoth does not see list items that only their style makes one.
         made += `${part.slice(from, tag.index)}${place?.own === false ? numbered(place) : ''}${tag[0]}`;
         made += `<w:r><w:t>${word}${number}z</w:t></w:r>`;
         from = end;

@@ -230,7 +230,7 @@ function tableEnd(rows: readonly Row[], at: number): number {
     if (end > at && before !== undefined && (row.y <= before.y || row.y - before.y > 4 * row.size)) break;
     if (row.segments.length < 2 && !goesOnInCell(rows, at, end)) break;
     const all = columnsOf(rows.slice(at, end + 1));
-    // A row that would make one column of two is none of this table, or says where another begins.
+    // A row that would merge two columns is not part of this table, or begins another one.
     if (all.length < 2 || all.length < columns) break;
     columns = all.length;
     cells += row.segments.length;

@@ -136,7 +136,7 @@ export function LiveView({
             words={link === 'waiting' ? 'The picture does not come. It is asked for again.' : 'The picture comes.'}
           />
         ) : link === 'waiting' ? (
-          <Said words="The connection was cut. It comes back by itself." />
+          <Said words="The connection was lost. Reconnecting…" />
         ) : null}
       </div>
       {hasInput && (

@@ -20,7 +20,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { writtenCode } from './user-code.ts';
 
 export function PairPage() {
-  // Typed here by whoever sees it on their own computer: a link that brought it along could come from anybody.
+  // The person types the code that their computer shows: a link with a code in it could come from anybody.
   const [typed, setTyped] = useState<string | null>(null);
   return (
     <main className="min-w-0 flex-1 overflow-y-auto">

@@ -1,6 +1,6 @@
 /**
- * Whether a run gets anywhere: how often it has done the same action while nothing that it saw changed. Counts each action by itself, so
- * that a loop over several is noticed as well. Must not know how an action is done.
+ * Whether a run gets anywhere: how often it has done the same action while nothing that it saw changed. Counts each action separately,
+ * so that a loop over several is noticed as well. Must not know how an action is done.
  */
 import { createHash } from 'node:crypto';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';

@@ -65,7 +65,7 @@ export function createMetering(deps: MeteringDeps): Metering {
     return { agentId, kind: 'budget', reason: questionOf(budget), until: iso(budget.until), since: iso(budget.since) };
   };
 
-  /** Also what holds it by itself, and is said by its own state. */
+  /** Includes holds that the bot's own state already shows. */
   const anyHold = (agentId: string): BotHold | null => {
     const hold = holdOf(agentId);
     if (hold !== null) return hold;

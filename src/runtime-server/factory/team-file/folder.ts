@@ -199,7 +199,7 @@ const waitsProblem: TeamProblem = {
   message: 'team.yaml waits for your yes: it is new or changed. Review it with `gantry trust`.',
 };
 
-/** `asItLies`: whoever said yes to what. */
+/** `asItLies`: read the file on disk, whether or not its person has agreed to it. */
 function readTeam(root: string, name: string, deps: TeamFolderDeps, asItLies = false): ReadTeam {
   const folder = join(root, name);
   const found = readTextWithin(deps.workspace, join(folder, 'team.yaml'), largestTeamFile);

@@ -248,7 +248,7 @@ function loopBack(play: Play, target: RunNode, failed: RunNode): void {
   if (!waits) advance(play, target);
 }
 
-/** Failures that go back once what is at work has ended. A failure that went back, was final or was dealt with is none of them. */
+/** Failures that go back once what is at work has ended. Failures that went back, were final or were dealt with do not count. */
 function loopsThatWait(run: Run): { readonly target: RunNode; readonly failed: RunNode }[] {
   if (run.stopping || run.cancelAt !== null) return [];
   return [...run.nodes.values()].flatMap((failed) => {

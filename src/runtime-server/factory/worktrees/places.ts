@@ -148,7 +148,7 @@ function repositoryAt(top: string): Repository | null {
   }
 }
 
-/** What the file `.git` of a worktree says; empty where it is none. */
+/** The content of a worktree's `.git` file; empty where it is no such file. */
 function gitFileOf(top: string): string {
   const read = readTextWithin(top, '.git', 64 * 1024);
   return typeof read === 'string' ? read : '';

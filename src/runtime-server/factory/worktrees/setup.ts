@@ -201,7 +201,7 @@ async function isReady(bot: SetupBot): Promise<boolean> {
 }
 
 async function markReady(bot: SetupBot): Promise<void> {
-  // A mark that was cut off is none: it is made again.
+  // A mark that was only half written does not count: it is made again.
   await rm(markOf(bot), { force: true });
   await writeFile(markOf(bot), await printOf(bot), { mode: 0o600 });
 }

@@ -23,14 +23,14 @@ export function readableBlock(block: unknown, isKnown: (block: unknown) => boole
   if (isKnown(block)) return block;
   if (typeof block === 'string') return { type: 'text', text: block };
   if (!isObject(block) || isDeeper(block, deepest)) return note('a block that cannot be read was left out');
-  // Hints for whoever shows it are the least of a block.
+  // Display hints are the least important part of a block.
   const { annotations: _, _meta: __, ...bare } = block;
   if (isKnown(bare)) return bare;
   const type = typeof bare.type === 'string' ? JSON.stringify(bare.type.slice(0, 40)) : 'without a type';
   return { type: 'text', text: `[a block ${type} that cannot be read as one: ${JSON.stringify(bare)}]` };
 }
 
-/** The messages of a prompt; one that is none is left out. `isKnown` as for {@link readableBlock}. */
+/** The messages of a prompt, without those that are malformed. `isKnown` as for {@link readableBlock}. */
 export function readFilledPrompt(
   sent: Readonly<Record<string, unknown>>,
   isKnown: (block: unknown) => boolean,

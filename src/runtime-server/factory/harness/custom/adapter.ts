@@ -19,7 +19,7 @@ const printingMs = 400;
 const shownMs = 2500;
 /** Between the drawing of a paste and Enter, for programs that take both together as one paste. */
 const settleMs = 150;
-/** A dialog that is drawn anew is gone for a moment. */
+/** A dialog that is redrawn disappears for a moment. */
 const answeredMs = 400;
 /** Of a long text the screen shows at least this many lines. */
 const mostLines = 12;
