@@ -39,6 +39,14 @@ test('a problem that quotes a bot cannot act on the terminal, and its lines do n
   expect(shown.err.split('\n').some((line) => line.startsWith('lease_2'))).toBe(false);
 });
 
+test('what stands below a table begins no line of its own', async () => {
+  const invalid = [{ name: 'evil', problems: [{ path: 'bots', line: null, message: hostile }] }];
+  const engine = await startEngine({ answers: { listTeams: () => ({ teams: [], invalid, note: hostile }) } });
+  expect((await run(engine.env, ['teams', 'ls'])).out.split('\n').some((line) => line.startsWith('lease_2'))).toBe(
+    false,
+  );
+});
+
 test('every cell of a table and every value of a fact is one line', () => {
   expect(table(['a', 'b'], [['x\ny\tz', '\u001b[2J']], 0)).toBe('A        B\nx\\ny\\tz  \uFFFD[2J');
   expect(facts([['note', 'one\ntwo']])).toBe('note  one\\ntwo');

@@ -4,7 +4,7 @@ import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts
 import { type Action, type Context, flag, optionalText, text } from '../command.ts';
 import { type ComputerWords, computerWords } from '../computer-names.ts';
 import { table } from '../table.ts';
-import { count, inCell, oneLine } from '../words.ts';
+import { count, hanging, inCell, oneLine } from '../words.ts';
 
 export const list: Action = async (context) => {
   const { factory } = await context.connect();
@@ -32,7 +32,7 @@ export const list: Action = async (context) => {
       (team) =>
         `Team ${inCell(team.name)} ${team.waits === undefined ? 'cannot be used' : 'waits for your yes'}:\n${problems(team.problems)}`,
     );
-    return [...body, ...broken, ...(answer.note === undefined ? [] : [`Note: ${answer.note}`])].join('\n');
+    return [...body, ...broken, ...(answer.note === undefined ? [] : [`Note: ${hanging(answer.note)}`])].join('\n');
   });
   return undefined;
 };
