@@ -1,14 +1,16 @@
 /**
- * git as Gantry itself uses it: argv only, with a deadline, and without the hooks, prompts and signatures that a person's own call
- * would bring up. Must not know bots or worktrees.
+ * git as Gantry itself uses it: argv only, with a deadline, without the hooks, prompts and signatures that a person's own call would
+ * bring up, and without the programs that the repository's own settings name. Must not know bots or worktrees.
  */
 import { AppError } from '../../contracts/common/errors.ts';
+import { listSettings, replacePrograms } from './git-programs.ts';
 import { plainEnvironment, type RunResult, runProcess } from './run-process.ts';
 
 export interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes kept of what it prints; more is dropped and `truncated` set. */
   readonly outputCap?: number;
+  readonly input?: string;
 }
 
 export interface Git {
@@ -16,6 +18,11 @@ export interface Git {
   try(cwd: string, args: readonly string[], options?: GitOptions): Promise<RunResult>;
   /** What it printed, without the last line feed; a failure is `refused` with the last line of its complaint. */
   run(cwd: string, args: readonly string[], options?: GitOptions): Promise<string>;
+  /**
+   * Stages all that was changed, added or removed. Not `git add --all`, which looks for changes inside each repository in the repository, by
+   * that one's own settings.
+   */
+  addAll(cwd: string, options?: GitOptions): Promise<void>;
 }
 
 const deadlineMs = 60_000;
@@ -26,30 +33,86 @@ const settings = [
   'safe.bareRepository=explicit',
   'commit.gpgSign=false',
   'gc.auto=0',
+  'maintenance.auto=false',
+  'submodule.recurse=false',
 ];
+/** These read names and settings only: no setting can make them run a program. */
+const runNothing = new Set(['rev-parse', 'symbolic-ref', 'check-ref-format', 'config', 'remote']);
+const settingsCap = 8 * 1024 * 1024;
+const pathsCap = 64 * 1024 * 1024;
+const changed = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
 
 export function createGit(): Git {
-  const base = { ...plainEnvironment(), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' };
-  const attempt: Git['try'] = (cwd, args, options = {}) =>
+  const base = {
+    ...plainEnvironment(),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_ASKPASS: '',
+    SSH_ASKPASS: '',
+    GIT_EDITOR: ':',
+    // Of a clone that fetches what it lacks: no protocol that names a program.
+    GIT_ALLOW_PROTOCOL: 'https:http:ssh:file',
+  };
+  const start = (cwd: string, args: readonly string[], options: GitOptions) =>
     runProcess({
       command: ['git', '-C', cwd, ...settings.flatMap((one) => ['-c', one]), ...args],
       env: { ...base, ...options.env },
       deadlineMs,
       ...(options.outputCap === undefined ? {} : { outputCap: options.outputCap }),
+      ...(options.input === undefined ? {} : { input: options.input }),
     });
+  const attempt: Git['try'] = async (cwd, args, options = {}) => {
+    if (runNothing.has(args[0] ?? '')) return start(cwd, args, options);
+    const listed = await start(cwd, listSettings, { env: options.env ?? {}, outputCap: settingsCap });
+    // Settings that git itself cannot read stop the call as well.
+    if (listed.exitCode !== 0) return listed;
+    if (listed.truncated) {
+      throw new AppError('refused', `The settings of git in ${cwd} are too long to read.`, 'Shorten its .git/config.', {
+        status: 409,
+      });
+    }
+    const { env, names } = replacePrograms(listed.stdout);
+    const result = await start(cwd, args, { ...options, env: { ...options.env, ...env } });
+    const refused = result.exitCode === 0 ? null : /\bfilter '?(.+?)'? failed$/m.exec(result.stderr)?.[1];
+    const filter = names.find((name) => name.startsWith(`filter.${refused}.`));
+    if (filter === undefined) return result;
+    const why = `${filter} is set in the repository's own settings, which Gantry does not run. To allow it: git config --global ${filter} <command>`;
+    return { ...result, stderr: `${result.stderr.trimEnd()}\n${why}\n` };
+  };
+  const run: Git['run'] = async (cwd, args, options) => {
+    const result = await attempt(cwd, args, options);
+    if (result.exitCode === 0) return result.stdout.replace(/\n$/, '');
+    throw failed(cwd, args[0] ?? '', result);
+  };
   return {
     try: attempt,
-    async run(cwd, args, options) {
-      const result = await attempt(cwd, args, options);
-      if (result.exitCode === 0) return result.stdout.replace(/\n$/, '');
-      throw new AppError(
-        'refused',
-        `git ${args[0] ?? ''} in ${cwd} failed: ${complaint(result)}`,
-        'Nothing was deleted. Mend it there, then try again.',
-        { status: 409 },
-      );
+    run,
+    async addAll(cwd, options = {}) {
+      for (let tries = 1; ; tries += 1) {
+        const paths = (await run(cwd, changed, { ...options, outputCap: pathsCap }))
+          .split('\0')
+          // The second letter says how a file differs from what is staged.
+          .flatMap((line) => (line === '' || line[1] === ' ' ? [] : [line.slice(3)]));
+        if (paths.length === 0) return;
+        const top = await run(cwd, ['rev-parse', '--show-toplevel'], options);
+        const args = ['--literal-pathspecs', 'add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'];
+        const added = await attempt(top, args, { ...options, input: paths.join('\0') });
+        if (added.exitCode === 0) return;
+        // A file that went away in this moment is not among those of the next look.
+        if (tries === 3 || !added.stderr.includes('did not match any files')) throw failed(cwd, 'add', added);
+      }
     },
   };
+}
+
+function failed(cwd: string, verb: string, result: RunResult): AppError {
+  return new AppError(
+    'refused',
+    `git ${verb} in ${cwd} failed: ${complaint(result)}`,
+    'Nothing was deleted. Mend it there, then try again.',
+    { status: 409 },
+  );
 }
 
 export function complaint(result: RunResult): string {

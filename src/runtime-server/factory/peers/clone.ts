@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { complaint } from '../../../kit/process/git.ts';
+import { listSettings, replacePrograms } from '../../../kit/process/git-programs.ts';
 import { plainEnvironment, type RunOptions, type RunResult } from '../../../kit/process/run-process.ts';
 
 export interface Repository {
@@ -71,13 +72,21 @@ export function createClones(deps: ClonesDeps): Clones {
     GIT_SSH_COMMAND: 'ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oClearAllForwardings=yes',
   };
 
-  const git = (args: readonly string[], more: Partial<RunOptions> = {}): Promise<RunResult> =>
+  const start = (args: readonly string[], more: Partial<RunOptions>): Promise<RunResult> =>
     deps.run({
       command: ['git', ...settings.flatMap((one) => ['-c', one]), ...args],
       env,
       deadlineMs: quickMs,
       ...more,
     });
+  const git = async (args: readonly string[], more: Partial<RunOptions> = {}): Promise<RunResult> => {
+    const [option, folder] = args;
+    if (option !== '-C' || folder === undefined) return start(args, more);
+    // Bots have worked there: its settings may name programs by now.
+    const listed = await start(['-C', folder, ...listSettings], {});
+    if (listed.exitCode !== 0 || listed.truncated) return { ...listed, exitCode: listed.exitCode || 1 };
+    return start(args, { ...more, env: { ...env, ...replacePrograms(listed.stdout).env } });
+  };
   const must = async (what: string, args: readonly string[], more?: Partial<RunOptions>): Promise<string> => {
     const ran = await git(args, more);
     if (ran.exitCode === 0) return ran.stdout.trim();
@@ -132,7 +141,15 @@ export function createClones(deps: ClonesDeps): Clones {
     const head = (await git(['-C', root, 'rev-parse', '--verify', 'HEAD'])).stdout.trim();
     if (head === repo.commit) return;
     if (live) throw inUse(root);
-    const status = ['status', '--porcelain', '--untracked-files=normal', '--', '.', ':(exclude).gantry'];
+    const status = [
+      'status',
+      '--porcelain',
+      '--untracked-files=normal',
+      '--ignore-submodules=dirty',
+      '--',
+      '.',
+      ':(exclude).gantry',
+    ];
     if ((await must('git status', ['-C', root, ...status])) !== '')
       throw keeps(root, 'holds changes that are in no commit');
     const own = await must('git rev-list', ['-C', root, 'rev-list', '-n', '1', 'HEAD', '--not', '--remotes']);

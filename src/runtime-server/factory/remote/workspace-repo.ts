@@ -33,7 +33,16 @@ export async function findRepo(git: Git, workspace: string): Promise<WorkspaceRe
   const url = plainUrl((await say('remote', 'get-url', remote)) ?? '');
   const problem = urlProblem(url);
   if (problem !== null) return without(`without the repository: the address of its remote ${remote} ${problem}`);
-  const dirty = (await say('status', '--porcelain', '--untracked-files=normal', '--', '.', ':(exclude).gantry')) ?? '';
+  const dirty =
+    (await say(
+      'status',
+      '--porcelain',
+      '--untracked-files=normal',
+      '--ignore-submodules=dirty',
+      '--',
+      '.',
+      ':(exclude).gantry',
+    )) ?? '';
   const left = dirty === '' ? '' : ', without what is not committed here';
   return { repo: { url, commit }, note: `in a clone of ${url} at ${commit.slice(0, 8)}${left}` };
 }

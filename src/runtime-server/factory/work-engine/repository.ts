@@ -9,7 +9,9 @@ export interface RepositoryState {
 }
 
 export async function repositoryState(git: Pick<Git, 'try'>, folder: string): Promise<RepositoryState | null> {
-  const ran = await git.try(folder, ['status', '--porcelain=v2', '--branch']).catch(() => null);
+  const ran = await git
+    .try(folder, ['status', '--porcelain=v2', '--branch', '--ignore-submodules=dirty'])
+    .catch(() => null);
   if (ran === null || ran.exitCode !== 0) return null;
   const lines = ran.stdout.split('\n').filter((line) => line !== '');
   const fact = (name: string) => lines.find((line) => line.startsWith(`# branch.${name} `))?.slice(10 + name.length);

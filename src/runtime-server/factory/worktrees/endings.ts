@@ -230,7 +230,7 @@ async function about(
 }
 
 async function commitAll(git: Git, bot: EndingBot, look: Look, message: string): Promise<void> {
-  await git.run(look.root, ['add', '--all']);
+  await git.addAll(look.root);
   await git.run(look.root, [...authorOf(bot), 'commit', '--no-verify', '--quiet', '-m', message]);
 }
 

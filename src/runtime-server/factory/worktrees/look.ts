@@ -86,7 +86,7 @@ export async function treeOf(git: Git, look: Look): Promise<string> {
     const own = resolve(look.root, await git.run(look.root, ['rev-parse', '--git-path', 'index']));
     if (existsSync(own)) await copyIndex(own, index);
     const options = { env: { GIT_INDEX_FILE: index } };
-    await git.run(look.root, ['add', '--all'], options);
+    await git.addAll(look.root, options);
     return await git.run(look.root, ['write-tree'], options);
   } finally {
     await rm(folder, { recursive: true, force: true });
