@@ -4,7 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createReadStream, mkdirSync, openSync, readSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, createReadStream, mkdirSync, openSync, readSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { Parser, type ReadEntry } from 'tar';
@@ -147,7 +147,8 @@ function createReading(archive: string, into: string) {
     current = open;
     given.on('data', (chunk: Buffer) =>
       guarded(() => {
-        writeSync(open.handle, chunk);
+        // All of it: a single write ends early, and without an error, where the disk is about to be full.
+        writeFileSync(open.handle, chunk);
         open.digest.update(chunk);
         open.size += chunk.length;
       }),

@@ -19,7 +19,7 @@ import {
   rmSync,
   type Stats,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
@@ -180,14 +180,20 @@ export function writeWithin(
   const draft = join(folder, `.${relative(folder, file)}.new`);
   rmSync(draft, { force: true, recursive: true });
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
-  const handle = openSync(draft, flags, 0o644);
   try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+    const handle = openSync(draft, flags, 0o644);
+    try {
+      // All of it: a single write ends early, and without an error, where the disk is about to be full.
+      writeFileSync(handle, text);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
   }
-  renameSync(draft, file);
 }
 
 function putAside(path: string, onAside: (from: string, to: string) => void): void {

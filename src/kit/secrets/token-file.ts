@@ -12,7 +12,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -35,7 +35,8 @@ export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   const file = openSync(temporary, 'wx', 0o600);
   try {
-    writeSync(file, text);
+    // All of it: a single write ends early, and without an error, where the disk is about to be full.
+    writeFileSync(file, text);
     fsyncSync(file);
     closeSync(file);
     renameSync(temporary, path);

@@ -96,7 +96,14 @@ async function save(git: Git, cwd: string, file: string, { branch, remote, there
     try {
       // Mostly only lines are added at the end, so a concurrent reader sees the old file or the new one.
       const from = next.subarray(0, old.length).equals(old) ? old.length : 0;
-      writeSync(handle, next, from, next.length - from, from);
+      try {
+        writeAll(handle, next, from);
+      } catch (error) {
+        // The disk is full: the settings are as they were, and not cut off in the middle of a line.
+        if (from === 0) writeAll(handle, old, 0);
+        ftruncateSync(handle, old.length);
+        throw error;
+      }
       ftruncateSync(handle, next.length);
     } finally {
       closeSync(handle);
@@ -105,4 +112,9 @@ async function save(git: Git, cwd: string, file: string, { branch, remote, there
     rmSync(lock, { force: true });
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** From this place on. A single write ends early, and without an error, where the disk is about to be full. */
+function writeAll(handle: number, bytes: Uint8Array, from: number): void {
+  for (let at = from; at < bytes.length; ) at += writeSync(handle, bytes, at, bytes.length - at, at);
 }
