@@ -3,7 +3,7 @@
  * not know how anything is done.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf } from '../policy/index.ts';
+import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf, strictest } from '../policy/index.ts';
 import { errorResult, noScreen } from './answers.ts';
 import type { ApprovalRow, Approvals, Ask } from './approvals.ts';
 import type { ToolsetCaller } from './gate.ts';
@@ -31,9 +31,12 @@ export function createJudging(deps: JudgingDeps) {
     const free = deps.defaults === 'hosted' || caller.startedByPerson;
     const decide = (one: PolicyAction) => policy.decide(one, free ? null : 'REQUIRE_APPROVAL');
     // Each file is judged on its own, and they are handed over together: the strictest verdict counts.
-    const verdicts = files.length === 0 ? [decide(action)] : files.map((path) => decide({ ...action, path }));
-    const strictest = verdicts.reduce((one, other) => (severity[other.verdict] > severity[one.verdict] ? other : one));
-    return strict(strictest, action, caller);
+    const [first, ...more] = files;
+    const verdict =
+      first === undefined
+        ? decide(action)
+        : strictest([decide({ ...action, path: first }), ...more.map((path) => decide({ ...action, path }))]);
+    return strict(verdict, action, caller);
   }
 
   /** The rule by which it may act unasked; null: it may not. */
@@ -156,8 +159,6 @@ export function createJudging(deps: JudgingDeps) {
 
   return { judge, allowedBy };
 }
-
-const severity: Readonly<Record<PolicyVerdict['verdict'], number>> = { allow: 0, ask: 1, deny: 2 };
 
 /** What a run asks of its own questions, on top of the policy. */
 function strict(policy: PolicyVerdict, action: PolicyAction, { approvals, confirm }: ToolsetCaller): PolicyVerdict {

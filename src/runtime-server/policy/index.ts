@@ -7,9 +7,17 @@ import { printOf, readTextWithin } from '../../kit/files/within.ts';
 import type { FileTrust } from '../trust/trust.ts';
 import { decide, type Rules } from './decide.ts';
 import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
-import type { Policy, PolicyProblem, PolicyVerdict, Verdict } from './policy.ts';
+import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from './policy.ts';
 
-export type { Policy, PolicyAction, PolicyMode, PolicyProblem, PolicyVerdict, Verdict } from './policy.ts';
+export {
+  type Policy,
+  type PolicyAction,
+  type PolicyMode,
+  type PolicyProblem,
+  type PolicyVerdict,
+  strictest,
+  type Verdict,
+} from './policy.ts';
 export { type ActionClass, classOf, riskOf } from './risk.ts';
 
 export interface PolicyDeps {
@@ -24,7 +32,6 @@ type Read = Rules & { readonly problems: readonly PolicyProblem[] };
 const nothing: Read = { rules: [], broken: null, problems: [] };
 /** What nobody said yes to is read only while that costs little: a larger file is as one that cannot be read. Bytes. */
 const largestUnasked = 64 * 1024;
-const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
 const waitsNote = `a change of ${policyFile} waits for your yes`;
 
 export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
@@ -58,8 +65,7 @@ export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
       look();
       const before = decide(agreed, action, mode);
       if (waiting === null) return before;
-      const after = decide(waiting, action, mode);
-      return stricter(before, after);
+      return stricter(before, decide(waiting, action, mode));
     },
     problems() {
       look();
@@ -68,11 +74,10 @@ export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
   };
 }
 
-/** Of the rules that were agreed to and those that wait: deny over ask over allow. */
+/** Of the rules that were agreed to and those that wait. */
 function stricter(before: PolicyVerdict, after: PolicyVerdict): PolicyVerdict {
-  const [a, b] = [strictness[before.verdict], strictness[after.verdict]];
-  if (a === b) return before;
-  const verdict = a > b ? before : after;
+  if (before.verdict === after.verdict) return before;
+  const verdict = strictest([before, after]);
   return { ...verdict, rule: `${verdict.rule} (${waitsNote})` };
 }
 

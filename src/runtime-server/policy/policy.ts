@@ -45,3 +45,10 @@ export interface Policy {
   /** What is wrong with the file now; while there is anything, nothing is allowed by a rule of it. */
   problems(): readonly PolicyProblem[];
 }
+
+const strictness: Readonly<Record<Verdict, number>> = { allow: 0, ask: 1, deny: 2 };
+
+/** Of several verdicts about one action: deny over ask over allow, the first among equals. */
+export function strictest(verdicts: readonly [PolicyVerdict, ...PolicyVerdict[]]): PolicyVerdict {
+  return verdicts.reduce((one, other) => (strictness[other.verdict] > strictness[one.verdict] ? other : one));
+}

@@ -19,6 +19,8 @@ const largestWrite = 4 * 1024 * 1024;
 const mostEdits = 1000;
 const mostListed = 5000;
 const listedByDefault = 500;
+/** Of what says what may run in a folder that is removed: each is held against all rules. */
+const mostInner = 500;
 /** Named in a list, but not entered unless asked for. */
 const notEntered = new Set(['.git', 'node_modules']);
 
@@ -246,16 +248,21 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);
       const what = input.recursive === true ? `${located} and all that is in it` : located;
-      // Removing a folder removes what it contains, and a rule about the folder does not cover that.
-      const within = input.recursive === true && !guarded ? await deps.finder.look([absolute], []) : null;
-      const inner = within?.found.map(({ path }) => shown(relative(jail.root, path))) ?? [];
-      const also = inner.length === 0 ? '' : ` It holds what says what may run: ${inner.slice(0, 20).join(', ')}.`;
+      // Removing a folder removes what it contains: a rule about either does not cover the other.
+      const { found } = input.recursive === true ? await deps.finder.look([absolute], []) : { found: [] };
+      if (found.length > mostInner) {
+        const fact = `${located} holds more than ${mostInner} files and folders that say what may run.`;
+        throw new AppError('usage', fact, 'Remove it in parts.');
+      }
+      const inner = found.slice(0, 20).map(({ path }) => shown(relative(jail.root, path)));
+      const more = found.length > inner.length ? ` and ${found.length - inner.length} more` : '';
       return {
-        path: within?.found[0]?.path ?? absolute,
-        guarded: guarded || inner.length > 0,
+        path: absolute,
+        also: found.map(({ path }) => path),
+        guarded: guarded || found.length > 0,
         risk: 'high',
         title: `Remove ${located}`,
-        summary: `Removes ${what}.${also}`,
+        summary: `Removes ${what}.${inner.length === 0 ? '' : ` It holds what says what may run: ${inner.join(', ')}${more}.`}`,
         async run() {
           await jail.remove(input.path, { recursive: input.recursive ?? false, lands });
           return { removed: shown(located) };

@@ -7,7 +7,7 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type ContentBlock, doesNotTake, type ToolInfo, type ToolResult } from '../../contracts/tool-server/tools.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
-import type { Policy, PolicyVerdict } from '../policy/policy.ts';
+import { type Policy, type PolicyVerdict, strictest } from '../policy/policy.ts';
 import type { Answered, CallQuestion, Waiting } from './ask.ts';
 import {
   type Callable,
@@ -227,7 +227,8 @@ function decide(
     ...(plan.host === undefined ? {} : { host: plan.host }),
     ...(plan.privateHost === true ? { privateHost: true as const } : {}),
   };
-  const bare = policy.decide(action, mode);
+  const others = (plan.also ?? []).map((path) => policy.decide({ ...action, path: nameInRules(caller, path) }, mode));
+  const bare = strictest([policy.decide(action, mode), ...others]);
   if (plan.commandAsRun === undefined || bare.verdict !== 'allow') return bare;
   // `git status` with LD_PRELOAD is another command than the one that a rule lets run.
   return policy.decide({ ...action, command: plan.commandAsRun }, mode);

@@ -41,6 +41,8 @@ export interface ToolCaller {
 export interface ToolPlan<Out> {
   /** For the policy: absolute path, command, host (with its port unless that is the scheme's own). */
   readonly path?: string;
+  /** Absolute paths of what goes with `path` and says what may run: each must be allowed as well. */
+  readonly also?: readonly string[];
   readonly command?: string;
   readonly host?: string;
   /** The host is no public address: only a rule that names it opens it. */

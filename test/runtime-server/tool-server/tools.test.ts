@@ -338,10 +338,20 @@ test('a line in place of a program is taken apart, and what cannot start is said
   expect((await call('shell.exec', { command: './my tool' })).text).toContain('mine');
 });
 
-test('a folder that holds what says what may run is removed only as that is', async () => {
+test('a folder is removed only where it and all in it that says what may run may be', async () => {
   mkdirSync(join(root, 'packages/a/.claude'), { recursive: true });
-  await call('file.remove', { path: 'packages', recursive: true }, { mode: 'ACCEPT_EDITS' });
-  expect(decided.at(-1)?.path).toBe('packages/a/.claude');
+  put('packages/AGENTS.md', 'words');
+  const remove = () => call('file.remove', { path: 'packages', recursive: true }, { mode: 'ACCEPT_EDITS' });
+  answer = { kind: 'reject', note: null, at: '', by: { user: 'me', surface: 'inbox' } };
+  for (const only of ['packages', 'packages/AGENTS.md', 'packages/a/.claude']) {
+    allowed = ({ path }) => path === only;
+    expect((await remove()).isError).toBe(true);
+    expect(asked.at(-1)?.summary).toContain('It holds what says what may run: packages/AGENTS.md, packages/a/.claude.');
+  }
+  expect(asked).toHaveLength(3);
+  allowed = ({ path }) => path !== undefined;
+  expect((await remove()).isError).toBe(false);
+  expect(existsSync(join(root, 'packages'))).toBe(false);
 });
 
 test('a link gives neither a guarded folder nor what a rule is about another name', async () => {
