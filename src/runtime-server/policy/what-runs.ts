@@ -4,11 +4,31 @@
  * them, and a workspace counts only with those its person has seen. Pure. Must not know who asks.
  */
 
+import type { HarnessName } from '../../contracts/factory/agent.ts';
+
+export interface ProgramSettings {
+  readonly files: readonly string[];
+  /** With all that lies in them. */
+  readonly folders: readonly string[];
+  /** Variables that it takes from a file of the project's own, which a command may write. */
+  readonly variables: readonly string[];
+  /** It asks about a folder that it does not know, where somebody sits before it. */
+  readonly asksItself: boolean;
+}
+
+/** What agent programs read in a folder to learn what they may run: settings, hooks, permissions, servers, plugins. */
+export const settingsOfPrograms: Readonly<Partial<Record<HarnessName, ProgramSettings>>> = {
+  claude: { files: ['.mcp.json'], folders: ['.claude'], variables: [], asksItself: true },
+  codex: { files: [], folders: ['.codex'], variables: [], asksItself: true },
+  gemini: { files: [], folders: ['.gemini'], variables: ['.env'], asksItself: false },
+  qwen: { files: [], folders: ['.qwen'], variables: ['.env'], asksItself: false },
+  opencode: { files: ['opencode.json', 'opencode.jsonc'], folders: ['.opencode'], variables: [], asksItself: false },
+};
+
 /** Names that are read by themselves as soon as they lie in a folder. Whatever lies in a folder of such a name belongs to it. */
 const names: readonly string[] = [
   ...['.gantry', '.git'],
-  // Settings, hooks, permissions and servers of agent programs.
-  ...['.claude', '.codex', '.gemini', '.qwen', '.opencode', 'opencode.json', 'opencode.jsonc', '.mcp.json'],
+  ...Object.values(settingsOfPrograms).flatMap(({ files, folders }) => [...files, ...folders]),
   // Tasks and settings of editors, hooks of git, variables of a shell, settings of npm.
   ...['.vscode', '.husky', '.envrc', '.npmrc'],
 ];

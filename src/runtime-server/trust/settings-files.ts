@@ -1,34 +1,17 @@
 /**
- * Which files of a folder the agent programs read to learn what they may run: hooks, permissions, servers, plugins. In a terminal Claude
- * Code and Codex ask about a new folder themselves; the others do not, and nobody is there to be asked when one runs without a pane.
+ * Finds the files of a folder that agent programs read to learn what they may run, by the names in `policy/what-runs.ts`. In a terminal
+ * Claude Code and Codex ask about a new folder themselves; the others do not, and nobody is there to be asked when one runs without a pane.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { isWithin, listWithin } from '../../kit/files/within.ts';
-
-interface Read {
-  readonly files: readonly string[];
-  /** With all that lies in them. */
-  readonly folders: readonly string[];
-  /** It asks about a folder that it does not know, where somebody sits before it. */
-  readonly asksItself: boolean;
-}
-
-const reads: Partial<Record<HarnessName, Read>> = {
-  claude: { files: ['.mcp.json'], folders: ['.claude'], asksItself: true },
-  codex: { files: [], folders: ['.codex'], asksItself: true },
-  gemini: { files: ['.env'], folders: ['.gemini'], asksItself: false },
-  qwen: { files: ['.env'], folders: ['.qwen'], asksItself: false },
-  opencode: { files: ['opencode.json', 'opencode.jsonc'], folders: ['.opencode'], asksItself: false },
-};
+import { type ProgramSettings, settingsOfPrograms } from '../policy/what-runs.ts';
 
 /** Written by the programs as they work, or fetched by them: they say nothing about what may run. */
 const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', 'node_modules', 'tmp', '.git']);
 const mostFiles = 500;
 const deepest = 6;
-/** Folders between the bot's and the top of its repository. */
-const mostFolders = 16;
 
 export interface SettingsFiles {
   /** Absolute paths. */
@@ -39,24 +22,33 @@ export interface SettingsFiles {
 
 /** What all programs together read in one folder. */
 export function settingsIn(root: string): SettingsFiles {
-  return found(root, [root], Object.values(reads));
+  return found(root, [root], Object.values(settingsOfPrograms));
 }
 
 /** What this program reads when it is started in `cwd`; `alone`: nobody sits before it. */
 export function settingsOf(harness: HarnessName, root: string, cwd: string, alone: boolean): SettingsFiles {
-  const read = reads[harness];
+  const read = settingsOfPrograms[harness];
   if (read === undefined || (read.asksItself && !alone)) return { files: [], tooMany: null };
   const real = realOf(cwd);
-  const top = isWithin(root, real) ? root : real;
+  const top = repositoryOf(isWithin(root, real) ? root : real);
   const folders = [real];
-  for (let at = real; at !== top && folders.length < mostFolders; ) {
+  // Programs look in each, however many there are.
+  for (let at = real; at !== top; ) {
     at = dirname(at);
     folders.push(at);
   }
   return found(top, folders, [read]);
 }
 
-function found(root: string, folders: readonly string[], programs: readonly Read[]): SettingsFiles {
+/** The top of the repository that a folder lies in: the workspace may be a part of one, and a clone for a team that came here is one. */
+function repositoryOf(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (statusOf(join(at, '.git')) !== undefined) return at;
+    if (dirname(at) === at) return folder;
+  }
+}
+
+function found(root: string, folders: readonly string[], programs: readonly ProgramSettings[]): SettingsFiles {
   const files = new Set<string>();
   let tooMany: string | null = null;
   const enter = (folder: string, depth: number): void => {
@@ -72,7 +64,8 @@ function found(root: string, folders: readonly string[], programs: readonly Read
   };
   for (const folder of folders) {
     for (const read of programs) {
-      for (const name of read.files) if (statusOf(join(folder, name)) !== undefined) files.add(join(folder, name));
+      for (const name of [...read.files, ...read.variables])
+        if (statusOf(join(folder, name)) !== undefined) files.add(join(folder, name));
       for (const name of read.folders) {
         const status = statusOf(join(folder, name));
         // A program would follow a link, wherever it leads: it is read as the file that it is not, and so cannot be agreed to.
@@ -93,9 +86,3 @@ function realOf(path: string): string {
 }
 
 const statusOf = (path: string) => lstatSync(path, { throwIfNoEntry: false });
-
-/** For the one list of names in `policy/what-runs.ts`, which must have them all. */
-export const settingsNames: readonly string[] = Object.values(reads).flatMap((read) => [
-  ...read.files,
-  ...read.folders,
-]);

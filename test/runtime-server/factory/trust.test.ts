@@ -1,6 +1,6 @@
 /** Workspace trust: what a folder says about what may run counts once its person said yes to exactly that content. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Team } from '../../../src/contracts/factory/agent.ts';
@@ -10,9 +10,9 @@ import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
-import { saysWhatRuns } from '../../../src/runtime-server/policy/what-runs.ts';
+import { saysWhatRuns, settingsOfPrograms } from '../../../src/runtime-server/policy/what-runs.ts';
 import { createWorkspaceTrust } from '../../../src/runtime-server/trust/index.ts';
-import { settingsNames } from '../../../src/runtime-server/trust/settings-files.ts';
+import { settingsOf } from '../../../src/runtime-server/trust/settings-files.ts';
 import { loadsCode } from '../../../src/runtime-server/trust/words.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { botSpec } from '../harness/bench-of-one.ts';
@@ -200,8 +200,8 @@ test('settings of agent programs wait too, and each of their names is one that s
   const shown = await trustOf(engine);
   expect(shown.files.map(({ path }) => path)).toEqual(['.claude/settings.json', 'opencode.json']);
   expect(shown.files[0]?.words.join('\n')).toContain('curl evil');
-  for (const name of settingsNames.filter((one) => one !== '.env'))
-    expect([name, saysWhatRuns(name)]).toEqual([name, true]);
+  for (const { files, folders } of Object.values(settingsOfPrograms))
+    for (const name of [...files, ...folders]) expect([name, saysWhatRuns(name)]).toEqual([name, true]);
 });
 
 test('a bot whose program asks nobody about a folder does not start where settings wait', async () => {
@@ -218,6 +218,32 @@ test('a bot whose program asks nobody about a folder does not start where settin
   // Gantry may ask for its version; it is never begun in the folder.
   const starts = (existsSync(ran) ? readFileSync(ran, 'utf8') : '').slice(before.length);
   expect(starts.split('\n').filter((line) => line !== '' && !line.includes('--version'))).toEqual([]);
+});
+
+test('settings count in every folder between a bot’s and the top of its repository, in and out of the workspace', () => {
+  const [workspace, outer] = [scratchFolder(), scratchFolder()];
+  const clone = join(outer, 'clone');
+  const deep = Array.from({ length: 40 }, (_, n) => `d${n}`).join('/');
+  for (const [top, inner] of [
+    [workspace, deep],
+    [clone, 'packages/app'],
+  ] as const) {
+    mkdirSync(join(top, inner, '.opencode'), { recursive: true });
+    mkdirSync(join(top, '.opencode'));
+    writeFileSync(join(top, '.opencode/plugin.js'), 'evil()');
+    writeFileSync(join(top, inner, '.opencode/plugin.js'), 'evil()');
+  }
+  mkdirSync(join(clone, '.git'));
+  writeFileSync(join(outer, 'opencode.json'), '{}');
+  const read = (cwd: string) => settingsOf('opencode', workspace, cwd, false).files;
+  expect(read(join(workspace, deep))).toEqual(
+    [join(workspace, deep), workspace].map((folder) => join(folder, '.opencode/plugin.js')),
+  );
+  const both = [join(clone, 'packages/app'), clone].map((folder) => join(folder, '.opencode/plugin.js'));
+  expect(read(join(clone, 'packages/app'))).toEqual(both);
+  // A workspace that is a part of a repository.
+  const part = join(clone, 'packages/app');
+  expect(settingsOf('opencode', part, part, false).files).toEqual(both);
 });
 
 test('claude is not run by itself in a folder whose settings wait; at a terminal, where it asks, it is', async () => {
