@@ -137,9 +137,12 @@ export function* receivedAt(
   return found;
 }
 
-/** What nobody has sent for seven days. What waits is never that old. */
+/**
+ * What nobody has sent for seven days. What waits stays, also where nothing ran for so long: its lane gives it up, and until it has, an
+ * event that is sent again must not count as a first one, as its lane holds its id and would not take it.
+ */
 export function forgetSeen(store: SharedStore, now: number): Promise<void> {
-  const sql = `DELETE FROM connector_receipt WHERE seen_at < ? AND id IN (SELECT id FROM connector_receipt WHERE seen_at < ?
-    ORDER BY seen_at LIMIT ${portion})`;
+  const sql = `DELETE FROM connector_receipt WHERE seen_at < ? AND id IN (SELECT id FROM connector_receipt
+    WHERE seen_at < ? AND status <> 'waiting' ORDER BY seen_at LIMIT ${portion})`;
   return removePortions(store, sql, now - keptMs, now - keptMs);
 }

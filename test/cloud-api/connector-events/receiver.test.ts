@@ -128,6 +128,7 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     const said = replies.map(({ json }) => (json as never as { status: string }).status).toSorted();
     expect(said).toEqual(['accepted', ...Array.from({ length: 11 }, () => 'duplicate')]);
     await waitFor(taken, (ids) => ids.length === 1);
+    await settled(cloud.store);
 
     const changed = await cloud.send(path, secret, 'evt_1', { data: { n: 2 } });
     expect([changed.status, changed.json.error]).toEqual([409, 'event_id_reused']);
@@ -147,6 +148,27 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
     await cloud.events.forgetOld(clock.now());
     expect(await rows(cloud.store, 'connector_receipt')).toEqual([]);
     expect(await again()).toEqual({ status: 'accepted' });
+  });
+
+  test('what is on its way to the computer is not forgotten however much time passes: sent again it is a duplicate', async () => {
+    const { open, link, clock } = await floor();
+    const cloud = await open();
+    const secret = newSecret();
+    const path = await cloud.register(secret);
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await link(() => {
+      asked.resolve();
+      return answered.promise;
+    });
+    expect((await cloud.send(path, secret, 'evt_1')).json).toEqual({ status: 'accepted' });
+    await asked.promise;
+    const waiting = await rows(cloud.store, 'connector_receipt');
+    expect(waiting).toMatchObject([{ event_id: 'evt_1', status: 'waiting' }]);
+    clock.move(8 * day);
+    await cloud.events.forgetOld(clock.now());
+    expect(await rows(cloud.store, 'connector_receipt')).toEqual(waiting);
+    expect((await cloud.send(path, secret, 'evt_1')).json).toEqual({ status: 'duplicate' });
+    answered.resolve();
   });
 
   test('a new secret is good at once, each one before it for an hour more', async () => {
