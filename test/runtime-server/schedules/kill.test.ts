@@ -21,6 +21,7 @@ test('killed again and again, no time of a schedule starts twice and none is los
   const acknowledged = new Set<string>();
   for (let life = 0; life < 8; life += 1) {
     const victim = startVictim({ command: [process.execPath, keeper, folder] });
+    onTestFinished(async () => void (await victim.kill('SIGKILL')));
     victim.onLine((line) => line.startsWith('run ') && acknowledged.add(line.slice(4)));
     await victim.until((line) => line.startsWith('run '));
     await delay(life * 23);

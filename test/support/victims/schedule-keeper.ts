@@ -77,6 +77,11 @@ const workflows = createWorkflows({
   ownerId: 'user_local',
 });
 await workflows.start();
+// As its person does: a run that a kill interrupted waits for them, and its schedule begins no other one before that has ended.
+const interrupted = await store.read((tx) =>
+  tx.all<{ dagId: string }>("SELECT dag_id AS dagId FROM factory_run WHERE status = 'needs_you'"),
+);
+for (const { dagId } of interrupted) await workflows.cancel(dagId, { actor: 'user_local', surface: 'cli' });
 await store.write((tx) => {
   if (tx.get('SELECT 1 FROM factory_schedule') !== undefined) return;
   for (const [id, every] of Object.entries({ one: 1, two: 1, three: 5 })) {
