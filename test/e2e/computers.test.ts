@@ -233,6 +233,7 @@ test('taken over from a phone, what its keyboard writes, corrects and deletes ar
   await page.getByRole('button', { name: 'Hide keyboard' }).tap();
   await keyboard.waitFor();
   // Who leaves without giving back holds the computer for a minute.
+  await control(page, 'release').click();
   await control(page, 'resume').click();
   await control(page, 'stop').click();
   await status(page, 'Stopped');
