@@ -144,6 +144,8 @@ function readEnter(context: Context, servers: Combined): void {
       (error: unknown) => context.output.note(`No new address: ${String(error)}`),
     );
   });
+  // The question of the first start ends its reader, which pauses the terminal: a listener alone does not undo that.
+  stdin.resume();
 }
 
 /**
