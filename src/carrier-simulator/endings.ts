@@ -1,4 +1,4 @@
-/** Numbers that behave in a certain way, by their last four digits (phone.md 8): what a demo and a test can count on. */
+/** Test numbers, by their last four digits (phone.md 8): what a demo and a test can count on. */
 
 export interface MagicEnding {
   readonly suffix: string;

@@ -108,7 +108,7 @@ export const commands: readonly Verb[] = [
   },
   {
     name: 'open',
-    about: 'Print a new one-time address, and open it in a browser where there is one',
+    about: 'Print a one-time sign-in link and open it in your browser',
     options: [{ flags: '--no-open', about: 'only print it' }],
     load: () => import('./verbs/open.ts').then((m) => m.open),
   },

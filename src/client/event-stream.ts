@@ -121,7 +121,7 @@ export function openEventStream(options: StreamOptions): EventStream {
         mine.abort();
       });
     };
-    let error = new AppError('transport', 'The event stream was cut.', 'It reconnects by itself.');
+    let error = new AppError('transport', 'The event stream was cut.', 'It reconnects automatically.');
     try {
       heard();
       const response = await options.open(lastId, mine.signal);
@@ -143,7 +143,7 @@ export function openEventStream(options: StreamOptions): EventStream {
     } catch (cause) {
       if (cause instanceof AppError) error = cause;
       if (silent)
-        error = new AppError('transport', 'The event stream was silent for 45 s.', 'It reconnects by itself.');
+        error = new AppError('transport', 'The event stream was silent for 45 s.', 'It reconnects automatically.');
     } finally {
       (forgetSilence as (() => void) | null)?.();
       mine.abort();

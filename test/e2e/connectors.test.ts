@@ -329,7 +329,7 @@ test('a grant that is lost says what to do where it is looked at, and goes on by
   await ownerCall(gantry, 'POST', `/mcp/servers/${searchOf(page).get('connector')}/reconnect`, {});
   await status(page, 'Needs sign-in');
   const trouble = page.locator('[data-trouble="subscription"]');
-  await trouble.getByText(/Sign in again\. It goes on by itself then/).waitFor();
+  await trouble.getByText(/Sign in again\. It then continues/).waitFor();
   await health(page, 'tracker', 'Needs sign-in');
   await looked(page, 'connectors-lost');
   await signIn(page, trouble.getByRole('link', { name: 'Sign in to tracker' }));

@@ -43,7 +43,7 @@ export const approve: Action = async (context, input) => {
       bot === null
         ? 'It reads all your bots, their words, runs and boards, changes nothing, and may subscribe to their events.'
         : `It talks to ${bot.address}, reads its runs, and may subscribe to its events.`,
-      'The key opens this address and nothing else. It is shown this once. Whoever reads it may do the same; end it on the page under Settings → API keys.',
+      'The key opens this address and nothing else. It is shown this once. Anybody who has it may do the same; revoke it under Settings → API keys.',
     ].join('\n'),
   );
   return undefined;

@@ -54,7 +54,7 @@ function guide(
     ...(key === null
       ? [`${title} then acts as you: what asks, asks you.`]
       : [
-          `The key ${JSON.stringify(key)} may call tools and write to bots. Whoever reads it may, too; end it on the page under Settings → API keys.`,
+          `The key ${JSON.stringify(key)} may call tools and write to bots. Anybody who has it may, too; revoke it under Settings → API keys.`,
           ...committed(client),
         ]),
     `See what is asked: ${names.gantry} workspace approvals`,

@@ -48,7 +48,7 @@ export const mcpClients: readonly McpClient[] = [
             : { type: 'stdio', ...program(reach) },
       },
     }),
-    after: 'Start Claude Code anew and look with /mcp.',
+    after: 'Restart Claude Code and check with /mcp.',
   },
   {
     name: 'claude-desktop',
@@ -100,7 +100,7 @@ export const mcpClients: readonly McpClient[] = [
         [server]: reach.kind === 'http' ? { url: reach.url, http_headers: bearer(reach.key) } : program(reach),
       },
     }),
-    after: 'Start Codex anew and look with /mcp.',
+    after: 'Restart Codex and check with /mcp.',
   },
   {
     name: 'gemini-cli',
@@ -112,7 +112,7 @@ export const mcpClients: readonly McpClient[] = [
         [server]: reach.kind === 'http' ? { httpUrl: reach.url, headers: bearer(reach.key) } : program(reach),
       },
     }),
-    after: 'Start Gemini CLI anew and look with /mcp.',
+    after: 'Restart Gemini CLI and check with /mcp.',
   },
   {
     name: 'opencode',
@@ -129,7 +129,7 @@ export const mcpClients: readonly McpClient[] = [
         },
       },
     }),
-    after: 'Start opencode anew. Versions before 2 want the entry directly under "mcp", without "servers".',
+    after: 'Restart opencode. Versions before 2 want the entry directly under "mcp", without "servers".',
   },
   {
     name: 'windsurf',

@@ -98,7 +98,7 @@ function standingOf({ names: { gantry } }: Context, server: AttachedServer): str
   if (status === 'disabled') return `It is disabled. Enable it: ${gantry} tools servers enable ${name}`;
   return [
     `It cannot be reached.${why}`,
-    'It stays attached, and is tried again by itself.',
+    'It stays attached, and Gantry keeps trying.',
     `Try it now: ${gantry} tools servers reconnect ${name}`,
     `Or take it away: ${gantry} tools servers detach ${name}`,
   ].join('\n');

@@ -14,7 +14,7 @@ const paging: readonly Option[] = [
 
 export const agents: Part = {
   name: 'agents',
-  about: 'Bots: who there is, what they do, their terminals',
+  about: 'List, inspect and control bots',
   verbs: [
     {
       name: 'ls',

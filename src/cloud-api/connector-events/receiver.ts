@@ -53,7 +53,7 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
     const fresh = await registrations.find(key, true);
     if (fresh === null) throw gone();
     if (isSignedWebhook(fresh.keysAt(now), webhook, now)) return { to: fresh, body };
-    throw new AppError('refused', 'The signature or its time is not valid here.', 'Sign it with the secret, now.', {
+    throw new AppError('refused', 'Invalid or expired signature.', 'Sign it with the secret, now.', {
       status: 401,
       wireCode: 'invalid_signature',
     });

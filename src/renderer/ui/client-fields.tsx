@@ -28,7 +28,11 @@ export function ClientFields({
       <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
         <TextField label="Client id" description="Without one Gantry registers itself." {...text('clientId')} />
         <TextField label="Client secret" {...text('clientSecret')} type="password" autoComplete="new-password" />
-        <TextField label="Scopes" description="With spaces between; else what it asks for." {...text('scopes')} />
+        <TextField
+          label="Scopes"
+          description="Space-separated. Empty: whatever the server requests."
+          {...text('scopes')}
+        />
       </div>
     </details>
   );

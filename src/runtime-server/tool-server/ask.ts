@@ -62,7 +62,7 @@ export function createAsker({ approvals, timers }: AskerDeps) {
     caller.asking(null);
     if (answer !== 'over') return judge(asked.id, answer);
     await approvals.withdraw(asked.id, 'engine');
-    return { how: 'refused', id: asked.id, why: 'It was stopped while a person was asked. It was not done.' };
+    return { how: 'refused', id: asked.id, why: 'Cancelled while waiting for approval. Nothing ran.' };
   }
 
   async function forAWhile({ key, ...question }: CallQuestion, caller: Waiting, ms: number): Promise<Answered> {

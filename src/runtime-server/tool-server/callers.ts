@@ -32,7 +32,7 @@ const patienceMs = longestApprovalWait * 1000;
 function notHere(): AppError {
   return new AppError(
     'refused',
-    'The tools of this computer are for bots of its own workspace, and this bot is none.',
+    'Only bots of this workspace may use its tools.',
     'Ask on the computer that it comes from, or start its team again.',
   );
 }

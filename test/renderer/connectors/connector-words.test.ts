@@ -20,7 +20,7 @@ test('whatever is wrong with a subscription, it is said what to do; what passes 
   expect(adviceOf(failed('not_paired'))).toMatch(/^Pair/);
   expect(adviceOf(failed('terminated'))).not.toMatch(/by itself/);
   expect(adviceOf({ status: 'needs_reauth', error: null })).toMatch(/^Sign in/);
-  expect(adviceOf({ ...failed('needs_reauth'), status: 'needs_reauth' })).toBe('It goes on by itself then.');
+  expect(adviceOf({ ...failed('needs_reauth'), status: 'needs_reauth' })).toBe('It then continues.');
   expect(adviceOf({ status: 'active', error: null })).toBeNull();
   expect(adviceOf({ status: 'pending', error: null })).toBeNull();
   expect(mayRetry(failed('terminated'))).toBe(true);

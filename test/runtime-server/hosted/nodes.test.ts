@@ -216,7 +216,7 @@ test('a turn under way when Gantry ends is interrupted: said, shown, not repeate
   await floor.send(bot, 'Go on', { threadId: thread });
   await engine.until(bot, 'idle');
   expect(body).toContain('Run it');
-  expect(body).toContain('It was stopped while a person was asked. It was not done.');
+  expect(body).toContain('Cancelled while waiting for approval. Nothing ran.');
 });
 
 test('after a kill in the middle of a call nobody knows whether it was done: the model is told just that', async () => {

@@ -119,15 +119,10 @@ function isDeep(value: unknown, levels: number): boolean {
 }
 
 function notSigned(): AppError {
-  return new AppError(
-    'refused',
-    'The signature or its time is not valid here.',
-    'Sign it with the account’s key, now.',
-    {
-      status: 401,
-      wireCode: 'invalid_signature',
-    },
-  );
+  return new AppError('refused', 'Invalid or expired signature.', 'Sign it with the account’s key, now.', {
+    status: 401,
+    wireCode: 'invalid_signature',
+  });
 }
 
 function invalid(what: string): AppError {

@@ -56,7 +56,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
         )}
       </div>
       {settings.data !== undefined && !enabled ? (
-        <Empty>Hosted computers are off for your project. Whoever runs this Gantry can switch them on.</Empty>
+        <Empty>Hosted computers are off for your project. Ask your administrator to turn them on.</Empty>
       ) : settings.error !== null && isUnbuilt(settings.error) ? (
         <Empty>This Gantry hosts no computers.</Empty>
       ) : (

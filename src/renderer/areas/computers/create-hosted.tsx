@@ -51,7 +51,7 @@ export function CreateHosted({
         <ul className="list-disc pl-5 text-muted">
           <li>It starts at once and counts minutes while it runs; asleep or stopped it counts none.</li>
           <li>It reaches public addresses alone, nothing in your network.</li>
-          <li>It falls asleep by itself and wakes with the next call.</li>
+          <li>It sleeps when idle and wakes with the next call.</li>
         </ul>
       </ActForm>
     </ActDialog>

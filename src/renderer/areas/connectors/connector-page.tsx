@@ -109,7 +109,7 @@ function About({
       {error !== null && (
         <Trouble of="connector" needsPerson={status === 'needs_reauth'}>
           {signInAddress(connector) !== null
-            ? 'Sign in on its own page; Gantry connects by itself then.'
+            ? 'Sign in on its own page; Gantry then connects.'
             : status === 'needs_reauth' && auth.type === 'api_key'
               ? 'It does not take this key. Give it another one: Change.'
               : error}

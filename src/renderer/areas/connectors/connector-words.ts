@@ -41,12 +41,10 @@ const isTransient = (reason: SubscriptionReason): boolean => (transientReasons a
 /** What a person does about a subscription that does not listen; by itself it is tried again where that may help. */
 export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error'>): string | null {
   // Where it says what is wrong, it says that already.
-  if (status === 'needs_reauth')
-    return error === null ? 'Sign in again; it goes on by itself then.' : 'It goes on by itself then.';
+  if (status === 'needs_reauth') return error === null ? 'Sign in again; it then continues.' : 'It then continues.';
   if (status !== 'error' || error === null) return null;
-  if (error.reason === 'not_paired')
-    return 'Pair this computer with a cloud: events arrive there. It goes on by itself then.';
-  if (isTransient(error.reason)) return 'Gantry tries again every minute by itself.';
+  if (error.reason === 'not_paired') return 'Pair this computer with a cloud: events arrive there. It then continues.';
+  if (isTransient(error.reason)) return 'Gantry tries again every minute.';
   switch (error.reason) {
     case 'event_not_found':
       return 'The server offers this event no more. End the subscription, or try again once it does.';
@@ -59,9 +57,9 @@ export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error
     case 'challenge_failed':
       return 'The server could not reach the address that it was given. Look whether your cloud can be reached from there, then try again.';
     case 'terminated':
-      return 'The server ended it. Try again to subscribe anew.';
+      return 'The server ended it. Try again to subscribe again.';
     default:
-      return 'Try again; if it goes on, ask whoever runs the server.';
+      return 'Try again; if it keeps failing, ask the operator of the server.';
   }
 }
 

@@ -35,12 +35,12 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
             They are listed here once {connector.auth.type === 'api_key' ? 'it takes the key' : 'you have signed in'}.
           </p>
         ) : events.error !== null && events.error.message === connector.error ? (
-          <p className="p-3 text-muted">They are listed here once it answers; it is asked again by itself.</p>
+          <p className="p-3 text-muted">They are listed here once the server answers; Gantry keeps asking.</p>
         ) : events.error !== null ? (
           <p data-state="error" className="flex gap-2 p-3">
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
             <span className="min-w-0 break-words">
-              {events.error.message} <span className="text-muted">It is asked again by itself.</span>
+              {events.error.message} <span className="text-muted">Gantry keeps asking.</span>
             </span>
           </p>
         ) : !events.supported ? (
@@ -70,9 +70,7 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
                       {one.name}
                     </span>
                     <span className="min-w-0 flex-1 truncate text-muted max-sm:text-meta" title={one.description}>
-                      {posts
-                        ? one.description?.split('\n', 1)[0]
-                        : 'It posts this event to nobody: it cannot be subscribed to.'}
+                      {posts ? one.description?.split('\n', 1)[0] : 'This event cannot be subscribed to.'}
                     </span>
                     {posts && <span className="shrink-0 text-meta text-accent max-sm:hidden">Subscribe a bot</span>}
                   </button>

@@ -65,7 +65,7 @@ export function RuleFields({
           <div className="grid gap-3 sm:grid-cols-2">
             <TextField
               label="Gather for"
-              description="Seconds; one run for all events meanwhile."
+              description="Batch window in seconds. Events in the window share one run."
               {...text('batchSeconds')}
               inputMode="numeric"
             />
@@ -83,7 +83,7 @@ export function RuleFields({
             />
             <TextField
               label="Dollars a day"
-              description="By what runs report; none if left empty."
+              description="As reported by runs. Empty: no limit."
               {...text('dailySpend')}
               inputMode="decimal"
             />

@@ -278,7 +278,7 @@ function ChangeDialog({ subscription, onClose }: { subscription: Subscription; o
   return (
     <ActDialog
       title={`Change ${subscription.name}`}
-      description="Whose work its events become from now on. Rules keep their own bot and mode."
+      description="The bot that handles new events. Rules keep their own bot and mode."
       label="Save"
       busyLabel="Saving"
       act={save}

@@ -202,7 +202,7 @@ function PaneNotice({
     text = `Panes cannot be read: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. What you see is the last known screen.`;
   } else if (agent.stale) text = 'What you see is the last known screen.';
   else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
-  else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects by itself.`;
+  else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects automatically.`;
   else if (link?.kind === 'failed') {
     const problem = describeProblem(link.error);
     text = `${problem.fact} ${problem.action}`;
@@ -277,7 +277,7 @@ function LastLines({ agent }: { agent: PlacedBot }) {
       }}
     >
       <p className="mb-2 text-meta text-muted">
-        {isLive(agent) ? 'Without a terminal. What was said and done last' : 'Not running. Its last lines'},{' '}
+        {isLive(agent) ? 'Hosted bot: latest conversation' : 'Not running. Its last lines'},{' '}
         <Ago at={capture.data.at} />:
       </p>
       <pre className="font-mono text-code break-words whitespace-pre-wrap text-muted">{capture.data.text}</pre>

@@ -120,7 +120,7 @@ export function CallDialog({
             <span>
               It may: {basisWords[allowed.basis]}.{' '}
               <span className="text-muted tabular-nums">
-                {left > 0 ? `Good for one call within ${formatElapsed(left)}.` : 'The time for it is over.'}
+                {left > 0 ? `Good for one call within ${formatElapsed(left)}.` : 'Expired.'}
               </span>
             </span>
           </p>

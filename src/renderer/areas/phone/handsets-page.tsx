@@ -105,7 +105,7 @@ function Endings({ endings }: { endings: DemoPhone['endings'] }) {
   if (endings.length === 0) return null;
   return (
     <details className="border-t border-line p-4">
-      <summary className="w-fit rounded-control text-muted">Numbers that behave in a certain way</summary>
+      <summary className="w-fit rounded-control text-muted">Test numbers</summary>
       <dl className="grid max-w-[640px] grid-cols-[80px_1fr] gap-x-3 gap-y-1 pt-2">
         {endings.map(({ suffix, what }) => (
           <div key={suffix} className="contents">

@@ -64,7 +64,7 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
       </Group>
       <Group
         title="STOP and START"
-        says="After STOP no text and no call leaves; only their own START ends it."
+        says="STOP blocks texts and calls until they send START."
         action={
           <Button icon={Plus} onClick={() => setOpen('opt-out')}>
             Note a STOP

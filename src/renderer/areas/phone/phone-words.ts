@@ -59,7 +59,7 @@ export function refusesText(number: Pick<PhoneNumber, 'smsState'>, to: Conversat
       return 'The carriers have blocked texts of this number.';
     case 'active':
   }
-  return to.mayText ? null : 'They have not texted this number. Only who texted first is texted.';
+  return to.mayText ? null : 'You can text people only after they text you.';
 }
 
 interface PortField {

@@ -90,7 +90,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   return (
     <ActDialog
       title={wanted.size === 1 ? `Correct the ${portFieldWord([...wanted.keys()][0] ?? '')}` : 'Complete the port'}
-      description="What is left empty stays as it was given. The order is handed in again at once."
+      description="Empty fields keep their current value. The order is submitted again at once."
       label="Hand in"
       busyLabel="Handing in"
       act={send}

@@ -31,7 +31,7 @@ export function PlanShown({ plan }: { plan: FilingPlan }) {
             ? 'The form is filed for toll-free verification.'
             : plan.fees.length === 0
               ? 'The business and its campaign are registered already: the number joins them.'
-              : 'The form is filed with the registry of carriers; the campaign follows by itself.'}
+              : 'The form is filed with the registry of carriers; the campaign follows automatically.'}
       </p>
       {plan.warnings.length > 0 && (
         <ul aria-label="What carriers often refuse" className="flex flex-col gap-1">

@@ -36,7 +36,7 @@ export function TextComposer({
     conversation !== undefined
       ? refusesText(number, conversation)
       : known
-        ? 'They have not texted this number. Only who texted first is texted.'
+        ? 'You can text people only after they text you.'
         : null;
   const ready = conversation !== undefined && why === null && text.trim() !== '' && !tooLong;
   const send = useAct(async () => {

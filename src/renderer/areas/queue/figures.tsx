@@ -84,7 +84,7 @@ function Workers({ onWorker }: { onWorker: (id: string) => void }) {
       </header>
       {data !== undefined && workers.length === 0 ? (
         <div className="flex min-h-[120px] flex-col items-start gap-1.5 px-3 py-2 text-muted">
-          <p>Nobody asks for tasks. Start a worker, on any computer, in a clone of Gantry:</p>
+          <p>No workers connected. Start a worker, on any computer, in a clone of Gantry:</p>
           <Command text={commandLines(window.location.origin).work} />
         </div>
       ) : (

@@ -85,7 +85,7 @@ export function HandInDialog({
         <TextField
           label="Attempts at most"
           problem={countProblem}
-          description="How often it begins anew when its worker falls silent. A command that fails is not tried again by itself."
+          description="How often it is retried when its worker goes silent. A command that fails is not retried."
           value={attempts}
           inputMode="numeric"
           onChange={setAttempts}

@@ -57,7 +57,7 @@ export function ComputersPage() {
       {revoking !== null && (
         <ConfirmDialog
           title={`Revoke ${revoking.name}?`}
-          description="This cannot be taken back; it can be paired anew."
+          description="This cannot be undone; the computer can be paired again."
           label="Revoke"
           act={async () => {
             await api.computers.revokeComputer({ params: { id: revoking.id } });
@@ -67,7 +67,7 @@ export function ComputersPage() {
         >
           <ul className="flex list-disc flex-col gap-1 pl-4 text-muted">
             <li>Its link ends now, with every pane and stream that is open over it.</li>
-            <li>Its keys die: it can report nothing, and nobody signed in there acts for you any more.</li>
+            <li>Its keys are revoked. Nobody there can act for you.</li>
             <li>Its bots run on, and can be reached on that computer alone.</li>
           </ul>
         </ConfirmDialog>

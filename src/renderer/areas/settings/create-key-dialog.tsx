@@ -69,7 +69,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
         <TextField
           label="Name"
           required
-          description="Of the program that will use it, such as ci."
+          description="The program that will use this key, e.g. ci."
           value={name}
           maxLength={64}
           onChange={setName}

@@ -10,7 +10,7 @@ import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { CheckRow } from '../home/harness-card.tsx';
 import { control, Setting } from './parts.tsx';
 
-const themeWords = { system: 'As the computer has it', dark: 'Dark', light: 'Light' } as const;
+const themeWords = { system: 'System', dark: 'Dark', light: 'Light' } as const;
 
 export function GeneralPage() {
   const { settings, queries } = useServices();
@@ -42,7 +42,7 @@ export function GeneralPage() {
         </Setting>
         <Setting
           name="Terminal font size"
-          effect="In pixels; a pane you type in is fitted anew."
+          effect="In pixels. A pane you type in is resized."
           source={source('terminalFontSize')}
         >
           <input

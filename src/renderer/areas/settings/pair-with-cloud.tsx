@@ -174,7 +174,7 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
           <ul className="flex list-disc flex-col gap-1 pl-4 text-muted">
             <li>Nobody reaches it from elsewhere any more; bots run on here.</li>
             <li>What waits for an answer at the cloud can no longer be answered there.</li>
-            <li>Bots that other computers of yours started here are stopped from nowhere but here.</li>
+            <li>Bots that your other computers started here can be stopped only from this computer.</li>
           </ul>
         </ConfirmDialog>
       )}

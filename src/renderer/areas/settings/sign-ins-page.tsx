@@ -45,7 +45,7 @@ export function SignInsPage() {
           }}
           onClose={() => setEnding(null)}
         >
-          <p className="text-muted">Its open pages stop at once. Whoever sits there has to sign in again.</p>
+          <p className="text-muted">Its open pages stop at once. Using it again requires a new sign-in.</p>
         </ConfirmDialog>
       )}
     </Card>

@@ -15,7 +15,7 @@ export function systemFor(toolsets: readonly Toolset[], mode: PlannerOrder['mode
     mode === 'assist'
       ? 'You propose, the person decides: each of your actions is shown to the person first, and may be refused.'
       : 'Some actions are shown to the person first, and may be refused.',
-    'A refused action is not to be tried again in another way that comes to the same: choose another way to do the task, or say why it cannot be done.',
+    'If an action is refused, do not try to achieve the same effect another way: choose another way to do the task, or say why it cannot be done.',
     'When the task is done, or cannot be done, answer in plain words without a call: what was done, what was found, what is left.',
   ].join('\n\n');
 }
