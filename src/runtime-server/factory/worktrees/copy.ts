@@ -4,7 +4,7 @@
  */
 import { constants, type Stats } from 'node:fs';
 import { cp, lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import type { Git } from '../../../kit/process/git.ts';
 import { saysWhatRuns } from '../../policy/what-runs.ts';
 
@@ -19,11 +19,18 @@ export interface CopyRequest {
   readonly mayCopy: (path: string) => Promise<boolean>;
 }
 
-/** Whether a person is asked about a copy, by its name: it holds secrets, or says what may run. */
+/** Whether a person is asked about a copy, by a name in its path: it holds secrets, or says what may run. */
 export function isAskedAbout(path: string): boolean {
-  const name = path.split('/').findLast((part) => part !== '') ?? '';
+  return path.split('/').some(isTelling);
+}
+
+function isTelling(name: string): boolean {
   return (/^\.env(?:\.|$)/.test(name) && !/\.(?:example|sample|template)$/.test(name)) || saysWhatRuns(name);
 }
+
+/** Packages bring files of such names along, which nobody reads from where they lie. */
+const packages = 'node_modules';
+const mostNamed = 10;
 
 /** What became of it, as a line of an output. Fails where it could not be copied whole. */
 export async function copyIgnored(git: Git, request: CopyRequest): Promise<string> {
@@ -44,6 +51,16 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
   }
   // Under a name of its own until it is whole: a copy that was cut off is not taken for one.
   const draft = `${target}.${request.freshName}`;
+  const isAgreed = isAskedAbout(path);
+  const left: string[] = [];
+  /** What a folder brings along without having been named is nothing that anybody said yes to. */
+  const isLeft = (one: string) => {
+    const inner = relative(source, one).split(sep);
+    if (isAgreed || one === source || path.split('/').includes(packages) || inner.includes(packages)) return false;
+    if (!isTelling(inner.at(-1) ?? '')) return false;
+    left.push([path, ...inner].join('/'));
+    return true;
+  };
   try {
     await cp(source, draft, {
       recursive: true,
@@ -51,14 +68,18 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
       verbatimSymlinks: true,
       preserveTimestamps: true,
       // A pipe or a device would hold the copy for ever.
-      filter: async (one) => isPlain(await statsOf(one)),
+      filter: async (one) => isPlain(await statsOf(one)) && !isLeft(one),
     });
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
   }
-  return `${path}${stats.isDirectory() ? sep : ''} was copied.`;
+  const copied = `${path}${stats.isDirectory() ? sep : ''} was copied`;
+  if (left.length === 0) return `${copied}.`;
+  const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : '';
+  const named = left.slice(0, mostNamed).join(', ');
+  return `${copied} without ${named}${more}: it holds secrets or says what may run. Name in copy: what the bot needs of it.`;
 }
 
 const isPlain = (stats: Stats | null): boolean =>

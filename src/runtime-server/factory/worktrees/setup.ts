@@ -13,6 +13,7 @@ import type { Ids } from '../../../kit/ids/ids.ts';
 import { createGit } from '../../../kit/process/git.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/desk.ts';
 import type { PolicyAction, PolicyVerdict } from '../../policy/policy.ts';
+import { nameInRules } from '../../tool-server/registry.ts';
 import type { Placed, ShellSandbox } from '../../tool-server/shell-sandbox.ts';
 import { copyIgnored } from './copy.ts';
 
@@ -104,7 +105,8 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
   }
 
   async function mayCopy(bot: SetupBot, dagId: string, path: string, signal: AbortSignal): Promise<boolean> {
-    const { verdict } = deps.policy.decide({ tool: 'file', member: 'copy', bot: bot.address, path }, null);
+    const ruled = nameInRules({ workspace: deps.workspace, root: bot.cwd }, join(bot.cwd, path));
+    const { verdict } = deps.policy.decide({ tool: 'file', member: 'copy', bot: bot.address, path: ruled }, null);
     if (verdict !== 'ask') return verdict === 'allow';
     const words = `copy ${join(bot.cwd, path)} to ${join(bot.folder, path)}`;
     const { answer } = await deps.ask(
