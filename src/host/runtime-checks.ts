@@ -87,6 +87,21 @@ export async function sandboxCheck(
   return { name: 'Sandbox', group: 'program', state: missing === null ? 'ok' : 'warn', version: null, detail, fix };
 }
 
+/** What was found at the start after commands that were cut short; nothing where none was. */
+export function cutShortChecks(notes: readonly string[]): DoctorCheck[] {
+  if (notes.length === 0) return [];
+  return [
+    {
+      name: 'Commands cut short',
+      group: 'workspace',
+      state: 'warn',
+      version: null,
+      detail: notes.join(' '),
+      fix: 'Look at the files that are named, and remove those that nobody wants.',
+    },
+  ];
+}
+
 /** What waits for the person's yes, and counts for nothing until then. */
 export function trustCheck(waiting: readonly string[]): DoctorCheck {
   const none = waiting.length === 0;

@@ -27,7 +27,7 @@ import {
 } from '../runtime-server/tool-server/servers/index.ts';
 import { signInRoutes } from '../runtime-server/tool-server/servers/sign-in-routes.ts';
 import type { Closing } from './closing.ts';
-import { packageVersion } from './places.ts';
+import { packageVersion, placesIn } from './places.ts';
 import { readEgressAllow } from './push-settings.ts';
 
 export interface RuntimeToolsDeps {
@@ -112,6 +112,7 @@ export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
     env,
     freshName: () => ids.next('tmp'),
     hidden: [deps.home],
+    commandNotes: placesIn(deps.home).commandNotes,
     log,
     converter,
     foreign: attached.tools,

@@ -46,6 +46,7 @@ import { createPeerServer, type PeerServer } from './peer-server.ts';
 import { readable } from './readable-panes.ts';
 import {
   computerModelCheck,
+  cutShortChecks,
   databaseCheck,
   handsChecks,
   paneHostChecks,
@@ -215,6 +216,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const { panes, begun } = createRuntimePanes({ home: places.home, settings: options.panes, log, closing });
 
   let peers: PeerServer | null = null;
+  const cutShort: string[] = [];
   const trust = await createWorkspaceTrust({
     store,
     ledger,
@@ -324,6 +326,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       policyCheck(policy),
       await sandboxCheck(tools.sandbox),
       trustCheck(trust.waiting()),
+      ...cutShortChecks(cutShort),
       ...handsChecks(env),
       computerModelCheck(models),
       ...homeLink.checks(),
@@ -356,7 +359,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     url: doors.url,
     workspace,
     get notices() {
-      return trustNote === null ? store.notices : [...store.notices, trustNote];
+      return [...store.notices, ...cutShort, ...(trustNote === null ? [] : [trustNote])];
     },
     waiting: () => ({ files: trust.waiting(), hash: trust.show().hash }),
     homeLink,
@@ -376,6 +379,11 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       // Before whoever asks: what nobody can ask again for is ended first.
       await approvals.desk.start();
       await outbox.start();
+      // Before anything reads the folder, and before a yes to all that waits in it.
+      for (const note of await tools.sandbox.recover()) {
+        log.warn('A command was cut short when Gantry was killed.', { note });
+        cutShort.push(note);
+      }
       if (options.trust !== undefined) trustNote = await trust.answerAll(options.trust);
       trust.start();
       await tools.start();

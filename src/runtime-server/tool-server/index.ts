@@ -46,6 +46,8 @@ export interface ToolServerDeps {
   readonly freshName: () => string;
   /** Folders that no tool reaches and no command sees: Gantry's own. */
   readonly hidden: readonly string[];
+  /** In one of those: notes about commands that run. Default: none are kept. */
+  readonly commandNotes?: string;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
   /** Null: no documents are converted here. */
   readonly converter: Pick<Converter, 'convert'> | null;
@@ -88,7 +90,8 @@ export function createToolServer(deps: ToolServerDeps): ToolServer {
   const { env, hidden, freshName, timers, converter, lookup } = deps;
   const web = createWeb({ clock: deps.clock, ...(lookup === undefined ? {} : { lookup }) });
   const wanted = env.GANTRY_TOOL_SANDBOX !== 'off';
-  const sandbox = createShellSandbox({ env, hidden, wanted, clock: deps.clock, freshName });
+  const notes = deps.commandNotes === undefined ? {} : { notes: deps.commandNotes };
+  const sandbox = createShellSandbox({ env, hidden, ...notes, wanted, clock: deps.clock, freshName });
   const mayWrite = (path: string, caller: ToolCaller) => {
     const action = { tool: 'file', member: 'write', bot: caller.bot?.address ?? null, path: nameInRules(caller, path) };
     return deps.policy.decide(action, caller.mode).verdict === 'allow';

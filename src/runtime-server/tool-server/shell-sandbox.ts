@@ -9,8 +9,9 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { type Bubblewrap, type Environment, findBubblewrap } from '../../kit/process/bubblewrap.ts';
 import { plainEnvironment, type RunOptions } from '../../kit/process/run-process.ts';
+import { createCommandNotes } from './command-notes.ts';
 import { createFinder, depthOf } from './what-runs-finder.ts';
-import { guardWhatRuns } from './what-runs-guard.ts';
+import { guardWhatRuns, settleLater } from './what-runs-guard.ts';
 
 export interface CommandPlace {
   readonly command: readonly [string, ...string[]];
@@ -41,6 +42,8 @@ export interface ShellSandbox {
   /** Null: it confines commands. Otherwise why not, as half a sentence. */
   missing(): Promise<string | null>;
   place(at: CommandPlace): Promise<Placed>;
+  /** Before the first command: looks after those that were cut short when Gantry was killed. What it found, in sentences. */
+  recover(): Promise<string[]>;
 }
 
 export interface ShellSandboxDeps {
@@ -48,6 +51,8 @@ export interface ShellSandboxDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that no command sees: Gantry's own. */
   readonly hidden: readonly string[];
+  /** In one of those: notes about commands that run. Default: none are kept. */
+  readonly notes?: string;
   readonly wanted: boolean;
   readonly clock: Pick<Clock, 'now'>;
   readonly freshName: () => string;
@@ -59,8 +64,9 @@ const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'
 /** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
 const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
 
-export function createShellSandbox({ env, hidden, wanted, clock, freshName }: ShellSandboxDeps): ShellSandbox {
+export function createShellSandbox({ env, hidden, notes, wanted, clock, freshName }: ShellSandboxDeps): ShellSandbox {
   const finder = createFinder({ now: () => clock.now() });
+  const begun = notes === undefined ? null : createCommandNotes(notes, freshName);
   const plain = plainEnvironment(env as NodeJS.ProcessEnv);
   let found: Promise<Bubblewrap | string> | null = null;
   const find = () => {
@@ -120,11 +126,30 @@ export function createShellSandbox({ env, hidden, wanted, clock, freshName }: Sh
       try {
         const words = wordsFor(cwd, roots, guard.mounts);
         const wrapped = sandbox.wrap({ words, command, env: { ...plain, ...caches, ...own } });
-        return { ...wrapped, cwd: '/', confined: true, roots, settle: guard.settle };
+        const ended = begun?.keep(guard.note);
+        const settle = async () => {
+          const told = await guard.settle();
+          ended?.();
+          return told;
+        };
+        return { ...wrapped, cwd: '/', confined: true, roots, settle };
       } catch (error) {
         guard.close();
         throw error;
       }
+    },
+    async recover() {
+      const told: string[] = [];
+      for (const { note, remove } of begun?.left() ?? []) {
+        const [root = ''] = note.roots;
+        // A folder that is gone has nothing to be looked after.
+        if (existsSync(root)) {
+          const said = await settleLater(finder, note, { env: plain, freshName });
+          told.push(...said.map((one) => `In ${root}: ${one}`));
+        }
+        remove();
+      }
+      return told;
     },
   };
 }

@@ -34,7 +34,18 @@ export interface GuardRequest {
   readonly freshName: () => string;
 }
 
+/** What a command was begun with, for whoever looks after it when Gantry itself did not see its end. */
+export interface CommandNote {
+  readonly roots: readonly string[];
+  readonly hidden: readonly string[];
+  /** What said what may run before it. */
+  readonly found: readonly string[];
+  readonly kept: readonly Omit<Kept, 'handle'>[];
+  readonly links: readonly KeptLink[];
+}
+
 export interface Guard {
+  readonly note: CommandNote;
   /** In this order after the mounts of the roots. `write`: as the root that it lies in, and cannot be moved. */
   readonly mounts: readonly { readonly path: string; readonly access: 'read' | 'write' }[];
   /** After the command. Sentences for the caller about what was not as it should be. */
@@ -64,8 +75,14 @@ interface KeptLink {
   readonly leadsTo: string | null;
 }
 
-export async function guardWhatRuns(finder: Finder, request: GuardRequest): Promise<Guard> {
-  const { roots, hidden, mayWrite, freshName } = request;
+interface Ground {
+  readonly inRoots: (path: string) => boolean;
+  look(): Promise<{ found: Found[]; cut: boolean }>;
+}
+
+/** What says what may run in these folders, but for what the command may write or never sees. */
+async function groundOf(finder: Finder, request: Omit<GuardRequest, 'freshName'>): Promise<Ground> {
+  const { roots, hidden, mayWrite } = request;
   const root = roots[0]!;
   const inRoots = (path: string) => roots.some((one) => isIn(one, path));
   // Gantry's own folder is no folder of the command's, unless its own lies in it.
@@ -83,7 +100,13 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     });
     return { found: counted, cut };
   };
+  return { inRoots, look };
+}
 
+export async function guardWhatRuns(finder: Finder, request: GuardRequest): Promise<Guard> {
+  const { roots, freshName } = request;
+  const root = roots[0]!;
+  const { inRoots, look } = await groundOf(finder, request);
   const before = await look();
   const kept = new Map<string, Kept>();
   const links: KeptLink[] = [];
@@ -125,6 +148,63 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     );
   }
 
+  const aftermath = createAftermath({
+    roots,
+    freshName,
+    look,
+    links,
+    found: before.found.map(({ path }) => path),
+    kept: [...kept.values()],
+    lies: (one) => readlinkSync(`/proc/self/fd/${kept.get(one.path)!.handle}`),
+    while: 'while the command ran',
+  });
+  return {
+    mounts: [...kept.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path)),
+    note: {
+      roots,
+      hidden: request.hidden,
+      found: before.found.map(({ path }) => path),
+      kept: [...kept.values()].map(({ handle: _, ...one }) => one),
+      links,
+    },
+    async settle() {
+      const told = await aftermath();
+      close();
+      return told;
+    },
+    close,
+  };
+}
+
+/** Looks after a command whose end Gantry did not see. What its person did since is taken for the command's where it cannot be told apart. */
+export async function settleLater(
+  finder: Finder,
+  note: CommandNote,
+  request: Pick<GuardRequest, 'env' | 'freshName'>,
+): Promise<string[]> {
+  const { look } = await groundOf(finder, { ...note, env: request.env, mayWrite: () => false });
+  return createAftermath({
+    ...note,
+    freshName: request.freshName,
+    look,
+    lies: async ({ identity }) => (await look()).found.find(({ path }) => identityOf(path) === identity)?.path ?? null,
+    while: 'during or after a command that was cut short when Gantry was killed',
+  })();
+}
+
+interface AftermathDeps extends Pick<CommandNote, 'roots' | 'found' | 'kept' | 'links'> {
+  readonly freshName: () => string;
+  readonly look: Ground['look'];
+  /** Where it lies now; null where that cannot be told. */
+  readonly lies: (one: Omit<Kept, 'handle'>) => string | null | Promise<string | null>;
+  /** Half a sentence, such as "while the command ran". */
+  readonly while: string;
+}
+
+/** Puts right what the command did; sentences about it. */
+function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
+  const { roots, freshName, look } = deps;
+  const root = roots[0]!;
   const shown = (path: string) => relative(root, path) || path;
 
   /** The folder as it is now, held open so that nothing on the way to it can be exchanged. */
@@ -154,15 +234,16 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     inFolder(dirname(folder), (way) => mkdirSync(`${way}/${basename(folder)}`));
   }
 
-  function restore({ path, identity, above, handle }: Kept): string | null {
+  async function restore(one: Omit<Kept, 'handle'>): Promise<string | null> {
+    const { path, identity, above } = one;
     if (identityOf(path) === identity) return null;
     if (above.every((folder) => identityOf(folder.path) === folder.identity)) {
       // Its place is the same folder, and there it was a mount, which the command could not take away: somebody outside did.
-      return `${shown(path)} was changed by somebody else while the command ran. It says what may run: look at it.`;
+      return `${shown(path)} was changed by somebody else ${deps.while}. It says what may run: look at it.`;
     }
-    const lies = () => readlinkSync(`/proc/self/fd/${handle}`);
+    const lies = async () => (await deps.lies(one)) ?? '';
     // Not the command's doing: it could not take the mount away.
-    if (identityOf(lies()) !== identity) return `${shown(path)} is gone. It says what may run: look at it.`;
+    if (identityOf(await lies()) !== identity) return `${shown(path)} is gone. It says what may run: look at it.`;
     const aside: string[] = [];
     const clear = (place: string) => {
       if (kindOf(place) !== null) aside.push(shown(setAside(place)));
@@ -171,7 +252,7 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     for (const folder of above) {
       if (identityOf(folder.path) === folder.identity) continue;
       const deep = depthOf(path) - depthOf(folder.path);
-      const now = lies().split('/').slice(0, -deep).join('/');
+      const now = (await lies()).split('/').slice(0, -deep).join('/');
       if (identityOf(now) !== folder.identity || isIn(now, folder.path) || isIn(folder.path, now)) break;
       clear(folder.path);
       inFolder(dirname(folder.path), (way) => renameSync(now, `${way}/${basename(folder.path)}`));
@@ -179,7 +260,8 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     if (identityOf(path) !== identity) {
       makeWay(dirname(path));
       clear(path);
-      inFolder(dirname(path), (way) => renameSync(lies(), `${way}/${basename(path)}`));
+      const now = await lies();
+      inFolder(dirname(path), (way) => renameSync(now, `${way}/${basename(path)}`));
     }
     const instead = aside.length === 0 ? '' : ` What the command put in its place is ${aside.join(' and ')} now.`;
     return `${shown(path)} says what may run. The command had moved it away, so it was put back.${instead}`;
@@ -197,29 +279,29 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     return `${shown(path)} says what may run. The command had changed it, so it was put back.${aside}`;
   }
 
-  async function settle(): Promise<string[]> {
+  return async () => {
     const told: string[] = [];
-    const attempt = (path: string, act: () => string | null) => {
+    const attempt = async (path: string, act: () => string | null | Promise<string | null>) => {
       try {
-        const said = act();
+        const said = await act();
         if (said !== null) told.push(said);
       } catch (error) {
         told.push(`${shown(path)} says what may run and could not be put right: ${(error as Error).message}`);
       }
     };
-    for (const one of [...kept.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path))) {
-      attempt(one.path, () => restore(one));
+    for (const one of [...deps.kept].sort((a, b) => depthOf(a.path) - depthOf(b.path))) {
+      await attempt(one.path, () => restore(one));
     }
-    for (const one of links) attempt(one.path, () => restoreLink(one));
-    const wasThere = new Set([...before.found.map(({ path }) => path), ...kept.keys()]);
+    for (const one of deps.links) await attempt(one.path, () => restoreLink(one));
+    const wasThere = new Set([...deps.found, ...deps.kept.map(({ path }) => path)]);
     const after = await look();
     const aside = new Set<string>();
     for (const { path } of after.found) {
       if (wasThere.has(path) || isUsualOfWorktree(path) || liesIn(aside, path)) continue;
-      attempt(path, () => {
+      await attempt(path, () => {
         const now = setAside(path);
         aside.add(path);
-        return `${shown(path)} came into being while the command ran. It says what may run, so it was set aside as ${shown(now)}: a person can put it in its place.`;
+        return `${shown(path)} came into being ${deps.while}. It says what may run, so it was set aside as ${shown(now)}: a person can put it in its place.`;
       });
     }
     if (after.cut) {
@@ -227,11 +309,8 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
         `${root} has more than ${maxFolders} folders. What may run was looked for only in those that lie highest.`,
       );
     }
-    close();
     return told;
-  }
-
-  return { mounts: [...kept.values()].sort((a, b) => depthOf(a.path) - depthOf(b.path)), settle, close };
+  };
 }
 
 function liesIn(folders: ReadonlySet<string>, path: string): boolean {
