@@ -43,6 +43,7 @@ import { composeNotifications } from './notifications.ts';
 import { composePhone } from './phone.ts';
 import { packageVersion } from './places.ts';
 import { usualPushSettings } from './push-settings.ts';
+import { databaseCheck } from './runtime-checks.ts';
 import { checkSharedSecrets } from './shared-secrets.ts';
 import { cloudRows, watchRows } from './watched-rows.ts';
 import { createUpgradeListener, createWebListener, isPage, isWayBack } from './web-door.ts';
@@ -77,6 +78,11 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     closing.add('database', () => store.close());
     const rows = watchRows({ store, tables: cloudRows, file: options.databaseFile, clock, log });
     closing.add('checks of rows', () => rows.close());
+    const database = store.engine === 'sqlite' ? options.databaseFile : 'The PostgreSQL database';
+    const checks = async () => [
+      { ...databaseCheck(database, store.trouble()), name: 'Database of the cloud' },
+      ...(await rows.checks()),
+    ];
     await checkSharedSecrets(store, options);
     const origin = mode.kind === 'embedded' ? `http://127.0.0.1:${options.door.port}` : mode.baseUrl;
     const local = mode.kind === 'embedded' ? mode : null;
@@ -94,6 +100,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       edgeUrl,
       internalToken: options.internalToken,
+      checks,
     });
     closing.add('identity', () => identity.close());
     const addressOf = createAddressOf(mode.kind === 'headless' ? mode.trustedProxies : []);
@@ -342,7 +349,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       origin,
       notices: store.notices,
       routes: dispatcher.routes,
-      checks: () => rows.checks(),
+      checks,
       openUrl: (next) => identity.createOpenUrl(next),
       close: () => closing.close(),
     };

@@ -4,6 +4,7 @@
  */
 
 import type { HomeDoor } from '../cloud-api/home/index.ts';
+import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { skewWords } from '../contracts/link/knows.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
@@ -16,7 +17,6 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { createDeviceAuthenticator } from '../kit/signing/authenticator.ts';
 import { shareStore } from '../kit/store/share-store.ts';
 import type { Store } from '../kit/store/store.ts';
-import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import { createAskCloud } from '../runtime-server/link/ask-cloud.ts';
 import { createDialer } from '../runtime-server/link/dialer.ts';
 import { createHome, type Home, type HomeNow, type PairedHome } from '../runtime-server/link/home.ts';

@@ -1,6 +1,7 @@
 /** What `gantry doctor` says of the runtime's own parts. Must not start anything. */
+
+import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { findChromium } from '../kit/process/find-chromium.ts';
-import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 import type { Models } from '../runtime-server/models/index.ts';
 import type { PaneEngine } from '../runtime-server/panes/pane-engine.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Link } from '../cloud-api/link/link.ts';
 import { createLocalLink } from '../cloud-api/link/local-link.ts';
+import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import { createBotTokens } from '../kit/http/bot-tokens.ts';
@@ -25,12 +26,7 @@ import { createHeldApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
 import { writtenFiles } from '../runtime-server/factory/demo.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
-import {
-  createBotMemory,
-  createFactory,
-  type DoctorCheck,
-  type PreparedWorkspace,
-} from '../runtime-server/factory/index.ts';
+import { createBotMemory, createFactory, type PreparedWorkspace } from '../runtime-server/factory/index.ts';
 import { upIn } from '../runtime-server/factory/store/teams.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';

@@ -3,11 +3,11 @@
  * work (tasks), and what cannot be made again (sealed values). Must not know what they mean.
  */
 import { basename } from 'node:path';
+import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import type { HttpLog } from '../kit/http/dispatcher.ts';
 import { type Checked, createRowChecks, type RowChecks, type WatchedTable } from '../kit/store/row-checks.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
-import type { DoctorCheck } from '../runtime-server/factory/index.ts';
 
 export const runtimeRows: readonly WatchedTable[] = [
   { name: 'ledger' },
@@ -38,7 +38,7 @@ export const cloudRows: readonly WatchedTable[] = [
 
 export interface WatchedRows {
   start(): void;
-  /** What `gantry doctor` says; none where the database has checksums of its own. */
+  /** What `gantry doctor` says: of the rows, or of the checksums that the database keeps of its pages. */
   checks(): Promise<DoctorCheck[]>;
   close(): Promise<void>;
 }
@@ -56,9 +56,9 @@ const doctorMs = 2_000;
 const fix = 'Restore a backup from before it: gantry stop, then gantry restore <file>; then look at the disk';
 
 export function watchRows({ store, tables, file, clock, log }: WatchedRowsDeps): WatchedRows {
-  if (store.engine !== 'sqlite') return { start() {}, checks: async () => [], close: async () => {} };
+  if (store.engine !== 'sqlite') return { start() {}, checks: () => checksumsCheck(store), close: async () => {} };
   const rows = createRowChecks({
-    ...{ store, tables, clock, timers: systemTimers },
+    ...{ store, file, tables, clock, timers: systemTimers },
     tell: (sentence) => log.error('A database lost data that nobody changed. Restore a backup.', { file, sentence }),
     onFault: (fault) => log.warn('Rows could not be compared with their checksums.', { file, fault: String(fault) }),
   });
@@ -71,6 +71,34 @@ async function rowsCheck(file: string, rows: Pick<RowChecks, 'check'>): Promise<
     return [{ ...common, ...said(await rows.check(doctorMs)) }];
   } catch (error) {
     return [{ ...common, state: 'unknown', detail: `They could not be read: ${String(error)}`, fix: null }];
+  }
+}
+
+interface Checksums {
+  readonly kept: string;
+  /** Pages that differed from their checksum when they were read; null where none are kept. */
+  readonly damaged: number | null;
+}
+
+/** What PostgreSQL does about a bit that a disk loses, and how often it has met one. */
+async function checksumsCheck(store: Pick<SharedStore, 'get'>): Promise<DoctorCheck[]> {
+  const common = { name: 'Data checksums', group: 'disk', version: null } as const;
+  try {
+    const sql = `SELECT current_setting('data_checksums') AS kept, checksum_failures AS damaged
+      FROM pg_stat_database WHERE datname = current_database()`;
+    const { kept, damaged } = (await store.get<Checksums>(sql))!;
+    if (kept !== 'on') {
+      const detail = 'PostgreSQL keeps no checksums of its pages: what a disk loses is not noticed.';
+      return [{ ...common, state: 'warn', detail, fix: 'Stop PostgreSQL, run pg_checksums --enable, start it again' }];
+    }
+    if (damaged === null || Number(damaged) === 0) {
+      const detail = 'PostgreSQL compares each page that it reads with its checksum, and found none that differs.';
+      return [{ ...common, state: 'ok', detail, fix: null }];
+    }
+    const detail = `The disk lost data. Damaged pages that PostgreSQL has met: ${damaged}. Its log names them.`;
+    return [{ ...common, state: 'warn', detail, fix: 'Restore a dump from before it; then look at the disk' }];
+  } catch (error) {
+    return [{ ...common, state: 'unknown', detail: `PostgreSQL could not be asked: ${String(error)}`, fix: null }];
   }
 }
 

@@ -38,6 +38,19 @@ test('a command that needs bots says that there are none on the server of a clou
   expect(error.action).toContain('gantry admin');
 });
 
+test('both doctors say whether the cloud’s database can be written and has lost nothing', async () => {
+  const found = [
+    { name: 'Database of the cloud', state: 'ok' },
+    { name: 'Rows of cloud.db', state: 'ok', detail: expect.stringContaining('as they were written') },
+  ];
+  expect((await admin('doctor')).json()).toMatchObject({ checks: found });
+  const whole = await run({ GANTRY_HOME: people.home }, ['doctor', '--json']);
+  const { checks } = whole.json() as { checks: readonly { name: string }[] };
+  expect(checks).toMatchObject(expect.arrayContaining(found.map((one) => expect.objectContaining(one))));
+  expect(checks.map(({ name }) => name)).toContain('Node.js');
+  expect(checks.map(({ name }) => name)).not.toContain('Engine');
+});
+
 test('plans and shutting out, first as a dry run', async () => {
   expect((await admin(`users plan ${ada.id} plus --dry-run`)).json()).toEqual({
     dryRun: true,

@@ -6,9 +6,12 @@ import { cloudMigrations } from '../../src/host/cloud-migrations.ts';
 import { runtimeMigrations } from '../../src/host/runtime-migrations.ts';
 import { cloudRows, runtimeRows, watchRows } from '../../src/host/watched-rows.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
+import { openSharedStore } from '../../src/kit/store/open-shared-store.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
 import { shareStore } from '../../src/kit/store/share-store.ts';
+import { startBenchPostgres } from '../support/bench/postgres.ts';
 import { flipBit } from '../support/flip-cells.ts';
+import { postgres } from '../support/postgres.ts';
 import { scratchFolder } from '../support/scratch.ts';
 
 const databases = [
@@ -54,6 +57,54 @@ test('the doctor names the row that lost a bit, and what to do', async () => {
   ]);
   expect(again.errors).toHaveLength(1);
 });
+
+async function onPostgres(databaseUrl: string) {
+  const migrations = [
+    { area: 'notes', number: 1, name: 'notes', sql: 'CREATE TABLE note (text TEXT NOT NULL) STRICT' },
+  ];
+  const store = await openSharedStore({ databaseUrl, file: '', migrations, clock: systemClock });
+  const log = { warn() {}, error() {} };
+  const { checks } = watchRows({ store, tables: cloudRows, file: '', clock: systemClock, log });
+  return { store, checks };
+}
+
+test.skipIf(postgres === null)(
+  'the doctor says that PostgreSQL keeps no data checksums, and how to have them',
+  async () => {
+    const { store, checks } = await onPostgres(await postgres!.schema());
+    onTestFinished(() => store.close());
+    expect(await checks()).toMatchObject([
+      { name: 'Data checksums', state: 'warn', fix: expect.stringContaining('pg_checksums --enable') },
+    ]);
+  },
+);
+
+test.skipIf(postgres === null)(
+  'the doctor says that PostgreSQL met a page that differs from its checksum',
+  async () => {
+    const server = await startBenchPostgres();
+    onTestFinished(() => server.stop());
+    const { store, checks } = await onPostgres(server.url);
+    expect(await checks()).toMatchObject([{ name: 'Data checksums', state: 'ok', fix: null }]);
+    await store.write((tx) => tx.run("INSERT INTO note VALUES ('the text')"));
+    const [place] = await server.ask<{ folder: string; file: string }>(
+      server.url,
+      "SELECT current_setting('data_directory') AS folder, pg_relation_filepath('note') AS file",
+    );
+    await store.close();
+    await server.ask(server.url, 'CHECKPOINT');
+    await server.crash();
+    const file = join(place!.folder, place!.file);
+    flipBit(file, readFileSync(file).indexOf('the text'), 0);
+    await server.restart();
+    const again = await onPostgres(server.url);
+    await expect(again.store.all('SELECT * FROM note')).rejects.toThrow();
+    expect(await again.checks()).toMatchObject([
+      { state: 'warn', detail: expect.stringContaining('has met: 1.'), fix: expect.any(String) },
+    ]);
+    await again.store.close();
+  },
+);
 
 test('no watched row is replaced, which removes the old one without its trigger', () => {
   const names = [...runtimeRows, ...cloudRows].map(({ name }) => name).join('|');

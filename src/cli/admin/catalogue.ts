@@ -8,7 +8,7 @@ const url: Option = {
 
 export const admin: Part = {
   name: 'admin',
-  about: 'Administer a Gantry: people and plans, projects, prices, keys, the pool of hosted computers',
+  about: 'Administer a Gantry: people and plans, projects, prices, keys, the pool of hosted computers, its database',
   verbs: [
     {
       name: 'users',
@@ -70,6 +70,13 @@ export const admin: Part = {
       ],
       mutation: true,
       load: () => import('./keys.ts').then((m) => m.keys),
+    },
+    {
+      name: 'doctor',
+      about: 'Check the cloud: whether its database can be written and has lost nothing',
+      more: 'On the server’s own machine `gantry doctor` says the same, with what that machine has.',
+      options: [url],
+      load: () => import('../verbs/doctor.ts').then((m) => m.adminDoctor),
     },
   ],
 };

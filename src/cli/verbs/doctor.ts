@@ -1,16 +1,14 @@
 /** `gantry doctor` and `gantry agents doctor`: what this computer has, what is missing, and the command that mends it. */
 import { existsSync, statfsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import type { RouteResult } from '../../client/client.ts';
-import type { doctor as doctorRoute } from '../../contracts/factory/routes.ts';
+import type { DoctorCheck as Check } from '../../contracts/common/doctor-check.ts';
 import { dataFolder } from '../../host/places.ts';
-import type { Action, Context } from '../command.ts';
+import type { Action, Context, Input } from '../command.ts';
 import { inspectService } from '../install/install.ts';
 import { asAppError } from '../output.ts';
 import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.ts';
 import { table } from '../table.ts';
 
-type Check = RouteResult<typeof doctorRoute>['checks'][number];
 const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'look', unknown: 'unknown' };
 const leastFree = 1024 ** 3;
 
@@ -95,7 +93,13 @@ function diskCheck(context: Context): Check {
   };
 }
 
-/** The engine looks at harnesses, keys and ports. Without one that is a finding, not an error. */
+export const adminDoctor: Action = async (context, input) => {
+  const checks = await cloudChecks(context, input);
+  context.output.result({ checks }, () => report(context, checks));
+  return undefined;
+};
+
+/** The engine looks at harnesses, keys and ports, a cloud of many people at its database. Without one that is a finding, not an error. */
 async function engineChecks(context: Context): Promise<Check[]> {
   try {
     const { factory } = await context.connect();
@@ -103,6 +107,7 @@ async function engineChecks(context: Context): Promise<Check[]> {
   } catch (error) {
     const { code, fact, action } = asAppError(error);
     if (code === 'internal') throw error;
+    if (await runsCloud(context)) return cloudChecks(context);
     return [
       {
         name: 'Engine',
@@ -114,4 +119,16 @@ async function engineChecks(context: Context): Promise<Check[]> {
       },
     ];
   }
+}
+
+/** Whether the Gantry of this data folder is a cloud of many people. Its module needs the database's, which may be what is missing. */
+async function runsCloud({ env }: Context): Promise<boolean> {
+  if (env.GANTRY_TOKEN_FILE !== undefined) return false;
+  const { findRunning } = await import('../running.ts');
+  return findRunning(env)?.listens !== undefined;
+}
+
+async function cloudChecks(context: Context, input: Input = { args: {}, options: {} }): Promise<Check[]> {
+  const { connectAdmin } = await import('../admin/connect.ts');
+  return (await connectAdmin(context, input).adminDoctor()).checks;
 }

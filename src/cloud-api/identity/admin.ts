@@ -1,4 +1,5 @@
 /** Edge of administration: contract → people, keys, projects, prices. Whoever reaches this sees everybody's. */
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Scope } from '../../contracts/common/route.ts';
 import * as contract from '../../contracts/identity/admin.ts';
@@ -16,9 +17,17 @@ export interface AdminDeps {
   readonly keys: Keys;
   readonly projects: Projects;
   readonly clock: { now(): number };
+  readonly checks: () => Promise<readonly DoctorCheck[]>;
 }
 
-export function createAdminRoutes({ users, sessions, keys, projects, clock }: AdminDeps): readonly BoundRoute[] {
+export function createAdminRoutes({
+  users,
+  sessions,
+  keys,
+  projects,
+  clock,
+  checks,
+}: AdminDeps): readonly BoundRoute[] {
   const userOf = async (id: string): Promise<User> => {
     const user = await users.get(id);
     if (user === null) throw unknownUser(id);
@@ -26,6 +35,7 @@ export function createAdminRoutes({ users, sessions, keys, projects, clock }: Ad
   };
 
   return [
+    bind(contract.adminDoctor, async () => ({ body: { checks: [...(await checks())] } })),
     bind(contract.adminListUsers, async () => ({ body: { users: (await users.list()).map(toAdminUser) } })),
     bind(contract.adminGetUser, async ({ params: { id } }) => {
       const user = await userOf(id);

@@ -3,6 +3,7 @@
  * code; what differs is how one gets in. Gives routes, authenticators and the ports of other areas. Must not know the factory.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import * as keyContract from '../../contracts/identity/keys.ts';
 import { protectedResource, protectedResourceOf } from '../../contracts/identity/resource.ts';
@@ -65,6 +66,8 @@ export interface IdentityDeps {
   /** Where the edge is, when that is not below the origin. */
   readonly edgeUrl?: string;
   readonly internalToken: string;
+  /** What a doctor says of the database. */
+  readonly checks: () => Promise<readonly DoctorCheck[]>;
   readonly fetch?: typeof fetch;
   readonly random?: (bytes: number) => Buffer;
 }
@@ -211,7 +214,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
         const suffix = (request.url ?? '').split(/[?#]/, 1)[0]!.slice(protectedResource.path.length);
         return { body: describe(people?.resources ?? null, suffix) };
       }),
-      ...createAdminRoutes({ users, sessions, keys, projects, clock }),
+      ...createAdminRoutes({ users, sessions, keys, projects, clock, checks: deps.checks }),
     ],
   };
 }

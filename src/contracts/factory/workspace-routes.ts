@@ -1,5 +1,6 @@
 /** Routes of the workspace, its demo and the doctor. */
 import { z } from 'zod';
+import { DoctorCheck } from '../common/doctor-check.ts';
 import { defineRoute } from '../common/route.ts';
 import { area, base, errors, people, readers } from './route-parts.ts';
 
@@ -15,18 +16,7 @@ export const doctor = defineRoute({
   owner: { none: 'facts of the computer, for its owner' },
   answers: {
     200: z.strictObject({
-      checks: z.array(
-        z.strictObject({
-          name: z.string(),
-          group: z.enum(['program', 'harness', 'model', 'port', 'disk', 'secret', 'workspace']),
-          state: z.enum(['ok', 'missing', 'warn', 'unknown']),
-          version: z.string().nullable(),
-          detail: z.string(),
-          fix: z.string().nullable().meta({
-            description: 'What mends it: a command, which begins with a small letter, or a step, which is a sentence.',
-          }),
-        }),
-      ),
+      checks: z.array(DoctorCheck),
     }),
   },
 });

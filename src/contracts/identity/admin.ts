@@ -1,8 +1,9 @@
 /**
- * What `gantry admin` asks (gaps.md C and D): people and their plans, projects of area D with their flags and caps, prices, keys.
+ * What `gantry admin` asks (gaps.md C and D): people and their plans, projects of area D with their flags and caps, prices, keys, how the database is.
  * For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a signed-in person.
  */
 import { z } from 'zod';
+import { DoctorCheck } from '../common/doctor-check.ts';
 import { defineRoute, type Route } from '../common/route.ts';
 import { Id, QueryFlag, Time } from '../common/values.ts';
 import { ApiKey, keyFields, NewApiKey } from './keys.ts';
@@ -193,6 +194,16 @@ export const adminRevokeKey = defineRoute({
   answers: { 200: orPlan(AdminKey) },
 });
 
+export const adminDoctor = defineRoute({
+  ...shared,
+  op: 'adminDoctor',
+  summary: 'Whether the database can be written and has lost nothing, with what mends it',
+  method: 'GET',
+  path: '/api/v1/admin/doctor',
+  owner: everything,
+  answers: { 200: z.strictObject({ checks: z.array(DoctorCheck) }) },
+});
+
 export const adminRoutes = [
   adminListUsers,
   adminGetUser,
@@ -205,4 +216,5 @@ export const adminRoutes = [
   adminListKeys,
   adminCreateKey,
   adminRevokeKey,
+  adminDoctor,
 ] as const satisfies readonly Route[];

@@ -9,6 +9,7 @@
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../clock/timers.ts';
+import { type DiskReader, openDiskReader } from './read-disk.ts';
 import { portion as removedAtOnce, removePortions } from './remove-portions.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from './shared-store.ts';
 import { isDamage, sqliteCode } from './sqlite-errors.ts';
@@ -22,6 +23,8 @@ export interface WatchedTable {
 
 export interface RowChecksDeps {
   readonly store: SharedStore;
+  /** Of the store: rows are read from it, and not from what the store keeps in memory. */
+  readonly file: string;
   readonly tables: readonly WatchedTable[];
   readonly clock: { now(): number };
   readonly timers: Timers;
@@ -74,7 +77,7 @@ const keep =
   'INSERT INTO row_check (tbl, key, sum) VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET sum = excluded.sum';
 const forget = `DELETE FROM row_check WHERE tbl = ? AND key IN (SELECT key FROM row_check WHERE tbl = ? LIMIT ${removedAtOnce})`;
 
-export function createRowChecks({ store, tables, clock, timers, tell, onFault }: RowChecksDeps): RowChecks {
+export function createRowChecks({ store, file, tables, clock, timers, tell, onFault }: RowChecksDeps): RowChecks {
   const found = new Map<string, string>();
   let closed = false;
   let cancel = () => {};
@@ -88,11 +91,17 @@ export function createRowChecks({ store, tables, clock, timers, tell, onFault }:
   }
 
   /** Compares and keeps one portion; answers where the next begins, null behind the last row. `marked`: what this walk found. */
-  async function step(watched: WatchedTable, from: Key, most: number, marked: Set<string>): Promise<Step> {
+  async function step(
+    disk: DiskReader,
+    watched: WatchedTable,
+    from: Key,
+    most: number,
+    marked: Set<string>,
+  ): Promise<Step> {
     const { name } = watched;
     let seen: Portion;
     try {
-      seen = await store.read((tx) => look(tx, watched, from, most));
+      seen = disk.read((tx) => look(tx, watched, from, most));
     } catch (error) {
       if (!isDamage(sqliteCode(error))) throw error;
       marked.add(name);
@@ -116,6 +125,15 @@ export function createRowChecks({ store, tables, clock, timers, tell, onFault }:
       throw error;
     });
     await ready;
+    const disk = openDiskReader(file);
+    try {
+      return await walkAll(disk, limitMs, pause);
+    } finally {
+      disk.close();
+    }
+  }
+
+  async function walkAll(disk: DiskReader, limitMs: number, pause: () => Promise<void>): Promise<Checked> {
     const until = clock.now() + limitMs;
     const marked = new Set<string>();
     let rows = 0;
@@ -125,7 +143,7 @@ export function createRowChecks({ store, tables, clock, timers, tell, onFault }:
       while (from !== null) {
         if (closed || clock.now() >= until) return { rows, whole: false, found: [...found.values()] };
         const began = clock.now();
-        const done: Step = await step(watched, from, most, marked);
+        const done: Step = await step(disk, watched, from, most, marked);
         const took = clock.now() - began;
         if (took > longMs) most = Math.max(1, most >> 1);
         else if (took < longMs / 4) most = Math.min(mostRows, most * 2);

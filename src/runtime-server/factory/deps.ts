@@ -3,6 +3,7 @@
  * Must not know which implementations stand behind.
  */
 
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
@@ -32,16 +33,6 @@ export interface FactoryLog {
 export interface BotTokens {
   mint(agentId: string): Promise<string> | string;
   revoke(agentId: string): Promise<void> | void;
-}
-
-/** One line of `gantry doctor`, for facts that only the host knows (ports, Electron). */
-export interface DoctorCheck {
-  readonly name: string;
-  readonly group: 'program' | 'harness' | 'model' | 'port' | 'disk' | 'secret' | 'workspace';
-  readonly state: 'ok' | 'missing' | 'warn' | 'unknown';
-  readonly version: string | null;
-  readonly detail: string;
-  readonly fix: string | null;
 }
 
 /** What the factory does with a lane's items (kit/lane, `LanesOptions`). */

@@ -3,9 +3,9 @@
  * Must not read a secret's value or know HTTP.
  */
 import { statfs } from 'node:fs/promises';
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { plainEnvironment, runProcess } from '../../kit/process/run-process.ts';
 import type { Models } from '../models/index.ts';
-import type { DoctorCheck } from './deps.ts';
 import type { Harnesses } from './harness/harness.ts';
 import { isWritable } from './prepare-workspace.ts';
 

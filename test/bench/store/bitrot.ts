@@ -114,18 +114,19 @@ async function walked(database: Database, file: string): Promise<Checked> {
   const run = async <T>(operation: (of: Tx) => T) => raw.transaction(() => operation(tx))();
   const store = shareStore({ write: run, read: run, trouble: () => null, close: async () => {} });
   try {
-    return await check(database, store);
+    return await check(database, file, store);
   } finally {
     raw.close();
   }
 }
 
-async function check({ watched }: Database, store: SharedStore): Promise<Checked> {
+async function check({ watched }: Database, file: string, store: SharedStore): Promise<Checked> {
   const onFault = (fault: unknown) => {
     throw fault;
   };
   const rows = createRowChecks({
     store,
+    file,
     tables: watched,
     clock: systemClock,
     timers: systemTimers,
@@ -170,7 +171,7 @@ async function made(database: Database, tables: Fill): Promise<Database> {
     for (let n = 0; n < rowsEach; n += 1)
       await store.write((tx) => ledger.append(tx, { ...entry, subject: `node:${n}` }));
   }
-  const first = await check(database, shareStore(store));
+  const first = await check(database, database.file, shareStore(store));
   await store.close();
   if (!first.whole || first.found.length > 0) throw new Error(`The first walk says ${JSON.stringify(first)}.`);
   return database;

@@ -1,6 +1,7 @@
 /** What a store finds out about rows that nobody changed. Real SQLite files, in which bits are flipped behind its back. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { copyStores } from '../../../src/kit/store/copy-store.ts';
@@ -25,18 +26,19 @@ async function open(file = join(scratchFolder(), 'notes.db'), migrations: readon
   const timers = createTestClock();
   const told: string[] = [];
   const rows = createRowChecks({
-    ...{ store, tables, clock: systemClock, timers },
+    ...{ store, file, tables, clock: systemClock, timers },
     tell: (sentence) => told.push(sentence),
     onFault: (fault) => told.push(`fault ${String(fault)}`),
   });
   const run = (sql: string) => store.write((tx) => tx.run(sql));
   const found = async () => (await rows.check(60_000)).found;
+  const text = async (n: number) => (await store.get<{ text: string }>('SELECT text FROM note WHERE n = ?', n))?.text;
   async function close() {
     await rows.close();
     await store.close();
   }
   onTestFinished(close);
-  return { file, rows, told, timers, run, found, close };
+  return { file, rows, told, timers, run, text, found, close };
 }
 
 async function filled(count = 3) {
@@ -68,6 +70,18 @@ test('a bit that flipped in a row is found and told, and found again after a res
     expect(again.told).toEqual(sentences);
     await again.close();
   }
+});
+
+test('a bit that flips below a page that the store has in memory is found without a restart', async () => {
+  const { file, found, text } = await filled();
+  const other = new Sqlite(file);
+  other.pragma('wal_checkpoint(TRUNCATE)');
+  other.close();
+  // The store reads the page that is about to rot, and keeps it.
+  expect(await text(2)).toBe('the text of 2.');
+  rot(file, 'the text of 2.');
+  expect(await found()).toEqual(['note: row note-2 is not as it was written']);
+  expect(await text(2)).toBe('the text of 2.');
 });
 
 test('what is written and removed through SQL is never taken for lost data', async () => {

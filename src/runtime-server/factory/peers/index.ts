@@ -3,10 +3,11 @@
  * the factory gives it what its own bots run on.
  */
 
+import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../../kit/http/types.ts';
 import { runProcess } from '../../../kit/process/run-process.ts';
 import type { Deliverer } from '../deliverer.ts';
-import type { DoctorCheck, FactoryDeps } from '../deps.ts';
+import type { FactoryDeps } from '../deps.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
 import type { Needs } from '../needs.ts';

@@ -1,9 +1,10 @@
 /** Doors of the workspace, the demo and the doctor. */
+
+import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';
 import { addDemo, doctor, getWorkspace } from '../../../contracts/factory/routes.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Demo } from '../demo.ts';
-import type { DoctorCheck } from '../deps.ts';
 import { isWritable } from '../prepare-workspace.ts';
 
 export interface WorkspaceRoutesDeps {
