@@ -1,7 +1,11 @@
-/** What a server that posts events waits for, what it costs the cloud to take them, and when their tickets are there. */
+/**
+ * What a server that posts events waits for, what it costs the cloud to take them, and when their tickets are there. The cost is told as
+ * on the machine on which its bound was set: beside a server that takes a post, looks at its HMAC and keeps it in a row (`floor.ts`).
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
 import { openPoster, openWay, type Post, type Poster, type Way } from './way.ts';
@@ -60,8 +64,10 @@ async function callback(way: Way, { quick }: FigureOptions): Promise<Measured> {
 }
 
 interface Rates {
-  readonly perSecond: number[];
-  readonly cpuUs: number[];
+  readonly perSecond: readonly number[];
+  readonly cpuUs: readonly number[];
+  /** µs of CPU of the floor, in turn with them. */
+  readonly floors: readonly number[];
   readonly n: number;
 }
 
@@ -69,9 +75,9 @@ async function rates(way: Way, { quick, log }: FigureOptions): Promise<Rates> {
   const rounds = quick ? 3 : 7;
   const each = quick ? 3_000 : 8_000;
   await way.computerAway();
-  const posters = Array.from({ length: connections }, () => openPoster(way.port));
   const load = async (posts: readonly Post[]) => {
     const queue = [...posts];
+    const posters = Array.from({ length: connections }, () => openPoster(way.port));
     const before = cpuMs(way.cloudPid);
     const began = performance.now();
     await Promise.all(
@@ -80,18 +86,22 @@ async function rates(way: Way, { quick, log }: FigureOptions): Promise<Rates> {
       }),
     );
     const seconds = (performance.now() - began) / 1000;
+    for (const poster of posters) poster.close();
     return { perSecond: posts.length / seconds, cpuUs: ((cpuMs(way.cloudPid) - before) * 1000) / posts.length };
   };
   await load(way.posts(warmUp));
-  const found: Rates = { perSecond: [], cpuUs: [], n: rounds * each };
-  for (let round = 0; round < rounds; round += 1) {
-    const { perSecond: speed, cpuUs } = await load(way.posts(each));
-    found.perSecond.push(speed);
-    found.cpuUs.push(cpuUs);
+  const { found, floors } = await besideFloor('hmac', rounds, async (round) => {
+    const one = await load(way.posts(each));
+    const { perSecond: speed, cpuUs } = one;
     log(`round ${round + 1}: ${rounded(speed, 0)} events a second, ${rounded(cpuUs, 0)} µs of the cloud's CPU each`);
-  }
-  for (const poster of posters) poster.close();
-  return found;
+    return one;
+  });
+  return {
+    perSecond: found.map((one) => one.perSecond),
+    cpuUs: found.map((one) => one.cpuUs),
+    floors,
+    n: rounds * each,
+  };
 }
 
 const atRate = `${programs}, the computer off; ${connections} kept connections, one event at a time on each, ${subscriptions} subscriptions, after ${warmUp} events that do not count`;
@@ -109,14 +119,15 @@ async function rate(way: Way, options: FigureOptions): Promise<Measured> {
 }
 
 async function rateCpu(way: Way, options: FigureOptions): Promise<Measured> {
-  const { perSecond: speeds, cpuUs, n } = await rates(way, options);
+  const { perSecond: speeds, cpuUs, floors, n } = await rates(way, options);
+  const machine = machineBy('hmac', floors);
   const [best, worst] = [Math.min(...cpuUs), Math.max(...cpuUs)].map((one) => rounded(one, 0));
   return {
-    value: median(cpuUs),
-    unit: 'µs of cloud CPU an event taken',
+    value: median(cpuUs) / machine.factor,
+    unit: 'µs of cloud CPU an event taken, on the machine of the bound',
     n,
     at: `${atRate}; CPU of the cloud's process, user and system`,
-    detail: { best, worst, perSecond: rounded(median(speeds), 0) },
+    detail: { rawUs: rounded(median(cpuUs), 1), ...machine.detail, best, worst, perSecond: rounded(median(speeds), 0) },
   };
 }
 

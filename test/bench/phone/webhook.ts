@@ -1,6 +1,11 @@
-/** How soon a carrier hears that its text was taken for good, and what a text costs the cloud from its post until it has been read. */
+/**
+ * How soon a carrier hears that its text was taken for good, and what a text costs the cloud from its post until it has been read. The
+ * cost is told as on the machine on which its bound was set: beside a server that takes a post, looks at its Ed25519 signature and keeps
+ * it in a row (`floor.ts`).
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { quantile, rounded, spread } from '../../support/bench/numbers.ts';
 import { cpuMs } from '../../support/bench/processes.ts';
 import { openPoster, type Poster } from '../connector-events/way.ts';
@@ -95,17 +100,18 @@ async function cost(way: Way, { quick, log }: FigureOptions): Promise<Measured> 
   const rounds = 9;
   const each = quick ? 1_500 : 3_000;
   await load(way, warmUp);
-  const found: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    found.push(await load(way, each));
-    log(`round ${round + 1}: ${rounded(found.at(-1)!, 0)} µs of the cloud's CPU each`);
-  }
+  const { found, floors } = await besideFloor('ed25519', rounds, async (round) => {
+    const micros = await load(way, each);
+    log(`round ${round + 1}: ${rounded(micros, 0)} µs of the cloud's CPU each`);
+    return micros;
+  });
+  const machine = machineBy('ed25519', floors, quiet);
   const [best, worst] = [Math.min(...found), Math.max(...found)].map((one) => rounded(one, 0));
   return {
-    value: quiet(found),
-    unit: 'µs of cloud CPU a text in a quiet round, from its post until it has been read',
+    value: quiet(found) / machine.factor,
+    unit: 'µs of cloud CPU a text in a quiet round, from its post until it has been read, on the machine of the bound',
     n: rounds * each,
     at: `${where}; ${connections} kept connections, one text at a time on each, 100 people, after ${warmUp} texts that do not count; CPU of the cloud's process, user and system`,
-    detail: { best, worst },
+    detail: { rawUs: rounded(quiet(found), 1), best, worst, ...machine.detail },
   };
 }

@@ -1,4 +1,7 @@
-/** What one call of a tool costs the cloud that passes it on to a paired computer: its CPU alone, not the computer's. */
+/**
+ * What one call of a tool costs the cloud that passes it on to a paired computer: its CPU alone, not the computer's. Told as on the machine
+ * on which the bound was set: beside a server that takes a post and lets a program behind a kept connection answer (`floor.ts`).
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 import { load } from '../../support/bench/converse.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { median, rounded } from '../../support/bench/numbers.ts';
 import { gantryCommand, type Product, scratchHome, startBuilt } from '../../support/bench/product.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -51,22 +55,23 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
     const text = callOfTime(port, made.secret);
 
     await load({ port, pid, text }, warmUp, connections);
-    const samples: number[] = [];
     const perS: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
+    const { found: samples, floors } = await besideFloor('pass', rounds, async (round) => {
       const { sent, cpuMs, tookMs } = await load({ port, pid, text }, calls, connections);
-      samples.push((cpuMs / sent) * 1000);
+      const micros = (cpuMs / sent) * 1000;
       perS.push((sent / tookMs) * 1000);
-      log(
-        `round ${round + 1}: ${samples.at(-1)!.toFixed(0)} µs of the cloud's CPU, ${perS.at(-1)!.toFixed(0)} calls/s`,
-      );
-    }
+      log(`round ${round + 1}: ${micros.toFixed(0)} µs of the cloud's CPU, ${perS.at(-1)!.toFixed(0)} calls/s`);
+      return micros;
+    });
+    const machine = machineBy('pass', floors);
     return {
-      value: rounded(median(samples), 1),
-      unit: 'µs of cloud CPU per tools/call',
+      value: median(samples) / machine.factor,
+      unit: 'µs of cloud CPU per tools/call, on the machine of the bound',
       n: rounds * calls,
       at: `gantry cloud and a paired gantry start, two programs on one machine; time.now over /mcp/server, ${modernVersion}, API key, ${connections} kept connections, the link's WebSocket between; CPU of the cloud's process, user and system`,
       detail: {
+        rawUs: rounded(median(samples), 1),
+        ...machine.detail,
         worst: rounded(Math.max(...samples), 1),
         best: rounded(Math.min(...samples), 1),
         callsPerS: Math.round(median(perS)),
