@@ -69,6 +69,13 @@ describe('a text document of OpenDocument', () => {
     );
     expect(markdown).toBe('go &lt;script>1&lt;/script>');
   });
+
+  it('does not repeat tables within tables to more than it may unpack', async () => {
+    const repeated = (inner: string) =>
+      `<table:table><table:table-row table:number-rows-repeated="100"><table:table-cell table:number-columns-repeated="100">${inner}</table:table-cell></table:table-row></table:table>`;
+    await expect(converted(text(repeated(repeated(repeated(p('x'))))))).rejects.toMatchObject({ code: 'too_large' });
+    expect((await converted(text(repeated(p('x'))))).markdown).toContain('| x | x |');
+  });
 });
 
 describe('a presentation of OpenDocument', () => {

@@ -292,12 +292,18 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
       elements(parent)
         .map((each) => {
           const name = localName(each);
-          if (name === 'table-row') return row(each, head).repeat(repeated(each, 'number-rows-repeated'));
+          if (name === 'table-row') return times(row(each, head), repeated(each, 'number-rows-repeated'));
           if (name === 'table-header-rows') return `<thead>${rows(each, true)}</thead>`;
           return name === 'table-rows' || name === 'table-row-group' ? rows(each, head) : '';
         })
         .join('');
     return `<table>${rows(node, false)}</table>`;
+  }
+
+  /** Tables within tables that are repeated would unpack a few bytes to more than any memory holds. */
+  function times(made: string, count: number): string {
+    context.unpacked(made.length * (count - 1));
+    return made.repeat(count);
   }
 
   function row(node: XmlElement, head: boolean): string {
@@ -307,7 +313,8 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
         .map(([way, count]) => (count === undefined ? '' : ` ${way}span="${Number(count) || 1}"`))
         .join('');
       const tag = head ? 'th' : 'td';
-      return `<${tag}${span}>${html(cell.children)}</${tag}>`.repeat(repeated(cell, 'number-columns-repeated'));
+      const made = `<${tag}${span}>${html(cell.children)}</${tag}>`;
+      return times(made, repeated(cell, 'number-columns-repeated'));
     });
     return `<tr>${cells.join('')}</tr>`;
   }
