@@ -86,10 +86,13 @@ test('a variable that loads code is typed by its name; yes is not its name', asy
   const typed = await engineWith([preload]);
   await atTerminal(typed, ['LD_PRELOAD', 'yes']);
   expect(answers(typed)).toEqual([{ answer: 'yes', hash, names: ['LD_PRELOAD'] }]);
-  const other = await engineWith([preload]);
-  const { out } = await atTerminal(other, ['yes', 'yes']);
-  expect(out).toContain('web sets LD_PRELOAD=/tmp/x.so');
-  expect(answers(other).filter((body) => (body as { answer: string }).answer === 'yes')).toEqual([]);
+  for (const word of ['yes', '']) {
+    const other = await engineWith([preload]);
+    const { code, out } = await atTerminal(other, [word, 'yes']);
+    expect(out).toContain('web sets LD_PRELOAD=/tmp/x.so');
+    // Nor is it a no: the rest of the folder would be refused with it.
+    expect([code, answers(other)]).toEqual([5, []]);
+  }
 });
 
 test('without a terminal nothing is answered: it says how, with the hash, and ends with 5', async () => {

@@ -70,7 +70,7 @@ async function asked(context: Context, shown: WorkspaceTrust, dryRun: boolean): 
     const loads = shown.files.flatMap((file) => file.loads);
     for (const { bot, name, value } of loads) {
       const question = `${inCell(bot)} sets ${inCell(name)}=${oneLine(value, 200)}. Every program it starts loads or runs what that names.\nType ${inCell(name)} to allow it: `;
-      if ((await lines.question(question)).trim() !== name) return { said: 'no', hash: shown.hash, names: [] };
+      if ((await lines.question(question)).trim() !== name) return null;
       names.push(name);
     }
     const said = (await lines.question('Agree to all of this? yes, no, or Enter to decide later: '))
