@@ -93,8 +93,9 @@ export function createDevices(deps: DevicesDeps): Devices {
         return;
       }
       await calls.during({ project, computerId: id, principal }, async (up) => {
+        const way = await ways.upstream(up, path, principal);
         const late = timers.after(patienceMs, () => response.destroy());
-        const status = await relay(await ways.upstream(up, path, principal), context).finally(late);
+        const status = await relay(way, context).finally(late);
         const event = told.get(at);
         if (event === undefined || status !== 200) return;
         await store.write((tx) => computers.append(tx, id, event, { by: principal.userId }));

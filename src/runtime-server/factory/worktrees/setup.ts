@@ -92,12 +92,24 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
   const git = createGit();
   const underWay = new Map<string, Promise<'ready' | 'made'>>();
   const waiting = new Map<string, () => void>();
+  /** Of all runs, while one of these is being started: it may end before its id is known here. */
   const endedEarly = new Set<string>();
+  let starting = 0;
 
   async function run(bot: SetupBot): Promise<'ready' | 'made'> {
     if (await isReady(bot)) return 'ready';
-    const dagId = await deps.start(bot.address, bot.setup);
-    if (!endedEarly.delete(dagId)) await new Promise<void>((done) => waiting.set(dagId, done));
+    let dagId: string;
+    let over: Promise<void> | null;
+    starting += 1;
+    try {
+      dagId = await deps.start(bot.address, bot.setup);
+      // In the same moment: an end that comes between the two would be waited for without end.
+      over = endedEarly.has(dagId) ? null : new Promise((done) => waiting.set(dagId, done));
+    } finally {
+      starting -= 1;
+      if (starting === 0) endedEarly.clear();
+    }
+    await over;
     const why = await deps.outcome(dagId);
     if (why === null) return 'made';
     const fact = `The worktree of ${bot.address} could not be set up (run ${dagId}): ${why}`;
@@ -188,8 +200,8 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
     ended(dagId) {
       const done = waiting.get(dagId);
       waiting.delete(dagId);
-      if (done === undefined) endedEarly.add(dagId);
-      else done();
+      if (starting > 0) endedEarly.add(dagId);
+      done?.();
     },
   };
 }
