@@ -61,7 +61,13 @@ export function TextView({
           className="px-2 font-mono wrap-anywhere whitespace-pre-wrap"
           style={{ paddingBlock: padding, lineHeight: `${lineHeight}px` }}
         >
-          {text}
+          {!diff
+            ? text
+            : stretches(text).map(({ from, kind, said }) => (
+                <span key={from} data-line={kind} className={`block ${kindClass[kind]}`}>
+                  {said}
+                </span>
+              ))}
         </pre>
       </section>
     );
@@ -101,4 +107,18 @@ export function TextView({
       )}
     </section>
   );
+}
+
+/** Lines of a diff of one kind that follow each other, to the last character: what must be read whole hides nothing of itself. */
+function stretches(text: string) {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const kinds = diffKinds(lines);
+  const found: { from: number; kind: DiffLineKind; said: string }[] = [];
+  for (const [at, line] of lines.entries()) {
+    const kind = kinds[at] ?? 'same';
+    const last = found.at(-1);
+    if (last?.kind === kind) last.said += `${line}\n`;
+    else found.push({ from: at, kind, said: `${line}\n` });
+  }
+  return found;
 }

@@ -4,6 +4,7 @@
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { visible } from '../../../contracts/approvals/visible.ts';
 import type { WaitingFile, WorkspaceTrust } from '../../../contracts/factory/trust-routes.ts';
 import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
@@ -92,7 +93,7 @@ function FilePart({
       <ul className="list-disc pl-5">
         {file.words.map((word) => (
           <li key={word} className="break-words">
-            {word}
+            {visible(word)}
           </li>
         ))}
       </ul>
@@ -103,14 +104,14 @@ function FilePart({
           onChange={(on) => onAllow(on ? [...allowed, name] : allowed.filter((one) => one !== name))}
         >
           <span className="min-w-0 break-words">
-            Allow {name}: {bot} sets it to {value}. Every program it starts loads or runs what that names.
+            Allow {name}: {bot} sets it to {visible(value)}. Every program it starts loads or runs what that names.
           </span>
         </Check>
       ))}
       {file.diff === null ? (
         <p className="text-meta text-muted">The content is not shown: it is too long, or may hold secrets.</p>
       ) : (
-        <TextView text={file.diff} label={`Changes in ${file.path}`} diff wrap maxLines={12} />
+        <TextView text={visible(file.diff)} label={`Changes in ${file.path}`} diff wrap maxLines={12} />
       )}
     </section>
   );

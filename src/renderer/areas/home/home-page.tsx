@@ -80,7 +80,7 @@ export function HomePage() {
                   </Card>
                 }
               >
-                <SetUp title="First steps" hasTeam={false} demoTeam={demoTeam} onDemo={onDemo} />
+                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} />
               </Suspense>
             </div>
           ) : (
@@ -122,7 +122,7 @@ export function HomePage() {
               </Card>
               {live.length > 0 && <SendCard bots={live} />}
               <Suspense>
-                <SetUp title="First steps" hasTeam demoTeam={demoTeam} onDemo={onDemo} leaves />
+                <SetUp title="First steps" demoTeam={demoTeam} onDemo={onDemo} leaves />
               </Suspense>
             </div>
           )}

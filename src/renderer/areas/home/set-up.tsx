@@ -11,6 +11,7 @@ import { Command } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { HarnessList } from './harness-card.tsx';
 import { ModelPlaces } from './model-places.tsx';
+import { useHasTeam } from './use-demo-team.ts';
 
 const harnessesOfEveryone: readonly string[] = ['shell', 'custom'];
 
@@ -18,15 +19,14 @@ export interface SetUpProps {
   readonly title: string;
   /** Name of the demo team where it is in the workspace already. */
   readonly demoTeam: string | null;
-  /** Whether any bot ran, or any team of one's own is here. */
-  readonly hasTeam: boolean;
   readonly onDemo: () => void;
   /** Beside what there is to report: each step is folded, and the card leaves once each is done or skipped. */
   readonly leaves?: boolean;
 }
 
-export function SetUp({ title, demoTeam, hasTeam, onDemo, leaves = false }: SetUpProps) {
+export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
   const { queries } = useServices();
+  const hasTeam = useHasTeam();
   const workspace = useQuery(queries.workspace);
   const doctor = useQuery(queries.doctor);
   const models = useQuery(queries.modelPlaces);
