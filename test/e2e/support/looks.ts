@@ -37,6 +37,8 @@ const shown = new Set([
   'schedules-dark',
   'tools-dark',
   'tools-tool-light',
+  'trust-review-dark',
+  'trust-review-light',
   'usage-light',
 ]);
 const write = process.env.GANTRY_PICTURES === '1';
