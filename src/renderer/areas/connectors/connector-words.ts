@@ -57,7 +57,7 @@ export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error
     case 'challenge_failed':
       return 'The server could not reach the address that it was given. Look whether your cloud can be reached from there, then try again.';
     case 'terminated':
-      return 'The server ended it. Try again to subscribe again.';
+      return 'The server ended it. Try again to renew the subscription.';
     default:
       return 'Try again; if it keeps failing, ask the operator of the server.';
   }
