@@ -52,7 +52,7 @@ const conversation: Conversation = {
 
 test('why nothing can be written is said before it is tried; STOP is said before all else', () => {
   expect(refusesText({ smsState: 'active' }, conversation)).toBeNull();
-  expect(refusesText({ smsState: 'active' }, { ...conversation, mayText: false })).toMatch(/texted first/);
+  expect(refusesText({ smsState: 'active' }, { ...conversation, mayText: false })).toMatch(/after they text you/);
   for (const smsState of ['pending_registration', 'rejected', 'blocked'] as const) {
     expect(refusesText({ smsState }, conversation), smsState).toBeTruthy();
     expect(refusesText({ smsState }, { ...conversation, optedOut: true }), smsState).toMatch(/said STOP/);
