@@ -7,7 +7,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import { buildNotification, messageTag } from './build.ts';
 import type { Answerable, Letters, OpenApproval } from './letters.ts';
-import type { Outcomes } from './outcomes.ts';
+import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';
 
@@ -20,9 +20,6 @@ export interface ClaimsDeps {
   readonly openApproval: OpenApproval;
   readonly pushConfigured: boolean;
 }
-
-/** An event, and whose it is. */
-export type EventName = Pick<EventRow, 'id' | 'user_id'>;
 
 export interface Claims {
   /**
@@ -124,18 +121,19 @@ export function createClaims(deps: ClaimsDeps): Claims {
       );
       for (const row of rows) {
         handling(row);
-        if (!(yield* outcomes.claim(tx, row.id, row.user_id))) continue;
+        if (!(yield* outcomes.claim(tx, row))) continue;
         yield* handle(tx, { ...row, data: JSON.parse(row.data) as Event['data'] });
       }
       return rows.at(-1)?.seq ?? null;
     },
     *skip(tx, event) {
-      if (yield* outcomes.claim(tx, event.id, event.user_id)) yield* outcomes.settle(tx, event.id, 'skipped');
+      if (yield* outcomes.claim(tx, event)) yield* outcomes.settle(tx, event.id, 'skipped');
     },
     *missed(tx) {
       yield* tx.run(
-        `INSERT INTO notification (event_id, user_id, claimed_at, outcome)
-          SELECT id, user_id, CAST(? AS BIGINT), 'skipped' FROM user_event e WHERE stored_at <= ?
+        `INSERT INTO notification (event_id, user_id, claimed_at, outcome, question)
+          SELECT id, user_id, CAST(? AS BIGINT), 'skipped', CASE WHEN type IN (${questions.map((type) => `'${type}'`)}) THEN 1 ELSE 0 END
+          FROM user_event e WHERE stored_at <= ?
             AND NOT EXISTS (SELECT 1 FROM notification n WHERE n.event_id = e.id)
           ON CONFLICT (event_id) DO NOTHING`,
         clock.now(),

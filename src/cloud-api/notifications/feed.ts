@@ -40,7 +40,6 @@ interface Row {
 
 /** A list shows the beginning of a long message; the thread has it whole. */
 const longestBody = 500;
-const isQuestion = "e.type IN ('approval.requested', 'approval.resolved')";
 const joined = `SELECT e.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
   FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
 
@@ -51,13 +50,13 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
   }
 
   function* countsOf(tx: SharedReader, userId: string) {
-    const sql = `SELECT count(*) AS total, count(*) - count(n.read_at) AS unread,
-        count(*) FILTER (WHERE ${isQuestion}) AS questions,
-        count(*) FILTER (WHERE ${isQuestion} AND n.read_at IS NULL) AS open
-      FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
-    const row = yield* tx.get<{ total: number; unread: number; questions: number; open: number }>(sql, userId);
-    const { total = 0, unread = 0, questions = 0, open = 0 } = row ?? {};
-    return { total, unread, questions: { total: questions, unread: open } };
+    const sql = `SELECT question, count(*) AS total, count(*) - count(read_at) AS unread FROM notification
+      WHERE user_id = ? GROUP BY question`;
+    const rows = yield* tx.all<{ question: number; total: number; unread: number }>(sql, userId);
+    const of = (question: number) => rows.find((row) => row.question === question) ?? { total: 0, unread: 0 };
+    const [rest, asked] = [of(0), of(1)];
+    const questions = { total: asked.total, unread: asked.unread };
+    return { total: rest.total + asked.total, unread: rest.unread + asked.unread, questions };
   }
 
   return {
@@ -84,9 +83,11 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
       }),
     undo: (userId, at) =>
       store.write(function* (tx) {
-        const sql = `UPDATE notification SET read_at = NULL WHERE read_at = ?
-          AND event_id IN (SELECT id FROM user_event WHERE user_id = ?)`;
-        yield* tx.run(sql, Date.parse(at), userId);
+        yield* tx.run(
+          'UPDATE notification SET read_at = NULL WHERE user_id = ? AND read_at = ?',
+          userId,
+          Date.parse(at),
+        );
         return { read: 0, unread: yield* unreadOf(tx, userId), at };
       }),
     async latest(userId) {

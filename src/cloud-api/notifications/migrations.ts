@@ -72,4 +72,16 @@ export const notificationMigrations: readonly Migration[] = [
     name: 'devices end with the sign-in of their browser',
     sql: 'ALTER TABLE push_device ADD COLUMN session_id TEXT;',
   },
+  {
+    area: 'notifications',
+    number: 4,
+    name: 'how many there are, of questions and of the rest',
+    // Counted along one index, and not by reading each event.
+    sql: `
+      ALTER TABLE notification ADD COLUMN question INTEGER NOT NULL DEFAULT 0;
+      UPDATE notification SET question = 1
+        WHERE event_id IN (SELECT id FROM user_event WHERE type IN ('approval.requested', 'approval.resolved'));
+      CREATE INDEX notification_counted ON notification (user_id, question, read_at);
+    `,
+  },
 ];

@@ -2,13 +2,14 @@
  * What became of events for their person (interface.md "Notification events and web push", steps 1 and 6). Owns `notification`;
  * must not know what an event says.
  */
+import type { NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { NotificationOutcome } from '../../contracts/notifications/routes.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Asked, Op, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface Outcomes {
   /** False: another sink has it. What is claimed is never pushed by anybody else. */
-  claim(tx: SharedTx, eventId: string, userId: string): Op<boolean>;
+  claim(tx: SharedTx, event: EventName): Op<boolean>;
   /** It ends here. What the person does not want to be told of counts as read. */
   settle(tx: SharedTx, eventId: string, outcome: Exclude<NotificationOutcome, 'claimed'>): Asked<unknown>;
   /** It is on its way to so many devices. */
@@ -21,12 +22,23 @@ export interface Outcomes {
   read(tx: SharedTx, eventId: string): Asked<unknown>;
 }
 
+/** An event, and whose it is. */
+export interface EventName {
+  readonly id: string;
+  readonly user_id: string;
+  readonly type: NotifiableEvent;
+}
+
+/** Events of approvals, which the inbox shows as their cards. */
+export const questions = ['approval.requested', 'approval.resolved'] as const satisfies readonly NotifiableEvent[];
+
 export function createOutcomes({ clock }: { clock: Clock }): Outcomes {
   return {
-    *claim(tx, eventId, userId) {
-      const sql = `INSERT INTO notification (event_id, user_id, claimed_at, outcome) VALUES (?, ?, ?, 'claimed')
+    *claim(tx, { id, user_id, type }) {
+      const sql = `INSERT INTO notification (event_id, user_id, claimed_at, outcome, question) VALUES (?, ?, ?, 'claimed', ?)
         ON CONFLICT (event_id) DO NOTHING`;
-      return (yield* tx.run(sql, eventId, userId, clock.now())).changes === 1;
+      const question = questions.some((one) => one === type) ? 1 : 0;
+      return (yield* tx.run(sql, id, user_id, clock.now(), question)).changes === 1;
     },
     settle(tx, eventId, outcome) {
       const readAt = outcome === 'off' ? clock.now() : null;

@@ -5,7 +5,8 @@
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import type { Claims, EventName } from './claims.ts';
+import type { Claims } from './claims.ts';
+import type { EventName } from './outcomes.ts';
 
 export interface Sink {
   /** Whether events are looked at now. */
