@@ -111,11 +111,19 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     tell(made, 'TCR_BRAND_UPDATE', { eventType: 'BRAND_ADD' });
   }
 
+  /** Replaces the whole record; by what a brand was verified it is not changed. */
   function change(call: Call): Reply {
     const made = brand(call);
-    check({ ...call.body, mobilePhone: call.body.mobilePhone ?? made.asked.mobilePhone });
-    Object.assign(made.asked, call.body);
-    if (made.status !== 'OK' || made.identity === 'UNVERIFIED') {
+    const { mobilePhone, successSms } = made.asked;
+    check({ ...call.body, mobilePhone });
+    const isVerified = made.status === 'OK' && made.identity !== 'UNVERIFIED';
+    for (const field of isVerified ? ['companyName', 'ein', 'entityType', 'country'] : [])
+      if (call.body[field] !== made.asked[field])
+        throw refused(400, '10015', 'Bad Request', `${field} of a verified brand cannot be changed.`, {
+          pointer: `/${field}`,
+        });
+    made.asked = { ...call.body, mobilePhone, successSms };
+    if (!isVerified || world.strikes('brand_vetted_again', nameOf(made)) !== null) {
       made.status = 'REGISTRATION_PENDING';
       if (made.asked.entityType !== 'SOLE_PROPRIETOR') vetLater(made);
     }

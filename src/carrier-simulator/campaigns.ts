@@ -113,6 +113,7 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
     const strikes = step.to === 'TELNYX_ACCEPTED' || step.to === 'MNO_ACCEPTED' ? world.strikes(failing, about) : null;
     if (strikes !== null) {
       made.state = failing === 'campaign_telnyx_failed' ? 'TELNYX_FAILED' : 'MNO_REJECTED';
+      made.inUse = false;
       made.reason = reasonOf(strikes.given, 'The samples do not match the use case.');
       const type = failing === 'campaign_telnyx_failed' ? 'TELNYX_REVIEW' : 'MNO_REVIEW';
       tell(made, type, { status: 'REJECTED', description: made.reason });
@@ -165,7 +166,9 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
     longest(call.body, limits);
     const allowed = [...Object.keys(limits), 'autoRenewal', 'webhookURL', 'webhookFailoverURL', 'resellerId'];
     for (const field of allowed) if (call.body[field] !== undefined) made.asked[field] = call.body[field];
-    if (failedStates.includes(made.state)) backIntoReview(made);
+    const again = world.strikes('campaign_reviewed_again', nameOf(brandOf(made.brandId))) !== null;
+    if (again) made.inUse = true;
+    if (again || failedStates.includes(made.state)) backIntoReview(made);
     return ok(shape(made));
   }
 

@@ -90,6 +90,8 @@ export interface SimBrand {
 }
 
 export interface SimCampaign {
+  /** Networks go on delivering while a change of one that they use is reviewed. */
+  inUse?: boolean;
   readonly id: string;
   readonly tcrId: string;
   readonly brandId: string;
@@ -110,6 +112,8 @@ export interface SimAssignment {
 
 export interface SimTollFree {
   readonly id: string;
+  /** It was verified once: the number goes on texting while a change is reviewed. */
+  inUse?: boolean;
   asked: Record<string, unknown>;
   status:
     | 'In Progress'

@@ -138,8 +138,8 @@ export function createTexts(world: World): Texts {
   function registration(sender: SimNumber): SimText['errors'][number] | null {
     if (sender.type === 'toll_free') {
       const verified = Object.values(state.tollFree).some(
-        ({ asked, status }) =>
-          status === 'Verified' &&
+        ({ asked, status, inUse }) =>
+          (status === 'Verified' || inUse === true) &&
           (asked.phoneNumbers as { phoneNumber?: string }[] | undefined)?.some(
             (one) => one.phoneNumber === sender.e164,
           ),
@@ -151,7 +151,8 @@ export function createTexts(world: World): Texts {
     if (placeOf(sender.e164.slice(2, 5)).country === 'CA') return null;
     const assigned = state.assignments[sender.e164];
     const campaign = assigned === undefined ? undefined : state.campaigns[assigned.campaignId];
-    return assigned?.status === 'ASSIGNED' && campaign?.state === 'MNO_PROVISIONED' && campaign.status === 'ACTIVE'
+    const isUsable = campaign?.state === 'MNO_PROVISIONED' || campaign?.inUse === true;
+    return assigned?.status === 'ASSIGNED' && isUsable && campaign.status === 'ACTIVE'
       ? null
       : { code: '40010', title: 'Message not sent', detail: `${sender.e164} is not registered for 10DLC.` };
   }

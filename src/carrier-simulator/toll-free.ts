@@ -98,12 +98,14 @@ export function createTollFree(world: World): { routes: readonly Route[]; jobs: 
       const struck = waiting ?? rejected;
       if (struck !== null) {
         made.status = waiting === null ? 'Rejected' : 'Waiting For Customer';
+        made.inUse = false;
         made.reason = String(struck.given.reason ?? 'The website does not show how people opt in.');
         tell(made);
         return;
       }
     }
     made.status = to;
+    if (to === 'Verified') made.inUse = true;
     tell(made);
     next(made);
   }

@@ -103,6 +103,26 @@ test('a registration is looked over before any fee, filed, and corrected at the 
   await looked(page, 'phone-registered');
 });
 
+test('what is registered is corrected where it still can be, and the number texts on', async () => {
+  const { page } = first;
+  await button(page, 'Correct the details').click();
+  const form = page.getByRole('form', { name: 'Registration' });
+  await form.getByText(/^Change what is no longer right/).waitFor(patience);
+  await expect.poll(() => form.getByRole('textbox', { name: /^Legal name/ }).getAttribute('readonly')).not.toBe(null);
+  const website = form.getByRole('textbox', { name: /^Website/ });
+  await website.fill('not a website');
+  await page.keyboard.press('Control+Enter');
+  await form.getByText(/is no address of a website/).waitFor(patience);
+  await website.fill('https://shop.bikes.example');
+  await page.keyboard.press('Control+Enter');
+  await form.getByText(/The carriers are told what changes: website\./).waitFor(patience);
+  await looked(page, 'phone-correction');
+  await button(form, 'Correct it').click();
+  await page.getByText('The carriers took the correction (website).').waitFor(patience);
+  await status(page, 'Texts and calls');
+  await looked(page, 'phone-corrected');
+});
+
 test('what a handset texts reaches the bot, whose answer is in the conversation and on the handset', async () => {
   const { page } = first;
   phone.model.script(() => text('Yes, it is ready. We are open until six.'));

@@ -56,7 +56,8 @@ const text = (most: number) => z.string().max(most);
 
 /**
  * Every field may be absent here: what is missing or wrong is told at once for the whole form, by field, before any fee (400
- * `bad_request`, `problems`). A masked EIN sent back means the one that is stored.
+ * `bad_request`, `problems`). A masked EIN sent back means the one that is stored. In a correction a field that is left out stays as it
+ * is, and an empty one is taken out.
  */
 export const RegistrationForm = z
   .strictObject({
@@ -109,6 +110,24 @@ export const RegistrationStep = z.strictObject({
 });
 export type RegistrationStep = z.infer<typeof RegistrationStep>;
 
+/** Of what is registered, while the number goes on texting; what was registered holds until all of it is taken. */
+export const Correction = z
+  .strictObject({
+    state: z.enum(['pending', 'taken', 'refused']),
+    fields: z.array(z.string()).meta({ description: 'Of the form, those that it changes.' }),
+    form: RegistrationForm.meta({ description: 'What holds once it is taken.' }),
+    reason: z
+      .string()
+      .optional()
+      .meta({ description: 'Why it was refused; while it is pending `waiting: …`, why it has not been sent yet.' }),
+    problems: z.array(FormProblem).meta({ description: 'What to change in the form, where it was refused.' }),
+    nextRetryAt: Time.nullable(),
+    askedAt: Time,
+    decidedAt: Time.nullable(),
+  })
+  .meta({ id: 'PhoneRegistrationCorrection' });
+export type Correction = z.infer<typeof Correction>;
+
 export const Registration = z
   .strictObject({
     id: Id,
@@ -123,6 +142,10 @@ export const Registration = z
     problems: z.array(FormProblem).meta({ description: 'What to correct, where the registration was rejected.' }),
     needsPin: z.boolean().meta({ description: 'A code was sent to mobilePhone and waits to be entered.' }),
     optInUrl: z.string().meta({ description: 'The page that the carriers are shown.' }),
+    correctable: z.array(z.string()).meta({ description: 'Fields of the form that can be changed now.' }),
+    correction: Correction.nullable().meta({
+      description: 'The newest of the business, whichever of its numbers it was asked for; null: there was none.',
+    }),
   })
   .meta({ id: 'PhoneRegistration' });
 export type Registration = z.infer<typeof Registration>;
@@ -130,7 +153,8 @@ export type Registration = z.infer<typeof Registration>;
 export const submitRegistration = defineRoute({
   ...ofNumber,
   op: 'submitPhoneRegistration',
-  summary: 'Files the business form, or corrects a rejected one; with ?dryRun=1 only checks it and says the fees',
+  summary:
+    'Files the business form, or corrects one that was rejected or approved; with ?dryRun=1 only checks it and says the fees',
   method: 'POST',
   path: base,
   query: z.strictObject({ dryRun: z.enum(['1', 'true', '0', 'false']).optional() }),
@@ -147,6 +171,7 @@ export const submitRegistration = defineRoute({
           messageFlow: z.string(),
           optInUrl: z.string(),
           corrects: z.boolean().meta({ description: 'True: what was filed is corrected in place.' }),
+          changes: z.array(z.string()).meta({ description: 'Of what is registered, the fields that would change.' }),
           warnings: z.array(FormProblem).meta({ description: 'What carriers often refuse, and may not.' }),
         }),
       }),

@@ -65,7 +65,7 @@ export function phoneQueriesOf({ numbers, texts, calls, demo }: PhoneApi) {
         },
         staleTime: carrierEvery,
         refetchInterval: ({ state: { data, error } }) =>
-          data?.state === 'pending' ? every(carrierEvery, error) : false,
+          data?.state === 'pending' || data?.correction?.state === 'pending' ? every(carrierEvery, error) : false,
       }),
     port: (id: string) =>
       queryOptions({

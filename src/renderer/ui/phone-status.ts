@@ -61,9 +61,9 @@ export function registrationStatus(registration: Registration | null): StatusLoo
   if (state === 'rejected') return needs('Needs correcting');
   if (needsPin) return needs('Needs a code');
   if (state === 'approved') {
-    return smsState === 'active'
-      ? { word: 'Registered', icon: Check, tone: 'proven' }
-      : waits('Approved, being joined');
+    if (smsState !== 'active') return waits('Approved, being joined');
+    const corrected = registration.correction?.state === 'pending';
+    return { word: corrected ? 'Registered, being corrected' : 'Registered', icon: Check, tone: 'proven' };
   }
   return waits(rejectionReason?.startsWith('waiting:') === true ? 'Waits, tried again' : 'In review');
 }

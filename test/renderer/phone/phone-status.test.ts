@@ -34,6 +34,8 @@ const registration: Registration = {
   problems: [],
   needsPin: false,
   optInUrl: 'https://example.com/sms/n',
+  correctable: [],
+  correction: null,
 };
 
 test('amber is what a person has to do, and nothing that the carriers do', () => {

@@ -221,6 +221,8 @@ export interface TollFreeAsked {
   readonly webhookUrl: string;
 }
 
+export type TollFreeCorrected = Omit<TollFreeAsked, 'ein'> & { readonly ein: string | null };
+
 export interface TollFreeRequest {
   readonly requestId: string;
   readonly state: 'pending' | 'verified' | 'rejected';
@@ -232,6 +234,8 @@ export interface CarrierRegistry {
   /** By `key`; without one, of those that have not failed, by name and mobile or EIN. */
   findBrand(asked: BrandAsked): Promise<Brand | null>;
   readBrand(brandId: string): Promise<Brand>;
+  /** What is said of one that was verified, in place; by what it was verified (name, EIN, form, mobile) is sent as the registry has it. */
+  correctBrand(brandId: string, asked: BrandAsked): Promise<Brand>;
   /** `{pin}` in `code` is where the code stands. */
   sendCode(brandId: string, words: { readonly code: string; readonly success: string }): Promise<void>;
   /** Throws `wrong_pin`, also for one that has expired. */
@@ -250,7 +254,8 @@ export interface CarrierRegistry {
   createTollFree(asked: TollFreeAsked): Promise<TollFreeRequest>;
   findTollFree(e164: string): Promise<TollFreeRequest | null>;
   readTollFree(requestId: string): Promise<TollFreeRequest>;
-  correctTollFree(requestId: string, asked: TollFreeAsked): Promise<TollFreeRequest>;
+  /** Without an EIN: the one that the carrier has of this request. */
+  correctTollFree(requestId: string, asked: TollFreeCorrected): Promise<TollFreeRequest>;
   endTollFree(requestId: string): Promise<void>;
 }
 

@@ -4,6 +4,7 @@
  */
 import { CarrierFault } from '../carrier/port.ts';
 import type { Action, Bench } from './bench.ts';
+import type { Corrections } from './corrections.ts';
 import { withoutEins } from './ein.ts';
 import { type Move, type RegistrationRow, type Stage, underReview } from './model.ts';
 import { problemsOfFault, sentencesOf } from './refusal.ts';
@@ -12,6 +13,7 @@ export interface AdvanceDeps extends Bench {
   readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
   /** What was filed for a number that was released meanwhile. */
   readonly endFees: (numberId: string) => Promise<void>;
+  readonly corrections: Pick<Corrections, 'openOf'>;
 }
 
 export interface Advance {
@@ -24,7 +26,7 @@ export interface Advance {
 /** Interface.md, Limits: "Registration retry while waiting". */
 export const retryMs = 30 * 60_000;
 /** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
-const lookForMs = 25_000;
+export const unansweredMs = 25_000;
 /** An event of the carrier may be lost, or has no way to here. */
 const reviewMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;
@@ -75,7 +77,16 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     // Joining its campaign is not tried before its time; whatever else was asked was answered.
     if (row.waiting !== null && waits && row.stage === 'number') return registrations.lookAgain(row.id, row.retryAt);
     if (row.waiting !== null) await registrations.calm(row.id);
-    await registrations.lookAgain(row.id, now + (underReview.has(row.stage) ? reviewMs : dayMs));
+    await registrations.lookAgain(
+      row.id,
+      (await correctionAt(row)) ?? now + (underReview.has(row.stage) ? reviewMs : dayMs),
+    );
+  }
+
+  /** When somebody looks after the correction of what was decided; null: there is none. */
+  async function correctionAt(row: RegistrationRow): Promise<number | null> {
+    const change = isDecided(row) ? await deps.corrections.openOf(row) : null;
+    return change === null ? null : (change.retryAt ?? clock.now() + reviewMs);
   }
 
   /** What was being filed when its number was released costs nothing either. Until that is sure it is looked at again. */
@@ -113,7 +124,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     if (isDecided(row)) return registrations.lookAgain(row.id, now + retryMs);
     // What is still looked for is no outage; whatever is asked for anew waits its time.
     const looks = fault.kind === 'unknown' && (fault.retryAfter !== null || row.waiting === null);
-    const inMs = looks ? (fault.retryAfter === null ? lookForMs : (fault.retryAfter + 1) * 1000) : retryMs;
+    const inMs = looks ? (fault.retryAfter === null ? unansweredMs : (fault.retryAfter + 1) * 1000) : retryMs;
     const until = row.waiting !== null && row.retryAt !== null && row.retryAt > now ? row.retryAt : now + inMs;
     await store.write((tx) => registrations.wait(tx, row.id, why, until));
   }

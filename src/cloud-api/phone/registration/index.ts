@@ -20,6 +20,9 @@ import type { HeldNumber } from '../ports.ts';
 import { createAdvance } from './advance.ts';
 import type { Bench, RegistrationDeps } from './bench.ts';
 import { createCodes } from './codes.ts';
+import { correctableIn, toCorrection } from './correction.ts';
+import { createCorrectionStore } from './correction-store.ts';
+import { createCorrections } from './corrections.ts';
 import { createEnding } from './ending.ts';
 import { createReaders } from './events.ts';
 import { campaignPrices, feeOf } from './fees.ts';
@@ -67,9 +70,14 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
   const bench: Bench = { ...deps, registrations, webhookUrl, origin, hosted };
   const codes = createCodes(bench);
   const endFees = createEnding(bench);
-  const actions = { '10dlc': createTenDlc({ ...bench, codes }), toll_free: createTollFree(bench) };
-  const { advance, settled } = createAdvance({ ...bench, actions, endFees });
-  const submit = createSubmit(bench);
+  const kept = createCorrectionStore(now);
+  const corrections = createCorrections({ ...bench, corrections: kept });
+  const actions = {
+    '10dlc': createTenDlc({ ...bench, codes, corrections }),
+    toll_free: createTollFree({ ...bench, corrections }),
+  };
+  const { advance, settled } = createAdvance({ ...bench, actions, endFees, corrections });
+  const submit = createSubmit({ ...bench, corrections: kept });
   const watch = createWatch({ ...bench, advance });
 
   /** Resolves with `work`, or after `ms`. */
@@ -104,15 +112,33 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
 
   async function shown(numberId: string): Promise<Registration> {
     const row = await current(numberId);
-    const steps = await store.read((tx) => registrations.steps(tx, row.id));
-    return toRegistration(row, steps, origin);
+    return store.read(function* (tx) {
+      const steps = yield* registrations.steps(tx, row.id);
+      const change = yield* kept.newest(tx, row.brandKey);
+      const isOfIt = change !== null && change.createdAt >= row.createdAt;
+      return {
+        ...toRegistration(row, steps, origin),
+        correctable: correctableIn(row),
+        correction: isOfIt ? toCorrection(change, row) : null,
+      };
+    });
   }
 
   async function readAnew(row: RegistrationRow): Promise<void> {
-    if (stateOf(row) !== 'pending') return;
+    const state = stateOf(row);
+    if (state === 'approved') return readCorrection(row);
+    if (state !== 'pending') return;
     // What waits to be filed is tried again in its time, not when somebody looks.
     if (!underReview.has(row.stage) && row.waiting !== null) return;
     if (await registrations.claimRead(row.id, readEveryMs)) await advanceForAnswer(row.id);
+  }
+
+  /** It is led on by the registration that it was asked for, whichever of the numbers somebody looks at. */
+  async function readCorrection(row: RegistrationRow): Promise<void> {
+    const change = await corrections.openOf(row);
+    if (change === null || change.waiting !== null) return;
+    if (await registrations.claimRead(change.registrationId, readEveryMs))
+      await advanceForAnswer(change.registrationId);
   }
 
   async function confirm(row: RegistrationRow, pin: string | undefined): Promise<void> {
@@ -174,7 +200,10 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
       }),
     ],
     hooks: {
-      released: (tx, number) => registrations.end(tx, number.id),
+      *released(tx, number) {
+        yield* registrations.end(tx, number.id);
+        yield* corrections.handOver(tx, number.id);
+      },
       ending: (number) => endFees(number.id),
     },
     readers: createReaders({ registrations, advance, now }),

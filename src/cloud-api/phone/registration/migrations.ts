@@ -75,4 +75,31 @@ export const phoneRegistrationMigrations: readonly Migration[] = [
     name: 'since when a campaign is paid for',
     sql: 'ALTER TABLE phone_registration ADD COLUMN campaign_filed_at INTEGER',
   },
+  {
+    area: 'phone-registration',
+    number: 3,
+    name: 'corrections of what is registered',
+    // `brand_asked`: 1 where the registry has to be told of the business again before its campaign is.
+    sql: `
+      ALTER TABLE phone_registration ADD COLUMN brand_asked INTEGER NOT NULL DEFAULT 0;
+      CREATE TABLE phone_registration_correction (
+        id TEXT PRIMARY KEY,
+        registration_id TEXT NOT NULL,
+        brand_key TEXT NOT NULL,
+        campaign_key TEXT NOT NULL,
+        stage TEXT NOT NULL,
+        fields TEXT NOT NULL,
+        form TEXT NOT NULL,
+        form_before TEXT NOT NULL,
+        reason TEXT,
+        problems TEXT NOT NULL,
+        waiting TEXT,
+        retry_at INTEGER,
+        created_at INTEGER NOT NULL,
+        ended_at INTEGER
+      ) STRICT;
+      CREATE UNIQUE INDEX phone_registration_correction_open ON phone_registration_correction (brand_key) WHERE ended_at IS NULL;
+      CREATE INDEX phone_registration_correction_of ON phone_registration_correction (brand_key, created_at);
+    `,
+  },
 ];

@@ -117,6 +117,8 @@ export interface RegistrationRow {
   readonly requestId: string | null;
   readonly codeConfirmedAt: number | null;
   readonly approvedAt: number | null;
+  /** 1: its registry has to be told of the business again before its campaign is. */
+  readonly brandAsked: 0 | 1;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly feesEndedAt: number | null;
@@ -143,7 +145,12 @@ export function reasonOf(row: Pick<RegistrationRow, 'stage' | 'reason' | 'waitin
   return row.stage === 'campaign_rejected' ? `campaign: ${row.reason}` : row.reason;
 }
 
-export function toRegistration(row: RegistrationRow, steps: readonly StepRow[], origin: string): Registration {
+/** All but what concerns corrections. */
+export function toRegistration(
+  row: RegistrationRow,
+  steps: readonly StepRow[],
+  origin: string,
+): Omit<Registration, 'correctable' | 'correction'> {
   const reason = reasonOf(row);
   return {
     id: row.id,

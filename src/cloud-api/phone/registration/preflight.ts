@@ -64,6 +64,10 @@ export function preflight(given: RegistrationForm, facts: PreflightFacts): Prefl
   return { form: { ...form, ein: masked }, ein, problems, warnings };
 }
 
+/** As it would be kept: trimmed, with its defaults, not looked over. */
+export const readForm = (given: RegistrationForm, kind: RegistrationKind): CheckedForm =>
+  withDefaults(trim(given), kind);
+
 function trim(given: RegistrationForm): RegistrationForm {
   const tidy = (value: unknown) => (typeof value === 'string' ? value.trim() || undefined : value);
   const entries = Object.entries(given).map(([name, value]) => [

@@ -28,6 +28,7 @@ export interface Changes {
   readonly reason?: string | null;
   readonly problems?: readonly Problem[];
   readonly lookAt?: number | null;
+  readonly brandAsked?: 0 | 1;
 }
 
 export type NewStep = Omit<StepRow, 'at' | 'step'> & { readonly step?: StepRow['step'] };
@@ -74,12 +75,17 @@ export interface RegistrationStore {
   insert(tx: SharedTx, row: NewRegistration, text: string): Op<void>;
   /** Null: that move is not open to it, or its number was released. */
   move(tx: SharedTx, id: string, move: Move, changes: Changes, step: NewStep): Op<RegistrationRow | null>;
-  /** What the carrier gave, also where the number was released meanwhile: somebody has to end its fees. */
+  /** What the carrier gave or took, also where the number was released meanwhile: somebody has to end its fees. */
   keep(
     tx: SharedTx,
     id: string,
-    ids: Pick<Changes, 'brandId' | 'campaignId' | 'campaignFiledAt' | 'requestId'>,
+    ids: Pick<
+      Changes,
+      'brandId' | 'campaignId' | 'campaignFiledAt' | 'requestId' | 'form' | 'texts' | 'brandAsked' | 'lookAt'
+    >,
   ): Op<void>;
+  /** Adds to its timeline. */
+  note(tx: SharedTx, row: Pick<RegistrationRow, 'id' | 'stage'>, step: NewStep): Op<void>;
   /** It waits for us or the carrier until `retryAt`; one step of its timeline however often it is tried. */
   wait(tx: SharedTx, id: string, why: string, retryAt: number): Op<void>;
   /** It waits for us no more. */
@@ -101,7 +107,7 @@ export interface RegistrationStore {
 const columns = `id, number_id AS "numberId", user_id AS "userId", e164, kind, stage, form, revision, identity, texts, ein, reason,
   problems, waiting, retry_at AS "retryAt", look_at AS "lookAt", read_at AS "readAt", brand_key AS "brandKey", brand_id AS "brandId",
   campaign_key AS "campaignKey", campaign_id AS "campaignId", request_id AS "requestId", code_confirmed_at AS "codeConfirmedAt",
-  approved_at AS "approvedAt", created_at AS "createdAt", ended_at AS "endedAt", fees_ended_at AS "feesEndedAt"`;
+  approved_at AS "approvedAt", brand_asked AS "brandAsked", created_at AS "createdAt", ended_at AS "endedAt", fees_ended_at AS "feesEndedAt"`;
 const select = `SELECT ${columns} FROM phone_registration`;
 
 /** More than a request to the carrier may take. */
@@ -128,6 +134,7 @@ const columnOf: Readonly<Record<keyof Changes, string>> = {
   reason: 'reason',
   problems: 'problems',
   lookAt: 'look_at',
+  brandAsked: 'brand_asked',
 };
 
 /** As they stand in a statement. */
@@ -288,6 +295,7 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
         id,
       );
     },
+    note,
     *end(tx, numberId) {
       // Who files something at this moment may be killed before it is heard what came of it.
       const sql = `UPDATE phone_registration SET ended_at = ?, retry_at = NULL, ein = NULL,

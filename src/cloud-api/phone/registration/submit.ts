@@ -1,19 +1,22 @@
 /**
- * A business form comes in (interface.md F, rules 3 to 5): checked as a whole, then a registration is begun, or the rejected one is
- * corrected in place. What of it is filed already, for another number of the same business, is not filed and paid for again.
+ * A business form comes in (interface.md F, rules 3 to 5): checked as a whole, then a registration is begun, or the one that
+ * was decided is corrected in place. What of it is filed already, for another number of the same business, is not filed and paid for again.
  */
-import { createHash } from 'node:crypto';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { HeldNumber } from '../ports.ts';
 import { type Bench, einPlace } from './bench.ts';
+import { changedFields, correctableIn, type FormField, fixedProblems } from './correction.ts';
+import type { CorrectionStore } from './correction-store.ts';
 import { type Fee, feesOf } from './fees.ts';
+import { brandOf } from './filing.ts';
 import { type CheckedForm, isSoleProprietor, type Problem } from './form.ts';
 import { linksOf, messageFlowOf } from './message-flow.ts';
 import { type RegistrationRow, stateOf } from './model.ts';
 import { needsRegistration } from './needed.ts';
 import { type Preflight, preflight } from './preflight.ts';
+import { identityOf, plain, textsOf } from './same.ts';
 
 export interface Submitted {
   readonly id: string;
@@ -27,6 +30,7 @@ export interface Plan {
   readonly messageFlow: string;
   readonly optInUrl: string;
   readonly corrects: boolean;
+  readonly changes: FormField[];
   readonly warnings: Problem[];
 }
 
@@ -37,33 +41,8 @@ export interface Submit {
   file(number: HeldNumber, given: RegistrationForm): Promise<Submitted>;
 }
 
-/** What a filed campaign can have corrected (phone.md 2.6); the rest stays as it was filed. */
-const correctable = [
-  'sampleMessages',
-  'optInPageUrl',
-  'optInWorkflow',
-  'contactEmail',
-  'contactPhone',
-  'monthlyMessages',
-] as const satisfies readonly (keyof CheckedForm)[];
-
-const digest = (...parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-const plain = (text: string | undefined) =>
-  (text ?? '')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}*]+/gu, ' ')
-    .trim();
-
-/** Of who registers; of an EIN only what is told. */
-const identityOf = (form: CheckedForm) =>
-  isSoleProprietor(form)
-    ? digest('person', plain(form.contactFirstName), plain(form.contactLastName), form.mobilePhone)
-    : digest('business', form.entityType, plain(form.legalName), form.ein, form.country);
-
-const textsOf = (form: CheckedForm) => digest(form.useCase, form.subUseCases, form.description, form.sampleMessages);
-
-export function createSubmit(deps: Bench): Submit {
-  const { store, registrations, numbers, ids, sealer, origin, hosted } = deps;
+export function createSubmit(deps: Bench & { readonly corrections: CorrectionStore }): Submit {
+  const { store, registrations, corrections, numbers, ids, sealer, origin, hosted } = deps;
 
   /** What the form makes of what there is. Throws where it makes nothing. */
   function* judge(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, given: RegistrationForm) {
@@ -75,17 +54,44 @@ export function createSubmit(deps: Bench): Submit {
       );
     }
     const row = yield* registrations.current(tx, number.id);
+    if (row !== null && stateOf(row) === 'approved') return yield* judgeRegistered(tx, row, number, given);
     const corrects = row !== null && isCorrected(row);
     const checked = corrects
       ? correction(row, number, given)
       : preflight(given, { number, origin, hosted, before: before(row) });
     if (row !== null && stateOf(row) !== 'rejected') {
-      if (sameAs(row, checked)) return { row, corrects, checked, form: row.form, is: 'again' as const };
+      if (checked.form !== null && sameForm(row.form, checked.form)) {
+        return { row, corrects, checked, form: row.form, changes: [], is: 'again' as const };
+      }
       throw underWay(row);
     }
     if (checked.form === null) throw badForm(checked.problems);
     if (row === null || !corrects) yield* checkPerson(tx, number, checked.form);
-    return { row, corrects, checked, form: checked.form, is: 'filed' as const };
+    const changes = corrects ? changedFields(row.form, checked.form) : [];
+    return { row, corrects, checked, form: checked.form, changes, is: 'filed' as const };
+  }
+
+  /** Of what is registered already: the carriers are told what changes, and what they never change is said at once. */
+  function* judgeRegistered(
+    tx: Parameters<typeof registrations.find>[0],
+    row: RegistrationRow,
+    number: HeldNumber,
+    given: RegistrationForm,
+  ) {
+    const checked = merged(row, number, given);
+    const problems = [...fixedProblems(row, given), ...checked.problems];
+    const { form } = checked;
+    if (form === null || problems.length > 0) throw badForm(problems);
+    const open = yield* corrections.open(tx, row.brandKey);
+    const changes = changedFields(row.form, form);
+    const again = open === null ? changes.length === 0 : open.registrationId === row.id && sameForm(open.form, form);
+    if (again) return { row, corrects: true, checked, form, changes, is: 'again' as const };
+    if (open === null) return { row, corrects: true, checked, form, changes, is: 'correction' as const };
+    throw conflict(
+      'correction_pending',
+      `Another correction of ${row.form.brandName} is under way (${open.fields.join(', ')}).`,
+      'Wait until the carriers have decided it.',
+    );
   }
 
   const before = (row: RegistrationRow | null) =>
@@ -93,9 +99,15 @@ export function createSubmit(deps: Bench): Submit {
 
   function correction(row: RegistrationRow, number: HeldNumber, given: RegistrationForm): Preflight {
     if (row.kind === 'toll_free') return preflight(given, { number, origin, hosted, before: before(row) });
-    const kept = Object.fromEntries(correctable.map((field) => [field, given[field] ?? row.form[field]]));
+    const may: readonly string[] = correctableIn(row);
+    return merged(row, number, Object.fromEntries(Object.entries(given).filter(([field]) => may.includes(field))));
+  }
+
+  /** What is left out stays as it is; nobody is asked for the EIN again. */
+  function merged(row: RegistrationRow, number: HeldNumber, given: RegistrationForm): Preflight {
     const facts = { number, origin, hosted, before: { ein: row.form.ein, full: false, einNeeded: false } };
-    return preflight({ ...row.form, ...kept }, facts);
+    const stated = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    return preflight({ ...row.form, ...stated, ein: row.form.ein }, facts);
   }
 
   /** One number an individual (interface.md F, rule 5). */
@@ -178,12 +190,13 @@ export function createSubmit(deps: Bench): Submit {
     form: CheckedForm,
     given: RegistrationForm,
   ) {
-    const kept = row.kind === '10dlc' && row.campaignId !== null ? keptFields(row.form, given) : [];
-    const also = kept.length === 0 ? '' : ` What a filed campaign cannot change stays as it was: ${kept.join(', ')}.`;
+    const kept = row.kind === '10dlc' ? keptFields(row, given) : [];
+    const also = kept.length === 0 ? '' : ` What carriers do not change stays as it was: ${kept.join(', ')}.`;
     const changes = {
       form,
       texts: textsOf(form),
       revision: row.revision + 1,
+      ...(isSameBrand(row, form) ? {} : { brandAsked: 1 as const }),
       ...(checked.ein === null ? {} : { ein: seal(row.id, checked.ein) }),
       lookAt: deps.clock.now(),
     };
@@ -192,10 +205,27 @@ export function createSubmit(deps: Bench): Submit {
     return { id: row.id, isNew: false };
   }
 
+  const isSameBrand = (row: RegistrationRow, form: CheckedForm) => {
+    const told = (one: CheckedForm) => JSON.stringify(brandOf(one, null, deps.webhookUrl));
+    return row.kind === 'toll_free' || told(row.form) === told(form);
+  };
+
+  /** Durably; the number goes on texting, and the carriers are told by whoever looks after the registration. */
+  function* change(tx: SharedTx, row: RegistrationRow, form: CheckedForm, fields: readonly FormField[]) {
+    const { brandKey, campaignKey } = row;
+    const stage = row.kind === 'toll_free' ? ('verification' as const) : ('brand' as const);
+    const facts = { registrationId: row.id, brandKey, campaignKey, stage, fields, form, before: row.form };
+    yield* corrections.insert(tx, { id: ids.next('correction'), ...facts });
+    yield* registrations.keep(tx, row.id, { lookAt: deps.clock.now() });
+    const text = `A correction was given (${fields.join(', ')}). The number goes on texting, and what was registered holds until the carriers have taken it.`;
+    yield* registrations.note(tx, row, { step: stage, state: 'working', text, field: null });
+    return { id: row.id, isNew: false };
+  }
+
   return {
     async plan(number, given) {
       return store.read(function* (tx) {
-        const { row, corrects, checked, form } = yield* judge(tx, number, given);
+        const { row, corrects, checked, form, changes } = yield* judge(tx, number, given);
         const has = yield* shared(tx, number, form, '');
         const links = linksOf(form, number.id, origin);
         const filed = corrects && (row?.campaignId ?? row?.requestId ?? null) !== null;
@@ -205,6 +235,7 @@ export function createSubmit(deps: Bench): Submit {
           messageFlow: messageFlowOf(number.e164, links),
           optInUrl: links.optInUrl,
           corrects,
+          changes: [...changes],
           warnings: [...checked.warnings],
         };
       });
@@ -217,8 +248,9 @@ export function createSubmit(deps: Bench): Submit {
             wireCode: 'number_not_found',
           });
         }
-        const { row, corrects, checked, form, is } = yield* judge(tx, held, given);
+        const { row, corrects, checked, form, changes, is } = yield* judge(tx, held, given);
         if (is === 'again' && row !== null) return { id: row.id, isNew: false };
+        if (is === 'correction') return yield* change(tx, row, form, changes);
         if (row !== null && corrects) return yield* correct(tx, row, checked, form, given);
         return yield* begin(tx, held, row, checked, form);
       });
@@ -247,18 +279,13 @@ function moveOf(row: RegistrationRow) {
   return row.requestId === null ? 'verificationAskedAgain' : 'correctionAsked';
 }
 
-function keptFields(filed: CheckedForm, given: RegistrationForm): string[] {
-  const may: readonly string[] = correctable;
-  return Object.entries(given)
-    .filter(([field, value]) => !may.includes(field) && field !== 'kind' && field !== 'ein' && value !== undefined)
-    .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(filed[field as keyof CheckedForm]))
-    .map(([field]) => field);
+function keptFields(row: RegistrationRow, given: RegistrationForm): string[] {
+  return fixedProblems(row, given).flatMap(({ field }) => (field === null || field === 'ein' ? [] : [field]));
 }
 
 /** Whoever did not hear the answer sends it once more. */
-function sameAs(row: RegistrationRow, { form }: Preflight): boolean {
-  return form !== null && JSON.stringify(sorted(form)) === JSON.stringify(sorted(row.form));
-}
+const sameForm = (one: CheckedForm, other: CheckedForm) =>
+  JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 
 const sorted = (form: CheckedForm) =>
   Object.entries(form)
@@ -274,14 +301,6 @@ export function badForm(problems: readonly Problem[]): AppError {
 }
 
 function underWay(row: RegistrationRow): AppError {
-  if (stateOf(row) === 'approved') {
-    const fact = `${row.e164} is registered already.`;
-    return conflict(
-      'already_registered',
-      fact,
-      'Release the number and buy another to register it for something else.',
-    );
-  }
   return conflict(
     'registration_pending',
     `The registration of ${row.e164} is under way with another form.`,

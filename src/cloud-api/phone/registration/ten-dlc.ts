@@ -7,6 +7,7 @@ import { type Campaign, CarrierFault } from '../carrier/port.ts';
 import { maskNumber } from '../e164.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
 import type { Codes } from './codes.ts';
+import type { Corrections } from './corrections.ts';
 import { campaignPrices, feeOf } from './fees.ts';
 import { brandOf, campaignOf } from './filing.ts';
 import { isSoleProprietor } from './form.ts';
@@ -16,6 +17,7 @@ import { repliesOf } from './replies.ts';
 import type { Changes, NewStep } from './store.ts';
 
 export interface TenDlcDeps extends Bench {
+  readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
   readonly codes: Pick<Codes, 'sendFirst'>;
 }
 
@@ -30,7 +32,7 @@ export const mover =
   };
 
 export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
-  const { store, clock, registrations, carrier, paid, numbers, codes, fees } = deps;
+  const { store, clock, registrations, carrier, paid, numbers, codes, corrections, fees } = deps;
   const { registry } = carrier;
   const step = mover(deps);
 
@@ -74,6 +76,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
   }
 
   async function fileCampaign(row: RegistrationRow): Promise<boolean> {
+    if (await brandRefuses(row)) return true;
     // One that is shared was filed by another number, perhaps so long ago that its step is forgotten.
     if (row.campaignId === null) {
       const { campaignId } = await paid.run(`campaign ${row.campaignKey}`, {
@@ -117,8 +120,18 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
 
   const watchCampaign: Action = async (row) => judged(row, await registry.readCampaign(row.campaignId ?? ''));
 
+  /** A correction may be of the business, which is told first: its registry may refuse it. */
+  async function brandRefuses(row: RegistrationRow): Promise<boolean> {
+    const problems = await corrections.tellBrand(row, `brand ${row.brandKey} correction ${row.id} ${row.revision}`);
+    if (problems.length === 0) return false;
+    const reason = sentencesOf(problems);
+    const field = problems[0]?.field ?? null;
+    return step(row, 'campaignRefused', { reason, problems }, { step: 'brand', state: 'failed', text: reason, field });
+  }
+
   /** In place: no new brand, no new campaign, no new fee. */
   async function correct(row: RegistrationRow): Promise<boolean> {
+    if (await brandRefuses(row)) return true;
     const id = row.campaignId ?? '';
     const inReview = async () => {
       const campaign = await registry.readCampaign(id);
@@ -169,8 +182,9 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     return next.state === 'assigned' ? joined() : false;
   }
 
-  /** Once a day. */
+  /** Once a day. While a correction is under way, what the carriers say of the campaign is said of that. */
   async function look(row: RegistrationRow): Promise<boolean> {
+    if (await corrections.work(row)) return false;
     if (await watchCampaign(row)) return true;
     const { state, reason } = await registry.readAssignment(row.e164);
     if (state !== 'none' && state !== 'failed') return false;
@@ -195,7 +209,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     number: join,
     correcting: correct,
     approved: look,
-    blocked: watchCampaign,
+    blocked: async (row) => ((await corrections.work(row)) ? false : watchCampaign(row)),
   };
 }
 

@@ -1,13 +1,18 @@
 /** How a toll-free number is verified: one request a number, corrected in place and never filed twice (phone.md 2.7). One action a stage. */
 import { CarrierFault, type TollFreeRequest } from '../carrier/port.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
+import type { Corrections } from './corrections.ts';
 import { tollFreeOf } from './filing.ts';
 import type { RegistrationRow, Stage } from './model.ts';
 import { problemOf } from './refusal.ts';
 import { repliesOf } from './replies.ts';
 import { mover } from './ten-dlc.ts';
 
-export function createTollFree(deps: Bench): Partial<Record<Stage, Action>> {
+export interface TollFreeDeps extends Bench {
+  readonly corrections: Pick<Corrections, 'work'>;
+}
+
+export function createTollFree(deps: TollFreeDeps): Partial<Record<Stage, Action>> {
   const { store, registrations, carrier, paid, numbers } = deps;
   const { registry } = carrier;
   const step = mover(deps);
@@ -53,7 +58,7 @@ export function createTollFree(deps: Bench): Partial<Record<Stage, Action>> {
   return {
     filed: file,
     verification: watch,
-    approved: watch,
+    approved: async (row) => ((await deps.corrections.work(row)) ? false : watch(row)),
     async correcting(row) {
       const id = row.requestId ?? '';
       await paid.run(`verification ${row.id} correction ${row.revision}`, {

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import type { Registration, RegistrationStep } from '../../../contracts/phone/registration.ts';
+import type { Correction, Registration, RegistrationStep } from '../../../contracts/phone/registration.ts';
 import { phoneKeys } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -71,9 +71,10 @@ function Known({
   registration: Registration;
   onOpen: () => void;
 }) {
-  const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl } = registration;
+  const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl, correctable, correction } =
+    registration;
   const rejected = state === 'rejected';
-  const fields = [...new Set(problems.flatMap(({ field }) => (field === null ? [] : [fieldWord(field)])))];
+  const corrects = state === 'approved' && correction?.state !== 'pending' && correctable.length > 0;
   const whys =
     problems.length === 0 ? [rejectionReason ?? 'The carriers did not say why.'] : problems.map(({ text }) => text);
   return (
@@ -86,9 +87,10 @@ function Known({
         ))}
       {rejected && (
         <Button kind="primary" className="w-fit" data-register="true" onClick={onOpen}>
-          {fields.length === 0 || fields.length > 2 ? 'Correct the form' : `Correct the ${fields.join(' or the ')}`}
+          {correctWord(problems)}
         </Button>
       )}
+      {state === 'approved' && correction !== null && <Corrected correction={correction} onOpen={onOpen} />}
       {!rejected && rejectionReason !== undefined && <Waiting reason={rejectionReason} nextRetryAt={nextRetryAt} />}
       {needsPin && <PinEntry number={number} phone={numberWords(registration.form.mobilePhone ?? 'your phone')} />}
       <ol aria-label="Steps of the registration" className="flex flex-col gap-1.5">
@@ -109,10 +111,43 @@ function Known({
         </a>
         {!rejected && (
           <button type="button" onClick={onOpen} data-register="true" className="rounded-control text-muted underline">
-            What was filed
+            {corrects ? 'Correct the details' : 'What was filed'}
           </button>
         )}
       </p>
+    </div>
+  );
+}
+
+function correctWord(problems: Registration['problems']): string {
+  const fields = [...new Set(problems.flatMap(({ field }) => (field === null ? [] : [fieldWord(field)])))];
+  return fields.length === 0 || fields.length > 2 ? 'Correct the form' : `Correct the ${fields.join(' or the ')}`;
+}
+
+/** Of what is registered; the number texts whatever becomes of it. */
+function Corrected({ correction, onOpen }: { correction: Correction; onOpen: () => void }) {
+  const { state, fields, reason, problems, nextRetryAt } = correction;
+  const words = [...new Set(fields.map(fieldWord))].join(', ');
+  if (state === 'taken') return null;
+  if (state === 'pending') {
+    return (
+      <div data-correction="pending" className="flex flex-col gap-1 text-muted">
+        <p className="break-words">
+          A correction is under way: {words}. The number goes on texting, and what was registered holds until the
+          carriers have taken it.
+        </p>
+        {reason !== undefined && <Waiting reason={reason} nextRetryAt={nextRetryAt} />}
+      </div>
+    );
+  }
+  return (
+    <div data-correction="refused" className="flex flex-col gap-2">
+      <Trouble of="registration" needsPerson={false}>
+        {`The correction (${words}) was refused, and what was registered still holds. ${reason ?? ''}`}
+      </Trouble>
+      <Button className="w-fit" data-register="true" onClick={onOpen}>
+        {correctWord(problems)}
+      </Button>
     </div>
   );
 }

@@ -165,6 +165,24 @@ export function formOf(draft: Draft, type: NumberType): RegistrationForm {
   };
 }
 
+/** Of what is there: what can be changed, and empty where it was taken out. A field that is left out stays as it is. */
+export function correctionOf(
+  draft: Draft,
+  type: NumberType,
+  known: { readonly form: RegistrationForm; readonly correctable: readonly string[] },
+): RegistrationForm {
+  const given: RegistrationForm = formOf(draft, type);
+  const corrected: Record<string, unknown> = {};
+  for (const name of known.correctable) {
+    const field = name as keyof RegistrationForm;
+    const was = known.form[field];
+    if (given[field] !== undefined) corrected[field] = given[field];
+    else if (field === 'sampleMessages') corrected[field] = [];
+    else if (typeof was === 'string' && field in draft.texts) corrected[field] = '';
+  }
+  return corrected as RegistrationForm;
+}
+
 /** What a field is called; of `sampleMessages.1`, the field that it is in. */
 export function fieldWord(field: string): string {
   const name = baseOf(field);

@@ -22,6 +22,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { NoNumber, type WithinNumber } from './number-page.tsx';
 import { numberWords } from './phone-words.ts';
 import {
+  correctionOf,
   type Draft,
   draftOf,
   type FormProblem,
@@ -84,8 +85,11 @@ function Form({
   const put = usePutNumber();
   const draftKey = phoneKeys.of(number.id, 'draft');
   // What was typed is there after a look elsewhere.
-  const [draft, setDraft] = useState<Draft>(() => client.getQueryData<Draft>(draftKey) ?? draftOf(known?.form ?? null));
-  const [problems, setProblems] = useState<readonly FormProblem[]>(known?.problems ?? []);
+  const asked = known?.correction?.state === 'taken' ? null : (known?.correction ?? null);
+  const [draft, setDraft] = useState<Draft>(
+    () => client.getQueryData<Draft>(draftKey) ?? draftOf(asked?.form ?? known?.form ?? null),
+  );
+  const [problems, setProblems] = useState<readonly FormProblem[]>(asked?.problems ?? known?.problems ?? []);
   const [plan, setPlan] = useState<FilingPlan | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const says = problemsByField(problems, draft);
@@ -99,7 +103,10 @@ function Form({
     setPlan(null);
   };
   const file = useAct(async () => {
-    const ask = { params: { id: number.id }, body: formOf(draft, number.type) };
+    const ask = {
+      params: { id: number.id },
+      body: known === null ? formOf(draft, number.type) : correctionOf(draft, number.type, known),
+    };
     try {
       if (plan === null) {
         const answer = await api.phone.numbers.submitPhoneRegistration({ ...ask, query: { dryRun: '1' } });
@@ -123,7 +130,10 @@ function Form({
       form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
     }
   });
-  const over = known !== null && known.state !== 'rejected';
+  const registered = known?.state === 'approved';
+  // Under review, or a correction of it is.
+  const over = known?.state === 'pending' || known?.correction?.state === 'pending';
+  const isFixed = (name: string): boolean => known !== null && (over || !known.correctable.includes(name));
   return (
     <form
       ref={form}
@@ -140,14 +150,24 @@ function Form({
       }}
     >
       {over && (
-        <p className="text-muted">It was filed. It can be corrected here if the carriers reject it, and not before.</p>
+        <p className="text-muted">
+          {registered
+            ? 'A correction is under way. Another one can be made once the carriers have decided it.'
+            : 'It was filed. It can be corrected here once the carriers have decided it.'}
+        </p>
+      )}
+      {known !== null && !over && sections.some(({ fields }) => fields.some(({ name }) => isFixed(name))) && (
+        <p className="text-muted">
+          {registered && 'Change what is no longer right: the number goes on texting meanwhile. '}
+          Grey fields cannot change: the carriers verified the business by them, or filed its campaign with them.
+        </p>
       )}
       {says.get('') !== undefined && (
         <Trouble of="registration" needsPerson>
           {says.get('')}
         </Trouble>
       )}
-      {!tollFree && (
+      {!tollFree && !isFixed('entityType') && (
         <Choice
           legend="Who are you?"
           name="who"
@@ -172,6 +192,8 @@ function Form({
               const set = (event: { target: { value: string } }) =>
                 change({ texts: { ...draft.texts, [name]: event.target.value } });
               const value = draft.texts[name];
+              const fixed = isFixed(name);
+              const tone = fixed ? 'bg-panel text-muted' : '';
               const field = (
                 <Field
                   key={name}
@@ -187,7 +209,8 @@ function Form({
                         name={name}
                         value={value === '' ? usual : value}
                         onChange={set}
-                        className={`${ids.className} ${line}`}
+                        disabled={fixed}
+                        className={`${ids.className} ${line} ${tone}`}
                       >
                         {options.map((one) => (
                           <option key={one.value} value={one.value}>
@@ -202,7 +225,8 @@ function Form({
                         rows={3}
                         value={value}
                         onChange={set}
-                        className={`${ids.className} field-sizing-content min-h-16 resize-y py-1`}
+                        readOnly={fixed}
+                        className={`${ids.className} field-sizing-content min-h-16 resize-y py-1 ${tone}`}
                       />
                     ) : (
                       <input
@@ -210,9 +234,10 @@ function Form({
                         name={name}
                         value={value}
                         onChange={set}
+                        readOnly={fixed}
                         autoComplete="off"
                         spellCheck={false}
-                        className={`${ids.className} ${line}`}
+                        className={`${ids.className} ${line} ${tone}`}
                       />
                     )
                   }
@@ -228,7 +253,12 @@ function Form({
             })}
           </div>
           {section.title === 'What the texts are for' && (
-            <Samples draft={draft} problem={says.get('sampleMessages')} onChange={(samples) => change({ samples })}>
+            <Samples
+              draft={draft}
+              fixed={isFixed('sampleMessages')}
+              problem={says.get('sampleMessages')}
+              onChange={(samples) => change({ samples })}
+            >
               <Field
                 label="Texts a month"
                 problem={says.get('monthlyMessages')}
@@ -241,6 +271,7 @@ function Form({
                     inputMode="numeric"
                     autoComplete="off"
                     value={draft.monthly}
+                    readOnly={isFixed('monthlyMessages')}
                     onChange={(event) => change({ monthly: event.target.value.replace(/\D/g, '') })}
                     className={`${ids.className} ${line} tabular-nums sm:w-1/2`}
                   />
@@ -250,9 +281,15 @@ function Form({
           )}
         </fieldset>
       ))}
-      {plan !== null && <PlanShown plan={plan} />}
+      {plan !== null && <PlanShown plan={plan} registered={registered} />}
       {file.failure !== null && <Problem error={file.failure} />}
-      <FileButton plan={plan} busy={file.busy} disabled={over} wrong={problems.length} />
+      <FileButton
+        plan={plan}
+        busy={file.busy}
+        disabled={over || (registered && plan?.changes.length === 0)}
+        registered={registered}
+        wrong={problems.length}
+      />
     </form>
   );
 }
@@ -262,11 +299,13 @@ function FileButton({
   plan,
   busy,
   disabled,
+  registered,
   wrong,
 }: {
   plan: FilingPlan | null;
   busy: boolean;
   disabled: boolean;
+  registered: boolean;
   wrong: number;
 }) {
   const button = useRef<HTMLButtonElement>(null);
@@ -299,7 +338,9 @@ function FileButton({
         {plan === null && wrong > 0
           ? `${wrong === 1 ? 'One thing is' : `${wrong} things are`} to be corrected above.`
           : plan === null
-            ? 'Nothing is filed and nothing costs until you have seen the fees.'
+            ? registered
+              ? 'The carriers are told nothing until you have seen what changes.'
+              : 'Nothing is filed and nothing costs until you have seen the fees.'
             : ''}
       </p>
     </div>
@@ -308,11 +349,13 @@ function FileButton({
 
 function Samples({
   draft,
+  fixed,
   problem,
   onChange,
   children,
 }: {
   draft: Draft;
+  fixed: boolean;
   problem: string | undefined;
   onChange: (samples: readonly string[]) => void;
   children: ReactNode;
@@ -336,11 +379,12 @@ function Samples({
               description={index === 0 ? 'As it would really be sent, with your name in it.' : undefined}
               rows={1}
               value={text}
+              readOnly={fixed}
               onChange={(typed) => onChange(samples.map((one, at) => (at === index ? typed : one)))}
-              className="field-sizing-content min-h-7 py-[3px] pointer-coarse:min-h-10"
+              className={`field-sizing-content min-h-7 py-[3px] pointer-coarse:min-h-10 ${fixed ? 'bg-panel text-muted' : ''}`}
             />
           </div>
-          {samples.length > 1 && (
+          {samples.length > 1 && !fixed && (
             <IconButton
               label={`Remove sample text ${index + 1}`}
               className="mt-[26px] pointer-coarse:mt-6"
@@ -351,7 +395,7 @@ function Samples({
           )}
         </div>
       ))}
-      {samples.length < 5 && (
+      {samples.length < 5 && !fixed && (
         <Button icon={Plus} className="w-fit" onClick={add}>
           Another sample
         </Button>

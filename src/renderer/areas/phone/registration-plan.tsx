@@ -9,10 +9,12 @@ export interface FilingPlan {
   readonly messageFlow: string;
   readonly optInUrl: string;
   readonly corrects: boolean;
+  readonly changes: readonly string[];
   readonly warnings: readonly { readonly field: string | null; readonly text: string }[];
 }
 
-export function PlanShown({ plan }: { plan: FilingPlan }) {
+/** `registered`: the number texts already, and goes on. */
+export function PlanShown({ plan, registered }: { plan: FilingPlan; registered: boolean }) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
     box.current?.scrollIntoView({ block: 'nearest' });
@@ -25,13 +27,15 @@ export function PlanShown({ plan }: { plan: FilingPlan }) {
       className="flex flex-col gap-2 rounded-panel border border-line bg-panel p-3"
     >
       <p>
-        {plan.corrects
-          ? 'What was filed is corrected in place and goes back into review.'
-          : plan.kind === 'toll_free'
-            ? 'The form is filed for toll-free verification.'
-            : plan.fees.length === 0
-              ? 'The business and its campaign are registered already: the number joins them.'
-              : 'The form is filed with the registry of carriers; the campaign follows automatically.'}
+        {registered
+          ? correctionSays(plan.changes)
+          : plan.corrects
+            ? 'What was filed is corrected in place and goes back into review.'
+            : plan.kind === 'toll_free'
+              ? 'The form is filed for toll-free verification.'
+              : plan.fees.length === 0
+                ? 'The business and its campaign are registered already: the number joins them.'
+                : 'The form is filed with the registry of carriers; the campaign follows automatically.'}
       </p>
       {plan.warnings.length > 0 && (
         <ul aria-label="What carriers often refuse" className="flex flex-col gap-1">
@@ -70,4 +74,10 @@ export function PlanShown({ plan }: { plan: FilingPlan }) {
       </details>
     </section>
   );
+}
+
+function correctionSays(changes: readonly string[]): string {
+  if (changes.length === 0) return 'Nothing differs from what is registered.';
+  const words = [...new Set(changes.map(fieldWord))].join(', ');
+  return `The carriers are told what changes: ${words}. The number goes on texting, and what is registered holds until they have taken it. Other numbers of the same business change with it.`;
 }

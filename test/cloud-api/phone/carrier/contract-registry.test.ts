@@ -107,6 +107,24 @@ describe.each(carriers)('the registry of $name', ({ open }) => {
     });
   });
 
+  test('a business that cleared is corrected as a whole, and by what it was verified it stays', async () => {
+    const opened = await open();
+    const { registry } = opened.carrier;
+    const brandId = await cleared(opened);
+    const other = {
+      companyName: 'Other Inc',
+      ein: '98-7654321',
+      entityType: 'NON_PROFIT',
+      website: 'https://new.example',
+    };
+    const corrected = await registry.correctBrand(brandId, { ...business, ...other });
+    expect(corrected).toEqual({ brandId, state: 'cleared', problems: [] });
+    const asked = opened.sim.state.brands[brandId]?.asked;
+    const { companyName, ein, entityType, phone } = business;
+    expect(asked).toMatchObject({ companyName, ein, entityType, phone, website: 'https://new.example' });
+    expect((await registry.findBrand(business))?.brandId).toBe(brandId);
+  });
+
   test('a form that is refused at once names its fields', async () => {
     const { carrier } = await open();
     const refused = carrier.registry.createBrand({ ...business, vertical: 'FLOWERS' });

@@ -147,13 +147,15 @@ describe.each(engines)('a business on $name', (engine) => {
       'Blue Bottle: bread is ready. Reply STOP to opt out.',
       'Blue Bottle: open until six today.',
     ];
-    const again = await rig.submit(id, { ...business, ein: '**-***6789', sampleMessages, city: 'Denver' });
+    const other = { sampleMessages, city: 'Denver', description: `${business.description} And more.` };
+    const again = await rig.submit(id, { ...business, ...other, ein: '**-***6789' });
     expect(again.status).toBe(200);
     const corrected = registrationOf(again);
     expect([corrected.id, corrected.campaignId]).toEqual([rejected.id, rejected.campaignId]);
-    expect(corrected.form.city).toBe('Fort Collins');
-    expect(corrected.steps.some(({ text }) => text.includes('stays as it was: city'))).toBe(true);
+    expect(corrected.form).toMatchObject({ city: 'Denver', description: business.description });
+    expect(corrected.steps.some(({ text }) => text.includes('stays as it was: description'))).toBe(true);
     await rig.until(id, isApproved);
+    expect(Object.values(rig.sim.state.brands).map(({ asked }) => asked.city)).toEqual(['Denver']);
     expect(Object.values(rig.sim.state.campaigns).map(({ asked }) => asked.sample1)).toEqual([sampleMessages[0]]);
     expect([rig.charges('brand').length, rig.charges('campaign').length]).toEqual([1, 1]);
   });

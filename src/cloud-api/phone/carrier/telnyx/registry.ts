@@ -175,6 +175,16 @@ export function createTelnyxRegistry(client: TelnyxClient): CarrierRegistry {
 
     readBrand: async (brandId) => brandOf(await readBrand(brandId)),
 
+    async correctBrand(brandId, asked) {
+      // An update replaces the whole record, and what was verified cannot change.
+      const { entityType, country, companyName, ein } = await readBrand(brandId);
+      const { mobilePhone: _, ...body } = brandBody({ ...asked, entityType, country, companyName, ein } as BrandAsked);
+      const answer = await ask({ asked: 'form', secrets: [ein] }, (telnyx) =>
+        telnyx.messaging10dlc.brand.update(brandId, body as never),
+      );
+      return brandOf({ ...inner(answer), brandId });
+    },
+
     async sendCode(brandId, { code, success }) {
       await ask({ asked: 'form' }, (telnyx) =>
         telnyx.messaging10dlc.brand.triggerSMSOtp(brandId, { pinSms: withPin(code), successSms: success }),

@@ -86,6 +86,20 @@ type TollFree = Pick<
 >;
 
 export function createTelnyxTollFree({ ask }: TelnyxClient): TollFree {
+  const read = (requestId: string) =>
+    ask({ asked: 'other', reads: true }, (telnyx) =>
+      telnyx.messagingTollfree.verification.requests.retrieve(requestId),
+    ).then(inner);
+
+  /** A correction names everything anew, and nobody here keeps the EIN of who is verified. */
+  async function einOf(requestId: string): Promise<string> {
+    const { businessRegistrationNumber } = await read(requestId);
+    if (businessRegistrationNumber) return businessRegistrationNumber;
+    throw new CarrierFault('details', 'The carrier does not show the EIN that the number was verified with.', {
+      fields: ['businessRegistrationNumber'],
+    });
+  }
+
   return {
     async createTollFree(asked) {
       const answer = await ask({ asked: 'form', secrets: [asked.ein] }, (telnyx) =>
@@ -102,14 +116,10 @@ export function createTelnyxTollFree({ ask }: TelnyxClient): TollFree {
       return one === undefined ? null : requestOf(one);
     },
 
-    async readTollFree(requestId) {
-      const answer = await ask({ asked: 'other', reads: true }, (telnyx) =>
-        telnyx.messagingTollfree.verification.requests.retrieve(requestId),
-      );
-      return requestOf(inner(answer));
-    },
+    readTollFree: async (requestId) => requestOf(await read(requestId)),
 
-    async correctTollFree(requestId, asked) {
+    async correctTollFree(requestId, given) {
+      const asked = { ...given, ein: given.ein ?? (await einOf(requestId)) };
       const answer = await ask({ asked: 'form', secrets: [asked.ein] }, (telnyx) =>
         telnyx.messagingTollfree.verification.requests.update(requestId, bodyOf(asked)),
       );

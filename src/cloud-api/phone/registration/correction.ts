@@ -1,0 +1,167 @@
+/**
+ * A correction of what is registered: what of a form may still change, the stages of a change as data, and its wire shape (phone.md 2.4
+ * to 2.7). The number texts all the while, and what was registered holds until the carriers have taken all of it. Pure. Must not know
+ * SQL, HTTP or the carrier.
+ */
+import { RegistrationForm, type Correction as WireCorrection } from '../../../contracts/phone/registration.ts';
+import { iso } from '../../../kit/clock/clock.ts';
+import { isMasked, maskEin, readEin } from './ein.ts';
+import { type CheckedForm, isSoleProprietor, type Problem } from './form.ts';
+import { type RegistrationRow, stateOf } from './model.ts';
+import { readForm } from './preflight.ts';
+
+/**
+ * `brand`: the business is told to its registry, and looked at there. `campaign`: so is each campaign that says something else now.
+ * `verification`: so is a toll-free number. `replies`: what the numbers answer STOP, START and HELP with. `restoring`: the carriers
+ * refused after some of it was taken, and get what held before.
+ */
+export const correctionStages = [
+  'brand',
+  'campaign',
+  'verification',
+  'replies',
+  'restoring',
+  'taken',
+  'refused',
+] as const;
+export type CorrectionStage = (typeof correctionStages)[number];
+
+/** From which stages a move is open, and where it leads. */
+export const correctionMoves = {
+  brandTaken: { from: ['brand'], to: 'campaign' },
+  textsTaken: { from: ['campaign', 'verification'], to: 'replies' },
+  repliesSet: { from: ['replies'], to: 'taken' },
+  refused: { from: ['brand', 'verification'], to: 'refused' },
+  undoing: { from: ['brand', 'campaign', 'verification'], to: 'restoring' },
+  undone: { from: ['restoring'], to: 'refused' },
+} as const satisfies Record<string, { readonly from: readonly CorrectionStage[]; readonly to: CorrectionStage }>;
+export type CorrectionMove = keyof typeof correctionMoves;
+
+export const isOver = (stage: CorrectionStage) => stage === 'taken' || stage === 'refused';
+
+/** One a business at a time. Times in milliseconds since the epoch. */
+export interface CorrectionRow {
+  readonly id: string;
+  /** The registration that leads it on: the one that it was asked for, until its number goes. */
+  readonly registrationId: string;
+  readonly brandKey: string;
+  /** Of the number that it was asked for. */
+  readonly campaignKey: string;
+  readonly stage: CorrectionStage;
+  /** Of the form, those that change. */
+  readonly fields: readonly FormField[];
+  readonly form: CheckedForm;
+  /** What held when it was asked for. */
+  readonly before: CheckedForm;
+  readonly reason: string | null;
+  readonly problems: readonly Problem[];
+  /** Why it waits for us or the carrier, without `waiting:`. */
+  readonly waiting: string | null;
+  readonly retryAt: number | null;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+
+export type FormField = keyof RegistrationForm;
+const formFields = Object.keys(RegistrationForm.shape) as FormField[];
+
+/** What the registry says of a business: the same for all of its numbers. */
+const ofBusiness: ReadonlySet<FormField> = new Set<FormField>([
+  ...(['brandName', 'vertical', 'website', 'street', 'city', 'region', 'postalCode'] as const),
+  ...(['contactFirstName', 'contactLastName', 'contactEmail', 'contactPhone', 'stockSymbol', 'stockExchange'] as const),
+]);
+
+/** By what the registry verified a business: it refuses to change these, and another one is another business. */
+const verified = ['entityType', 'legalName', 'ein', 'country'] as const satisfies readonly FormField[];
+const verifiedOfPerson = [
+  ...verified,
+  ...(['contactFirstName', 'contactLastName', 'mobilePhone'] as const),
+] as const satisfies readonly FormField[];
+
+/** What a campaign was filed with, and keeps: its update takes samples, flow and HELP alone (phone.md 2.6). */
+const ofCampaign = ['useCase', 'subUseCases', 'description', 'termsUrl', 'privacyUrl'] as const satisfies FormField[];
+
+type Registered = Pick<RegistrationRow, 'kind' | 'stage' | 'approvedAt' | 'campaignId' | 'form'>;
+
+/** Why a field of what is registered stays as it is; null: it may change. */
+function fixedBecause({ kind, form, campaignId }: Registered, field: FormField): string | null {
+  const sole = isSoleProprietor(form);
+  if ((sole ? verifiedOfPerson : verified).some((one) => one === field)) {
+    return sole
+      ? 'The carriers verified you by this, and do not change it. Register another number under other details.'
+      : 'The carriers verified the business by this, and do not change it. Register another number for another business.';
+  }
+  if (kind === '10dlc' && campaignId !== null && ofCampaign.some((one) => one === field)) {
+    return 'A filed campaign keeps this as it is. Register another number for other texts.';
+  }
+  return null;
+}
+
+/** The fields of the form that can be changed now. */
+export function correctableIn(row: Registered): FormField[] {
+  const state = stateOf(row);
+  if (state === 'pending') return [];
+  const other = formFields.filter((field) => field !== 'kind');
+  if (state === 'rejected' && row.stage !== 'campaign_rejected') return other;
+  return other.filter((field) => fixedBecause(row, field) === null);
+}
+
+const sameValue = (one: unknown, other: unknown) => JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+
+/** Whether `given` names the EIN whose mask is kept. */
+const isKeptEin = (given: string, masked: string | undefined) => {
+  const ein = isMasked(given) ? given.trim() : readEin(given);
+  return ein !== null && (isMasked(ein) ? ein : maskEin(ein)) === masked;
+};
+
+/** Each field that was given anew and cannot be changed. */
+export function fixedProblems(row: RegistrationRow, given: RegistrationForm): Problem[] {
+  const asked = readForm({ ...row.form, ...given }, row.kind);
+  const isOther = (field: FormField) =>
+    field === 'ein'
+      ? given.ein !== undefined && given.ein.trim() !== '' && !isKeptEin(given.ein, row.form.ein)
+      : !sameValue(asked[field], row.form[field]);
+  return formFields.flatMap((field) => {
+    const text = field in given && isOther(field) ? fixedBecause(row, field) : null;
+    return text === null ? [] : [{ field, text }];
+  });
+}
+
+export const changedFields = (before: CheckedForm, after: CheckedForm): FormField[] =>
+  formFields.filter((field) => !sameValue(before[field], after[field]));
+
+/** A form with what another one says of their business. */
+export const withBusinessOf = (form: CheckedForm, other: CheckedForm): CheckedForm => ({
+  ...form,
+  ...Object.fromEntries([...ofBusiness].map((field) => [field, other[field]])),
+});
+
+/** What becomes of another form of the same business, or of the same campaign where it said the same. */
+export function formAfter(
+  row: Pick<RegistrationRow, 'id' | 'campaignKey' | 'form'>,
+  change: Pick<CorrectionRow, 'registrationId' | 'campaignKey' | 'fields' | 'form' | 'before'>,
+): CheckedForm {
+  const taken = change.fields.filter(
+    (field) =>
+      row.id === change.registrationId ||
+      ofBusiness.has(field) ||
+      (row.campaignKey === change.campaignKey && sameValue(row.form[field], change.before[field])),
+  );
+  return { ...row.form, ...Object.fromEntries(taken.map((field) => [field, change.form[field]])) };
+}
+
+export function toCorrection(correction: CorrectionRow, row: RegistrationRow): WireCorrection {
+  const { stage, waiting, reason } = correction;
+  const state = isOver(stage) ? (stage as 'taken' | 'refused') : 'pending';
+  const why = state === 'pending' ? (waiting === null ? null : `waiting: ${waiting}`) : reason;
+  return {
+    state,
+    fields: [...correction.fields],
+    form: state === 'taken' ? row.form : formAfter(row, correction),
+    ...(why === null ? {} : { reason: why }),
+    problems: [...correction.problems],
+    nextRetryAt: correction.retryAt === null ? null : iso(correction.retryAt),
+    askedAt: iso(correction.createdAt),
+    decidedAt: correction.endedAt === null ? null : iso(correction.endedAt),
+  };
+}

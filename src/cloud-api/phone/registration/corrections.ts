@@ -1,0 +1,302 @@
+/**
+ * Brings a correction of what is registered to the carriers: the business once for all of its numbers, each campaign that says something
+ * else now once, a toll-free number by its request, then the replies. Each step can be repeated, so that whoever starts after a crash goes
+ * on; what the carriers refuse is put back as it was. The numbers stay active all the while. Must not know HTTP.
+ */
+import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { BrandAsked, CampaignAsked } from '../carrier/port.ts';
+import { CarrierFault } from '../carrier/port.ts';
+import { retryMs, unansweredMs } from './advance.ts';
+import type { Bench } from './bench.ts';
+import { type CorrectionMove, type CorrectionRow, formAfter, isOver, withBusinessOf } from './correction.ts';
+import type { CorrectionStore } from './correction-store.ts';
+import { withoutEins } from './ein.ts';
+import { brandOf, campaignOf, tollFreeOf } from './filing.ts';
+import type { CheckedForm, Problem } from './form.ts';
+import type { RegistrationRow } from './model.ts';
+import { problemOf, problemsOfBrand, problemsOfFault, sentencesOf } from './refusal.ts';
+import { repliesOf } from './replies.ts';
+import { textsOf } from './same.ts';
+
+export interface Corrections {
+  /** Null: nothing of the business of this registration is under way. */
+  openOf(row: Pick<RegistrationRow, 'brandKey'>): Promise<CorrectionRow | null>;
+  /**
+   * Moves on the one that this registration leads. False: there is none for its business, so that what the carriers say of it is its own.
+   */
+  work(row: RegistrationRow): Promise<boolean>;
+  /** In the transaction in which the number of a registration goes: another number of the business leads it on. */
+  handOver(tx: SharedTx, numberId: string): Op<void>;
+  /** The registry is told of the business of a registration whose campaign was rejected. Throws the carrier's faults. */
+  tellBrand(row: RegistrationRow, key: string): Promise<readonly Problem[]>;
+}
+
+/** One campaign, by one of its numbers in whose words it is filed. */
+interface Filed {
+  readonly campaignId: string;
+  readonly before: CampaignAsked;
+  readonly after: CampaignAsked;
+}
+
+/** What an update of a campaign sends. */
+const sent = ({ samples, messageFlow, helpMessage }: CampaignAsked) =>
+  JSON.stringify([samples, messageFlow, helpMessage]);
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+const stepOf = ({ kind }: RegistrationRow, stage: 'brand' | 'campaign') =>
+  kind === 'toll_free' ? ('verification' as const) : stage;
+
+export function createCorrections(deps: Bench & { readonly corrections: CorrectionStore }): Corrections {
+  const { store, clock, registrations, corrections, carrier, paid, numbers, log } = deps;
+  const { registry } = carrier;
+
+  /** Asked for once; where nobody answered, once more: an update that was done already changes nothing. */
+  const send = (key: string, act: () => Promise<unknown>) =>
+    paid.run(key, {
+      find: async () => null,
+      act: async () => {
+        await act();
+        return true;
+      },
+    });
+
+  const brandIn = (row: RegistrationRow, form: CheckedForm): BrandAsked => ({
+    ...brandOf(form, null, deps.webhookUrl),
+    key: row.brandKey,
+  });
+  const factsOf = (row: RegistrationRow) => ({ ...deps, number: { id: row.numberId, e164: row.e164 } });
+
+  /** Registrations of numbers that are there, of one business. */
+  function* ofBusiness(tx: SharedReader, { userId, brandKey }: RegistrationRow): Op<readonly RegistrationRow[]> {
+    const rows = yield* registrations.ofPerson(tx, userId);
+    return rows.filter(
+      (row) =>
+        row.brandKey === brandKey && row.endedAt === null && row.feesEndedAt === null && row.stage !== 'brand_rejected',
+    );
+  }
+
+  const isDecided = ({ stage }: RegistrationRow) => stage === 'approved' || stage === 'blocked';
+
+  /** The campaigns that say something else then: of numbers that text. One that is still in review is judged as it was filed. */
+  async function campaignsOf(row: RegistrationRow, change: CorrectionRow): Promise<Filed[]> {
+    const rows = (await store.read((tx) => ofBusiness(tx, row))).filter(isDecided);
+    const ids = [...new Set(rows.map(({ campaignId }) => campaignId))].filter((id) => id !== null);
+    return ids.flatMap((campaignId) => {
+      const of = rows.filter((one) => one.campaignId === campaignId);
+      const one =
+        of.find(({ id }) => id === change.registrationId) ?? of.find((each) => each.id === each.campaignKey) ?? of[0];
+      if (one === undefined) return [];
+      const asked = (form: CheckedForm) =>
+        campaignOf(form, factsOf(one), { brandId: one.brandId ?? '', key: one.campaignKey });
+      const filed = { campaignId, before: asked(one.form), after: asked(formAfter(one, change)) };
+      return sent(filed.before) === sent(filed.after) ? [] : [filed];
+    });
+  }
+
+  const changesBrand = (row: RegistrationRow, { before, form }: CorrectionRow) =>
+    row.kind === '10dlc' && !isSame(brandIn(row, before), brandIn(row, form));
+
+  async function move(
+    change: CorrectionRow,
+    name: CorrectionMove,
+    why?: { reason: string; problems: readonly Problem[] },
+  ) {
+    await store.write((tx) => corrections.move(tx, change.id, name, why));
+    return true;
+  }
+
+  /** Why it is not taken. What was not sent yet needs no putting back. */
+  async function refuse(row: RegistrationRow, change: CorrectionRow, problems: readonly Problem[], sentAny: boolean) {
+    const why = { reason: sentencesOf(problems), problems };
+    if (sentAny) return move(change, 'undoing', why);
+    return close(row, change, 'refused', why);
+  }
+
+  async function close(
+    row: RegistrationRow,
+    change: CorrectionRow,
+    name: 'refused' | 'undone',
+    why: { reason: string; problems: readonly Problem[] },
+  ): Promise<boolean> {
+    await store.write(function* (tx) {
+      if ((yield* corrections.move(tx, change.id, name, why)) === null) return;
+      const text = `The correction was refused, and what was registered still holds: ${why.reason}`;
+      const step = {
+        step: stepOf(row, 'brand'),
+        state: 'failed',
+        text,
+        field: why.problems[0]?.field ?? null,
+      } as const;
+      yield* registrations.note(tx, row, step);
+    });
+    return true;
+  }
+
+  async function tellRegistry(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
+    if (changesBrand(row, change)) {
+      await send(`correction ${change.id} brand`, () =>
+        registry.correctBrand(row.brandId ?? '', brandIn(row, change.form)),
+      );
+      const brand = await registry.readBrand(row.brandId ?? '');
+      if (brand.state === 'pending') return false;
+      if (brand.state === 'failed') return refuse(row, change, problemsOfBrand(brand.problems), true);
+    }
+    return move(change, 'brandTaken');
+  }
+
+  async function tellCampaigns(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
+    let waits = false;
+    for (const { campaignId, after } of await campaignsOf(row, change)) {
+      const key = `correction ${change.id} campaign ${campaignId}`;
+      await send(key, () => registry.correctCampaign(campaignId, after));
+      const { state, reason } = await registry.readCampaign(campaignId);
+      if (state === 'failed') {
+        return refuse(row, change, [problemOf(reason ?? 'The carriers did not say why.')], true);
+      }
+      waits ||= state === 'pending';
+    }
+    return waits ? false : move(change, 'textsTaken');
+  }
+
+  async function tellVerification(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
+    const asked = (form: CheckedForm) => ({ ...tollFreeOf(form, '', factsOf(row)), ein: null });
+    const id = row.requestId ?? '';
+    if (!isSame(asked(change.before), asked(change.form))) {
+      await send(`correction ${change.id} verification`, () => registry.correctTollFree(id, asked(change.form)));
+      const { state, reason } = await registry.readTollFree(id);
+      if (state === 'pending') return false;
+      if (state === 'rejected') {
+        return refuse(row, change, [problemOf(reason ?? 'The carriers did not say why.')], true);
+      }
+    }
+    return move(change, 'textsTaken');
+  }
+
+  /** What the carrier itself answers STOP, START and HELP with. */
+  async function setReplies(
+    rows: readonly RegistrationRow[],
+    formOf: (row: RegistrationRow) => CheckedForm,
+  ): Promise<void> {
+    for (const row of rows.filter(isDecided)) {
+      const replies = repliesOf(row, formOf(row));
+      if (isSame(replies, repliesOf(row, row.form))) continue;
+      const number = await numbers.find(row.numberId);
+      if (number === null || number.profileId === null) continue;
+      await carrier.numbers.setAutoResponses(number.profileId, replies);
+    }
+  }
+
+  async function take(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
+    await setReplies(await store.read((tx) => ofBusiness(tx, row)), (one) => formAfter(one, change));
+    const text = `The carriers took the correction (${change.fields.join(', ')}).`;
+    await store.write(function* (tx) {
+      if ((yield* corrections.move(tx, change.id, 'repliesSet')) === null) return;
+      for (const one of yield* ofBusiness(tx, row)) {
+        const form = formAfter(one, change);
+        if (isSame(form, one.form)) continue;
+        yield* registrations.keep(tx, one.id, { form, texts: textsOf(form) });
+        yield* registrations.note(tx, one, { step: stepOf(one, 'brand'), state: 'done', text, field: null });
+      }
+    });
+    return true;
+  }
+
+  /** What held before is told again wherever something else was. */
+  async function restore(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
+    const { before, id } = change;
+    if (row.kind === 'toll_free') {
+      const asked = { ...tollFreeOf(before, '', factsOf(row)), ein: null };
+      await send(`correction ${id} verification back`, () => registry.correctTollFree(row.requestId ?? '', asked));
+    }
+    if (changesBrand(row, change)) {
+      await send(`correction ${id} brand back`, () => registry.correctBrand(row.brandId ?? '', brandIn(row, before)));
+    }
+    if (row.kind === '10dlc') {
+      for (const { campaignId, before: filed } of await campaignsOf(row, change)) {
+        await send(`correction ${id} campaign ${campaignId} back`, () => registry.correctCampaign(campaignId, filed));
+      }
+    }
+    return close(row, change, 'undone', { reason: change.reason ?? '', problems: change.problems });
+  }
+
+  const actions = {
+    brand: tellRegistry,
+    campaign: tellCampaigns,
+    verification: tellVerification,
+    replies: take,
+    restoring: restore,
+  } as const;
+
+  async function wait(change: CorrectionRow, fault: CarrierFault): Promise<void> {
+    const { kind, code, retryAfter } = fault;
+    log.warn('A correction waits for the carrier.', { correction: change.id, stage: change.stage, kind, code });
+    const now = clock.now();
+    const looks = kind === 'unknown' && (retryAfter !== null || change.waiting === null);
+    const inMs = looks ? (retryAfter === null ? unansweredMs : (retryAfter + 1) * 1000) : retryMs;
+    await store.write((tx) => corrections.wait(tx, change.id, withoutEins(fault.message), now + inMs));
+  }
+
+  async function refusedBy(row: RegistrationRow, change: CorrectionRow, fault: CarrierFault): Promise<boolean> {
+    if (fault.kind !== 'details' && fault.kind !== 'content') return false;
+    const problems = problemsOfFault(fault);
+    if (change.stage === 'brand' || change.stage === 'verification') return refuse(row, change, problems, false);
+    if (change.stage === 'campaign') return refuse(row, change, problems, true);
+    if (change.stage !== 'restoring') return false;
+    const also = `The carriers did not take back what held before either: ${withoutEins(fault.message)}`;
+    return close(row, change, 'undone', { reason: `${change.reason ?? ''} ${also}`.trim(), problems: change.problems });
+  }
+
+  const openOf = ({ brandKey }: Pick<RegistrationRow, 'brandKey'>) =>
+    store.read((tx) => corrections.open(tx, brandKey));
+
+  async function workOn(row: RegistrationRow): Promise<void> {
+    while (true) {
+      const change = await openOf(row);
+      if (change === null || change.registrationId !== row.id || isOver(change.stage)) return;
+      if (change.retryAt !== null && change.retryAt > clock.now()) return;
+      try {
+        if (!(await actions[change.stage as keyof typeof actions](row, change))) return;
+      } catch (fault) {
+        if (!(fault instanceof CarrierFault)) throw fault;
+        if (!(await refusedBy(row, change, fault))) return wait(change, fault);
+      }
+    }
+  }
+
+  return {
+    openOf,
+    async work(row) {
+      if ((await openOf(row)) === null) return false;
+      await workOn(row);
+      return true;
+    },
+    *handOver(tx, numberId) {
+      for (const row of yield* registrations.ofNumber(tx, numberId)) {
+        const change = yield* corrections.open(tx, row.brandKey);
+        if (change?.registrationId !== row.id) continue;
+        const next = (yield* ofBusiness(tx, row)).find((one) => one.id !== row.id && isDecided(one)) ?? null;
+        yield* corrections.handOver(tx, change.id, next?.id ?? null);
+        if (next !== null) yield* registrations.keep(tx, next.id, { lookAt: clock.now() });
+      }
+    },
+    async tellBrand(row, key) {
+      if (row.brandAsked === 0) return [];
+      await send(`${key} brand`, () => registry.correctBrand(row.brandId ?? '', brandIn(row, row.form)));
+      const brand = await registry.readBrand(row.brandId ?? '');
+      if (brand.state === 'failed') return problemsOfBrand(brand.problems);
+      if (brand.state === 'pending') {
+        throw new CarrierFault('service', 'The carriers’ registry looks at the business again.');
+      }
+      const others = (await store.read((tx) => ofBusiness(tx, row))).filter(({ id }) => id !== row.id);
+      const formOf = (one: RegistrationRow) => withBusinessOf(one.form, row.form);
+      await setReplies(others, formOf);
+      await store.write(function* (tx) {
+        yield* registrations.keep(tx, row.id, { brandAsked: 0 });
+        for (const one of yield* ofBusiness(tx, row)) {
+          if (one.id !== row.id) yield* registrations.keep(tx, one.id, { form: formOf(one) });
+        }
+      });
+      return [];
+    },
+  };
+}
