@@ -1,5 +1,6 @@
 /** Numbers for sale, ordered, held and given up, on the carrier's wire. Numbers are of reserved ranges (555-01xx): nobody's. */
 import type { AvailablePhoneNumberListResponse } from 'telnyx/resources/available-phone-numbers';
+import type { ChargesBreakdownRetrieveResponse } from 'telnyx/resources/charges-breakdown';
 import type { NumberOrderWithPhoneNumbers } from 'telnyx/resources/number-orders';
 import type { PhoneNumberDeleteResponse, PhoneNumberDetailed } from 'telnyx/resources/phone-numbers/phone-numbers';
 import { type Call, data, type Json, ok, optional, page, type Reply, type Route, required } from './exchange.ts';
@@ -130,6 +131,25 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     return data(messagingShape(number));
   }
 
+  /** What each number that is held costs a month. */
+  function charges({ query }: Call): Reply {
+    const [start, end] = [query.get('start_date') ?? '', query.get('end_date') ?? ''];
+    const days = (Date.parse(end) - Date.parse(start)) / (24 * 60 * 60_000);
+    if (!(days > 0 && days <= 31))
+      throw refused(400, '10015', 'Bad Request', 'The dates are at most 31 days apart.', { pointer: '/end_date' });
+    const owner = { service_owner_email: 'simulated@example.com', service_owner_user_id: 'simulated' };
+    const results = Object.values(state.numbers)
+      .filter(({ status }) => status === 'active')
+      .map(({ e164, type }) => ({
+        ...{ tn: e164, charge_type: 'number', ...owner },
+        services: [{ name: 'Phone number', cost: prices(type).monthly.toFixed(2), cost_type: 'MRC' }],
+      }));
+    return data({
+      ...{ currency: 'USD', start_date: start, end_date: end, results },
+      ...{ user_email: owner.service_owner_email, user_id: owner.service_owner_user_id },
+    } satisfies ChargesBreakdownRetrieveResponse['data']);
+  }
+
   return {
     routes: [
       { at: 'GET /available_phone_numbers', op: 'numbers.search', handle: search },
@@ -165,6 +185,7 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
         handle: (call) => data(messagingShape(held(call))),
       },
       { at: 'PATCH /phone_numbers/:id/messaging', op: 'numbers.assign', handle: assign },
+      { at: 'GET /charges_breakdown', op: 'numbers.charges', handle: charges },
     ],
     jobs: { 'order.done': complete },
   };

@@ -92,6 +92,8 @@ export interface CarrierNumbers {
   readOrder(orderId: string): Promise<NumberOrder>;
   /** Of one that is ours. */
   find(e164: string): Promise<{ readonly id: string; readonly status: string } | null>;
+  /** What each number cost a month lately, also of one that was ported in, which nobody searched for: `1.00 USD` by number. */
+  monthlyCosts(now: number): Promise<ReadonlyMap<string, string>>;
   /** Gives it up: its monthly fee ends. One that is gone already is no fault. */
   release(numberId: string): Promise<void>;
   createProfile(asked: ProfileAsked): Promise<{ readonly id: string }>;

@@ -57,6 +57,7 @@ export type Facts = Partial<
     | 'voiceState'
     | 'portState'
     | 'portMessaging'
+    | 'monthlyCost'
     | 'portProblems'
     | 'portReadyOn'
     | 'portGiven'
@@ -106,6 +107,7 @@ const columnOf: Readonly<Record<keyof Facts, string>> = {
   voiceState: 'voice_state',
   portState: 'port_state',
   portMessaging: 'port_messaging',
+  monthlyCost: 'monthly_cost',
   portProblems: 'port_problems',
   portReadyOn: 'port_ready_on',
   portGiven: 'port_given',

@@ -103,6 +103,25 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(await look(replica, id)).toMatchObject({ status: 200 });
   });
 
+  test('what the carrier charges for it each month is counted from the day on which it came', async () => {
+    const world = await openWorld(await place());
+    const { sim } = world.simulated;
+    const replica = await world.open();
+    const { id } = numberIn(await replica.port(e164, whole));
+    await sim.settled();
+    await look(replica, id);
+    await events(world, replica);
+    await waitFor(replica.list, ([one]) => one?.voiceState === 'active');
+    expect(world.counted.counted()).toEqual([]);
+    sim.fault({ name: 'fail_before', on: 'numbers.charges' });
+    await replica.part.forgetOld?.(world.clock.now());
+    expect(world.counted.counted()).toEqual([]);
+    await replica.part.forgetOld?.(world.clock.now());
+    await replica.part.forgetOld?.(world.clock.now());
+    expect(world.counted.counted()).toEqual(['phone_number 1']);
+    expect((await replica.list())[0]?.monthlyCost).toBe('1.00 USD');
+  });
+
   test('ports in flight count for the plan, and follow its rules; what cannot be ported is told why', async () => {
     const world = await openWorld(await place());
     world.simulated.sim.setSpeed('paused');

@@ -1,4 +1,5 @@
 /** Numbers and their messaging profiles on the carrier's wire (phone.md 2.1). */
+import { iso } from '../../../../kit/clock/clock.ts';
 import type { CarrierNumbers, CarrierOffer, NumberOrder } from '../port.ts';
 import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
 
@@ -11,6 +12,8 @@ const keywords = {
 
 /** Of who texts: each has its own answers, and the carrier knows none for all. */
 const countries = ['US', 'CA'] as const;
+
+const dayMs = 24 * 60 * 60_000;
 
 const orderStates = { pending: 'pending', success: 'done', failure: 'failed' } as const;
 
@@ -109,6 +112,21 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
     async find(e164) {
       const found = await numberOf(e164);
       return found === null ? null : { id: needed(found.id, 'the id of a number'), status: found.status ?? '' };
+    },
+
+    async monthlyCosts(now) {
+      // At most 31 days; the last one is not included.
+      const day = (days: number) => iso(now + days * dayMs).slice(0, 'yyyy-mm-dd'.length);
+      const answer = await ask({ asked: 'other', reads: true }, (telnyx) =>
+        telnyx.chargesBreakdown.retrieve({ start_date: day(-30), end_date: day(1) }),
+      );
+      const { currency, results = [] } = inner(answer);
+      const costs = results.map(({ tn, services }): [string, string] => {
+        const monthly = services.filter(({ cost_type }) => cost_type === 'MRC');
+        const cost = monthly.reduce((sum, one) => sum + Math.round(Number(one.cost) * 10_000), 0) / 10_000;
+        return [`+${tn.replace(/\D/g, '')}`, `${cost.toFixed(2)} ${currency}`];
+      });
+      return new Map(costs.filter(([, cost]) => /^\d/.test(cost)));
     },
 
     async release(numberId) {
