@@ -91,6 +91,9 @@ interface Running {
   cancelKill: () => void;
 }
 
+/** Nothing ran in it: what it holds open is closed, and what goes wrong then is nobody's business. */
+const letGo = (place: Placement): Promise<unknown> => place.settle({ code: null }).catch(() => {});
+
 export function createShell(deps: ShellDeps): Shell {
   const running = new Map<string, Running>();
   /** What has no process yet. */
@@ -126,7 +129,7 @@ export function createShell(deps: ShellDeps): Shell {
           launch(job, place, onEnd);
           return;
         }
-        await place.settle({ code: null });
+        await letGo(place);
         cannot('It was stopped before it began.');
       },
       (error: unknown) => cannot(error instanceof AppError ? `${error.fact} ${error.action}` : String(error)),
@@ -142,13 +145,14 @@ export function createShell(deps: ShellDeps): Shell {
       rmSync(file, { force: true });
       handle = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600);
     } catch (error) {
+      letGo(place);
       onEnd({ kind: 'cannot_start', why: (error as Error).message });
       return;
     }
     const refuse = (error: unknown) => {
       closeSync(handle);
       rmSync(file, { force: true });
-      void place.settle({ code: null });
+      letGo(place);
       onEnd({ kind: 'cannot_start', why: (error as Error).message });
     };
     try {
