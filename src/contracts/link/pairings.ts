@@ -11,7 +11,7 @@ const area = 'link';
 const errors = 'plain' as const;
 const base = '/api/v1/pairings';
 
-/** The page where a person types the code; `?code=` fills it in. */
+/** The page where a person types the code. */
 export const pairPage = '/pair';
 
 /** Letters that nobody takes for another one and that spell no word (RFC 8628, 6.1). */

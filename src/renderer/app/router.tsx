@@ -95,7 +95,6 @@ export const phoneSearch = z.object({
 });
 export type PhoneSearch = z.infer<typeof phoneSearch>;
 /** The code that a computer shows. */
-export const pairSearch = z.object({ code: text });
 export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
 
 const homeRoute = createRoute({
@@ -215,7 +214,6 @@ const pairRoute = createRoute({
     later(() => import('../areas/pair/pair-page.tsx')),
     'PairPage',
   ),
-  validateSearch: pairSearch,
 });
 const settings = later(() => import('../areas/settings/pages.ts'));
 const settingsRoute = createRoute({
