@@ -29,7 +29,7 @@ describe('a text document of OpenDocument', () => {
           p('<text:s text:c="4"/>return 1', 'P1') +
           '<table:table><table:table-header-rows><table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell><table:table-cell><text:p>Count</text:p></table:table-cell></table:table-row></table:table-header-rows><table:table-row><table:table-cell table:number-columns-spanned="2"><text:p>wide</text:p></table:table-cell><table:covered-table-cell/></table:table-row><table:table-row><table:table-cell><text:p>a|b</text:p></table:table-cell><table:table-cell><text:p>2</text:p></table:table-cell></table:table-row></table:table>' +
           p(
-            'Said<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Below.</text:p></text:note-body></text:note> and<office:annotation><dc:creator>Bea</dc:creator><text:p>Why?</text:p></office:annotation> done.',
+            'Said<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>Below.</text:p></text:note-body></text:note> and<office:annotation><dc:creator>Bea_[B]</dc:creator><text:p>Why?</text:p></office:annotation> done.',
           ) +
           p('<draw:frame><draw:image xlink:href="Pictures/a.png"/><svg:desc>A map</svg:desc></draw:frame>') +
           '<text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>',
@@ -40,7 +40,7 @@ describe('a text document of OpenDocument', () => {
     expect(markdown).toBe(
       '## A part\n\nSome **bold**, ***both***, ~~gone~~, x<sup>2</sup>, [a link](https://example.com/a) &lt;and> \\*stars\\*.\n\n' +
         '```\ndef f():\n    return 1\n```\n\n| Name | Count |\n| --- | --- |\n| wide |  |\n| a\\|b | 2 |\n\n' +
-        'Said[^1] and[^comment-1] done.\n\n![A map](data:image/png;base64...)\n\n[^1]: Below.\n\n[^comment-1]: **Comment by Bea:** Why?',
+        'Said[^1] and[^comment-1] done.\n\n![A map](data:image/png;base64...)\n\n[^1]: Below.\n\n[^comment-1]: **Comment by Bea\\_\\[B\\]:** Why?',
     );
     expect(kind).toBe('odt');
     expect(metadata).toMatchObject({ title: 'The plan', author: 'Ada Writer', pages: 2 });

@@ -6,8 +6,8 @@
 import mammoth from 'mammoth';
 import type { Format } from '../../format.ts';
 import { type DomDocument, type DomElement, isElement, parseDocument } from '../../markdown/dom.ts';
-import { escapeLine } from '../../markdown/escape.ts';
 import { elementToMarkdown } from '../../markdown/html.ts';
+import { commentLead, footnote } from '../../markdown/notes.ts';
 import { attribute, childrenOf } from '../xml-tree.ts';
 import { createEquations } from './equations.ts';
 import { readNumbering } from './numbering.ts';
@@ -69,7 +69,7 @@ export const docxFormat: Format = {
         },
       });
     const body = render(document.body);
-    const below = notes.map((note) => `[^${note.label}]: ${note.lead}${indented(render(note.content))}`);
+    const below = notes.map((note) => footnote(note.label, note.lead + render(note.content)));
     return {
       markdown: [body, ...below].filter((part) => part !== '').join('\n\n'),
       metadata: await office.properties(),
@@ -115,8 +115,7 @@ function takeNotes(document: DomDocument, authors: ReadonlyMap<string, string>):
     if (element.parentNode !== null) lists.add(element.parentNode);
     const label = kind === 'comment' ? `comment-${++comments}` : String(++numbers);
     labels.set(element.id, label);
-    const author = escapeLine(authors.get(id) ?? '');
-    const lead = kind !== 'comment' ? '' : author === '' ? '**Comment:** ' : `**Comment by ${author}:** `;
+    const lead = kind === 'comment' ? commentLead(authors.get(id) ?? '') : '';
     notes.push({ label, lead, content });
   }
   for (const list of lists) list.remove();
@@ -141,8 +140,6 @@ function nextElement(element: DomElement): DomElement | null {
   while (next !== null && !isElement(next)) next = next.nextSibling;
   return next;
 }
-
-const indented = (content: string) => content.replace(/\n(?=[^\n])/g, '\n    ');
 
 async function commentAuthors(office: OfficePackage): Promise<Map<string, string>> {
   const authors = new Map<string, string>();

@@ -6,6 +6,7 @@ import { type ConvertContext, type Converted, ConvertFault, type Format, type Me
 import { type DomElement, parseDocument } from '../../markdown/dom.ts';
 import { escapeHtml } from '../../markdown/escape.ts';
 import { elementToMarkdown } from '../../markdown/html.ts';
+import { commentLead, footnote } from '../../markdown/notes.ts';
 import { readZip, type ZipReader } from '../../zip-reader.ts';
 import {
   attribute,
@@ -80,8 +81,7 @@ function rendered(html: string, writer: Writer, context: ConvertContext): string
     });
   const main = render(parseDocument(html).body);
   const below = writer.takeNotes().map(({ label, lead, html: said }) => {
-    const text = render(parseDocument(said).body).replace(/\n(?=[^\n])/g, '\n    ');
-    return `[^${label}]: ${lead}${text}`;
+    return footnote(label, lead + render(parseDocument(said).body));
   });
   return [main, ...below].filter((part) => part !== '').join('\n\n');
 }
@@ -226,8 +226,7 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
       case 'annotation': {
         const author = textOf(child(node, 'creator')).trim();
         const said = elements(node).filter((each) => ['p', 'list'].includes(localName(each)));
-        const lead = author === '' ? '**Comment:** ' : `**Comment by ${author.replace(/[*_[\]`<]/g, '')}:** `;
-        return note(`comment-${++comments}`, lead, html(said));
+        return note(`comment-${++comments}`, commentLead(author), html(said));
       }
       case 'table':
         return tableHtml(node);

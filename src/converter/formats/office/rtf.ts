@@ -4,7 +4,7 @@
  * syntax (`rtf-tokens.ts`).
  */
 import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';
-import { escapeLine } from '../../markdown/escape.ts';
+import { commentLead, footnote } from '../../markdown/notes.ts';
 import { type BlockWriter, createBlockWriter, type Paragraph } from './rtf-blocks.ts';
 import { encodingOfPage, pageOfFont } from './rtf-charset.ts';
 import { fresh, type State } from './rtf-state.ts';
@@ -148,13 +148,9 @@ function createReader() {
 
   function closeNote(kind: 'footnote' | 'comment'): void {
     const made = writers.pop() as BlockWriter;
-    const text = made
-      .end()
-      .trim()
-      .replace(/\n(?=[^\n])/g, '\n    ');
+    const text = made.end().trim();
     const label = kind === 'footnote' ? String(++footnotes) : `comment-${++comments}`;
-    const who = kind === 'footnote' ? '' : author === '' ? '**Comment:** ' : `**Comment by ${escapeLine(author)}:** `;
-    definitions.push(`[^${label}]: ${who}${text}`);
+    definitions.push(footnote(label, (kind === 'footnote' ? '' : commentLead(author)) + text));
     if (kind === 'comment') author = '';
     writer().addMarkdown(`[^${label}]`);
   }
