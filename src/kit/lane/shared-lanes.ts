@@ -357,9 +357,11 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       const added = yield* rows.append(tx, item, clock.now(), cause);
       if (added) {
         tx.afterCommit(() => {
+          // One that waits already, or sends, is looked at when its time comes or its head has gone.
+          const idle = (states.get(item.lane)?.depth ?? 0) <= 0;
           changeDepth(item.lane, 1, item.person);
           stateOf(item.lane).appended += 1;
-          pump();
+          if (idle) pump();
         });
       }
       return added;

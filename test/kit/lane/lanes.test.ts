@@ -71,6 +71,32 @@ test('an item whose operation was undone is never sent', async () => {
   expect(lanes.depth('a')).toBe(0);
 });
 
+test('what is appended behind a head that waits does not look through the other lanes, and goes out with it', async () => {
+  let away = true;
+  let looks = 0;
+  const opened = await open({
+    gate: () => (away ? 'away' : null),
+    timers: {
+      after: (ms, listener) => {
+        looks += 1;
+        return opened.clock.after(ms, listener);
+      },
+    },
+  });
+  const { clock, lanes, sent, add, quiet } = opened;
+  await lanes.start();
+  await Promise.all([add('a', '1'), add('b', '2')]);
+  await quiet();
+  const before = looks;
+  expect(before).toBeGreaterThan(0);
+  await Promise.all([add('a', '3'), add('b', '4')]);
+  await quiet();
+  expect(looks).toBe(before);
+  away = false;
+  await clock.advance(1000);
+  await expect.poll(() => sent.toSorted()).toEqual(['1', '2', '3', '4']);
+});
+
 test('an id that is in a lane already is not added again', async () => {
   const { lanes, add } = await open();
   expect(await add('a', '1')).toBe(true);
