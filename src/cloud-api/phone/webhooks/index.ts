@@ -6,7 +6,8 @@
 import type { ServerResponse } from 'node:http';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { carrierWebhook, relayAddress } from '../../../contracts/phone/texts.ts';
-import { bind } from '../../../kit/http/types.ts';
+import { headOf } from '../../../kit/http/base-headers.ts';
+import { bindWithHead } from '../../../kit/http/types.ts';
 import { portion, removePortions } from '../../../kit/store/remove-portions.ts';
 import { readPublicKey } from '../carrier/telnyx/signature.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
@@ -33,15 +34,15 @@ export function createWebhooks(deps: WebhooksDeps): PhonePart {
 
   return {
     routes: [
-      bind(relayAddress, async ({ params, query, request, response }) => {
+      bindWithHead(relayAddress, async ({ params, query, request, response, requestId }) => {
         const number = await numbers.byAddress(params.address);
         // The same whether it never was or was revoked.
         if (number === null) throw gone();
-        answer(response, await receive(request, number, query));
+        answer(response, requestId, await receive(request, number, query));
       }),
-      bind(carrierWebhook, async ({ params, query, request, response }) => {
+      bindWithHead(carrierWebhook, async ({ params, query, request, response, requestId }) => {
         if (params.carrier !== carrier.name) throw unknownCarrier(params.carrier);
-        answer(response, await receive(request, null, query));
+        answer(response, requestId, await receive(request, null, query));
       }),
     ],
     async start() {
@@ -59,12 +60,9 @@ export function createWebhooks(deps: WebhooksDeps): PhonePart {
   };
 }
 
-function answer(response: ServerResponse, status: Taken): void {
+function answer(response: ServerResponse, requestId: string, status: Taken): void {
   const text = JSON.stringify({ status });
-  response.writeHead(200, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-  });
+  response.writeHead(200, headOf(requestId, Buffer.byteLength(text), 'application/json; charset=utf-8'));
   response.end(text);
 }
 

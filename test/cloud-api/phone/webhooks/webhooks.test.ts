@@ -15,6 +15,11 @@ describe.each(engines)('what the carrier posts, on $name', ({ place, name }) => 
     const it = await open();
     const reply = await it.send(eventText('evt_1', 'message.received', { media: [{ url: 'https://x.example' }] }));
     expect([reply.status, reply.json]).toEqual([200, { status: 'accepted' }]);
+    expect(reply.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'x-request-id': expect.stringMatching(/^req_/),
+    });
     expect(await it.rows('phone_webhook_receipt')).toHaveLength(1);
     await waitFor(
       () => it.taken.length,
