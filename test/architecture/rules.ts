@@ -81,7 +81,7 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   '@xterm/headless': ['pane-host', 'cli'],
   '@xterm/addon-serialize': ['pane-host'],
   express: ['cloud-api', 'host'],
-  yaml: ['runtime-server'],
+  yaml: ['kit', 'runtime-server'],
   commander: ['cli'],
   electron: ['main', 'preload'],
   'electron-updater': ['main'],

@@ -2,9 +2,10 @@
  * Reads the text of `.gantry/policy.yaml`: rules in their order, or every problem at once with path and line (gaps.md C
  * "policy.yaml"). Pure. Must not know where the file lies.
  */
-import { type Document, isMap, isNode, isPair, isScalar, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isPair, isScalar, LineCounter } from 'yaml';
 import { z } from 'zod';
 import { deepestNesting, isNestedDeeper } from '../../kit/files/nesting.ts';
+import { readYaml } from '../../kit/files/yaml.ts';
 import { isCompound, saysCompound } from './command-line.ts';
 import { compileGlob } from './glob.ts';
 import type { PolicyAction, PolicyProblem, Verdict } from './policy.ts';
@@ -56,7 +57,7 @@ export function readPolicy(text: string): ReadPolicy {
     return bad([{ path: '', line: 1, message: `policy.yaml is nested more than ${deepestNesting} levels deep.` }]);
   }
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
+  const document = readYaml(text, counter);
   if (document.errors.length > 0) {
     return bad(
       document.errors.slice(0, mostProblems).map((error) => ({

@@ -3,9 +3,9 @@
  * sentence names the command, the folder or the variable itself. Pure: texts in, words out.
  */
 import { createTwoFilesPatch } from 'diff';
-import { parseDocument } from 'yaml';
 import { TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
 import { isNestedDeeper } from '../../kit/files/nesting.ts';
+import { readYaml } from '../../kit/files/yaml.ts';
 import { readTemplate } from '../factory/workflows/template/read.ts';
 import { PolicyFile } from '../policy/file.ts';
 import type { FileKind } from './waiting.ts';
@@ -86,7 +86,7 @@ function read(kind: FileKind, path: string, text: string): string[] | null {
 function fromYaml(text: string): unknown {
   if (isNestedDeeper(text)) return undefined;
   try {
-    const document = parseDocument(text, { prettyErrors: false, stringKeys: true });
+    const document = readYaml(text);
     return document.errors.length > 0 ? undefined : (document.toJS({ maxAliasCount: 100 }) ?? {});
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 /** A bot more in a team file, with everything else in it left as a person wrote it. Text in, text out. */
-import { isMap, isSeq, parseDocument, stringify } from 'yaml';
+import { isMap, isSeq, stringify } from 'yaml';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { readYaml } from '../../../kit/files/yaml.ts';
 
 export interface AdoptedBot {
   readonly bot: string;
@@ -12,7 +13,7 @@ export interface AdoptedBot {
 export function withBot(text: string | null, bot: AdoptedBot): { text: string; lines: string } {
   const lines = stringify([{ ...bot }]);
   if (text === null) return { text: `bots:\n${lines.replace(/^/gm, '  ').trimEnd()}\n`, lines };
-  const document = parseDocument(text);
+  const document = readYaml(text);
   const bots = isMap(document.contents) ? document.get('bots') : null;
   if (document.errors.length > 0 || !isSeq(bots)) {
     throw new AppError(

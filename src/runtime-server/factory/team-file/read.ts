@@ -3,11 +3,12 @@
  * Knows the file's text and the folders it names; must not know which bots run.
  */
 import { isAbsolute, join, resolve } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
+import { LineCounter } from 'yaml';
 import type { z } from 'zod';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import { TeamFile, TeamName } from '../../../contracts/factory/team-file.ts';
 import { deepestNesting, isNestedDeeper } from '../../../kit/files/nesting.ts';
+import { readYaml } from '../../../kit/files/yaml.ts';
 import { checkTeam, type RawProblem } from './checks.ts';
 import { createLines, type Lines, showPath, type YamlPath } from './lines.ts';
 
@@ -43,7 +44,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
     return bad([{ path: '', line: null, message: `team.yaml is nested more than ${deepestNesting} levels deep.` }]);
   }
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
+  const document = readYaml(text, counter);
   const syntax = document.errors.slice(0, mostProblems).map((error) => ({
     path: '',
     line: counter.linePos(error.pos[0]).line,

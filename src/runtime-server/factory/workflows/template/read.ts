@@ -2,7 +2,7 @@
  * Reads the text of a template, JSON or Markdown with a fenced spec: either the template or every problem with path and line.
  * Knows the text; must not know folders or runs.
  */
-import { LineCounter, parseDocument } from 'yaml';
+import { LineCounter } from 'yaml';
 import type { z } from 'zod';
 import type { TeamProblem } from '../../../../contracts/factory/agent.ts';
 import {
@@ -12,6 +12,7 @@ import {
   TemplateFile,
 } from '../../../../contracts/factory/workflow.ts';
 import { deepestNesting, isNestedDeeper } from '../../../../kit/files/nesting.ts';
+import { readYaml } from '../../../../kit/files/yaml.ts';
 import { createLines, showPath } from '../../team-file/lines.ts';
 import { checkTemplate, type RawProblem } from './checks.ts';
 
@@ -82,7 +83,7 @@ function readSpec(
     }
   } else {
     const counter = new LineCounter();
-    const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true });
+    const document = readYaml(text, counter);
     const first = document.errors[0];
     if (first !== undefined) {
       return bad(offset + counter.linePos(first.pos[0]).line, `Not readable as YAML: ${first.message}`);
@@ -110,10 +111,7 @@ function readSpec(
 
 function place(found: readonly RawProblem[], text: string, offset: number): TeamProblem[] {
   const counter = new LineCounter();
-  const lines = createLines(
-    parseDocument(text, { lineCounter: counter, prettyErrors: false, stringKeys: true }),
-    counter,
-  );
+  const lines = createLines(readYaml(text, counter), counter);
   const problems = found.slice(0, mostProblems).map(({ path, message }) => {
     const line = lines.of(path);
     return { path: showPath(path), line: offset + (line ?? 1), message };
@@ -126,7 +124,7 @@ function lineOfJsonError(text: string, error: Error): number {
   const position = /position (\d+)/.exec(error.message);
   if (position !== null) return text.slice(0, Number(position[1])).split('\n').length;
   const counter = new LineCounter();
-  const first = parseDocument(text, { lineCounter: counter, prettyErrors: false }).errors[0];
+  const first = readYaml(text, counter).errors[0];
   return first === undefined ? 1 : counter.linePos(first.pos[0]).line;
 }
 
