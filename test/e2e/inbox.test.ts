@@ -299,6 +299,30 @@ test('neither the palette nor a click answers what was not read: the palette sho
     .waitFor();
 });
 
+test('where a command runs and with what stands beside it on its card and in the palette, and below it on the command line', async () => {
+  const { page } = first;
+  const args = JSON.stringify({ command: 'cat', env: { LD_PRELOAD: './x.so' }, stdin: 'one\ntwo' });
+  const called = gantry.cli('tools', 'call', 'shell.exec', '--args', args);
+  const question = waiting(page).getByRole('article').filter({ hasText: 'LD_PRELOAD' });
+  await question.locator('[data-detail="Variables"]').getByText('LD_PRELOAD=./x.so').waitFor();
+  await question.locator('[data-detail="Input"]').getByText('two').waitFor();
+  await question
+    .getByRole('region', { name: /would do$/ })
+    .getByText('cat', { exact: true })
+    .waitFor();
+  await looked(page, 'inbox-details');
+  expect((await gantry.cli('workspace', 'approvals')).out).toMatch(
+    / {2}│ cat\n(?:.*\n)*? *variables +LD_PRELOAD=\.\/x\.so\n/,
+  );
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByPlaceholder('Find a bot').fill('reject what');
+  await palette.getByRole('option').filter({ hasText: 'Variables: LD_PRELOAD=./x.so' }).first().waitFor();
+  await page.keyboard.press('Escape');
+  await question.locator('[data-decide="reject"]:not([aria-disabled])').click();
+  expect((await called).code).not.toBe(0);
+});
+
 test('of 518 notifications the true number stands there, all can be reached, few are drawn, and what was listed is marked read', async () => {
   const own = await visit(browser, `${gantry.origin}/floor`, { like: first.context });
   const { page } = own;

@@ -22,7 +22,8 @@ function olderCloud(call: CallHome, sent: ApprovalReport[]): CallHome {
   return async (request) => {
     const body = request.body as ApprovalReport;
     sent.push(body);
-    if ('reason' in body || 'remainingMs' in body) return { status: 400, body: { error: 'bad_request' } };
+    if ('reason' in body || 'details' in body || 'remainingMs' in body)
+      return { status: 400, body: { error: 'bad_request' } };
     return call(request);
   };
 }
@@ -37,6 +38,24 @@ test('a reason stands beside the command, and a command that looks like one with
   const forged = (await pending(pair, 2)).find((one) => one.id !== asked.id);
   expect(forged?.summary).toBe(summary);
   expect(forged).not.toHaveProperty('reason');
+});
+
+test('where a command runs and with what stands beside it: no command can be worded so, and an older cloud has it all in the command', async () => {
+  const details = [{ name: 'Variables', text: 'LD_PRELOAD=./x.so' }];
+  const [pair, older] = await Promise.all([
+    startPair({}),
+    startPair({ held: (call) => ({ call: olderCloud(call, []), knows: () => Promise.resolve(new Set()) }) }),
+  ]);
+  await pair.desk.ask({ ...push, details });
+  expect(await pending(pair)).toMatchObject([{ summary: push.summary, details }]);
+  const summary = `${push.summary}\nVariables: LD_PRELOAD=./x.so`;
+  await pair.desk.ask({ ...push, actionHash: 'another', summary });
+  const forged = (await pending(pair, 2)).find((one) => one.summary === summary);
+  expect(forged).not.toHaveProperty('details');
+  await older.desk.ask({ ...push, details });
+  const [told] = await pending(older);
+  expect(told).toMatchObject({ summary });
+  expect(told).not.toHaveProperty('details');
 });
 
 test('an older cloud is asked in the words that it knows: without a reason, until the last moment', async () => {

@@ -68,6 +68,7 @@ function card(context: Context, approval: Approval): string {
     inset(
       facts([
         ['id', id],
+        ...(approval.details ?? []).map((one): [string, string] => [one.name.toLowerCase(), one.text]),
         ['risk', `${risk}, asked by ${source}`],
         ['reason', approval.reason ?? null],
         ['state', approval.state === 'pending' ? pending : `${words} by ${by}`],

@@ -50,4 +50,10 @@ export const approvalMigrations: readonly Migration[] = [
     name: 'reasons',
     sql: 'ALTER TABLE approval ADD COLUMN reason TEXT',
   },
+  {
+    area: 'approvals',
+    number: 4,
+    name: 'details',
+    sql: 'ALTER TABLE approval ADD COLUMN details TEXT',
+  },
 ];

@@ -2,7 +2,13 @@
  * Approvals as the cloud keeps them: the row, its wire shape, and the moves of "Approval (factory)" in interface.md as data.
  * Pure. Must not know SQL or HTTP.
  */
-import type { Approval, ApprovalDecision, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import type {
+  Approval,
+  ApprovalDecision,
+  ApprovalDetail,
+  ApprovalRisk,
+  ApprovalSource,
+} from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData } from '../../contracts/events/registry.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -17,6 +23,8 @@ export interface ApprovalRow {
   readonly kind: string;
   readonly title: string;
   readonly summary: string;
+  /** JSON of its details. */
+  readonly details: string | null;
   readonly reason: string | null;
   readonly risk: ApprovalRisk;
   readonly source: ApprovalSource;
@@ -67,6 +75,9 @@ export function eventData(row: ApprovalRow): EventData<'approval.requested'> {
   };
 }
 
+export const detailsOf = ({ details }: Pick<ApprovalRow, 'details'>): ApprovalDetail[] =>
+  details === null ? [] : (JSON.parse(details) as ApprovalDetail[]);
+
 export function toApproval(row: ApprovalRow, now: number): Approval {
   return {
     id: row.id,
@@ -75,6 +86,7 @@ export function toApproval(row: ApprovalRow, now: number): Approval {
     decision: row.decision,
     title: row.title,
     summary: row.summary,
+    ...(row.details === null ? {} : { details: detailsOf(row) }),
     ...(row.reason === null ? {} : { reason: row.reason }),
     risk: row.risk,
     source: row.source,

@@ -2,14 +2,14 @@
  * The rules of approvals behind every door (gaps.md C "Approvals"): one row, one winner, the same refusals everywhere. Tells
  * listeners of this process what changed, once it is durable. Must not know HTTP.
  */
-import type { Approval, ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
+import type { Approval, ApprovalDecision, ApprovalDetail, ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { approvalEventId, byOwnClock, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData } from '../../contracts/events/registry.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Asked, Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Answers } from './answers.ts';
-import { type ApprovalRow, eventData, phaseOf, refusal, toApproval } from './model.ts';
+import { type ApprovalRow, detailsOf, eventData, phaseOf, refusal, toApproval } from './model.ts';
 import type { ApprovalOwner, ApprovalStore } from './store.ts';
 
 /** One approval event of the factory stream. */
@@ -44,7 +44,16 @@ export interface ApprovalService {
     tx: SharedReader,
     id: string,
     userId: string,
-  ): Op<{ readonly until: number; readonly summary: string; readonly reason: string | null } | 'closed' | 'unknown'>;
+  ): Op<
+    | {
+        readonly until: number;
+        readonly summary: string;
+        readonly details: readonly ApprovalDetail[];
+        readonly reason: string | null;
+      }
+    | 'closed'
+    | 'unknown'
+  >;
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */
@@ -157,7 +166,7 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
       const row = yield* store.find(tx, id);
       if (row === null || row.userId !== userId) return 'unknown';
       if (phaseOf(row, clock.now()) !== 'pending') return 'closed';
-      return { until: row.expiresAt, summary: row.summary, reason: row.reason };
+      return { until: row.expiresAt, summary: row.summary, details: detailsOf(row), reason: row.reason };
     },
     async owns(userId, id) {
       return (await store.get(id))?.userId === userId;

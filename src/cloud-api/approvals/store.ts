@@ -58,12 +58,12 @@ export interface ApprovalStore {
 }
 
 const columns = `id, user_id AS "userId", computer_id AS "computerId", engine_id AS "engineId", ledger_id AS "ledgerId",
-  kind, title, summary, reason, risk, source, agent_id AS "agentId", bot_name AS "botName", dag_id AS "dagId", node_id AS "nodeId", run_id AS "runId",
+  kind, title, summary, details, reason, risk, source, agent_id AS "agentId", bot_name AS "botName", dag_id AS "dagId", node_id AS "nodeId", run_id AS "runId",
   requested_at AS "requestedAt", expires_at AS "expiresAt", state, decision, resolved_at AS "resolvedAt",
   resolved_user AS "resolvedUser", resolved_surface AS "resolvedSurface", note, applied_at AS "appliedAt"`;
-const insert = `INSERT INTO approval (id, user_id, computer_id, engine_id, ledger_id, kind, title, summary, reason, risk, source,
+const insert = `INSERT INTO approval (id, user_id, computer_id, engine_id, ledger_id, kind, title, summary, details, reason, risk, source,
   agent_id, bot_name, dag_id, node_id, run_id, requested_at, expires_at, state)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending') ON CONFLICT (id) DO NOTHING`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending') ON CONFLICT (id) DO NOTHING`;
 const selectOne = `SELECT ${columns} FROM approval WHERE id = ?`;
 const answerIt = `UPDATE approval SET state = 'resolved', decision = ?, note = ?, resolved_at = ?, resolved_user = ?,
   resolved_surface = ? WHERE id = ? AND user_id = ? AND state = 'pending' AND expires_at > ?`;
@@ -135,7 +135,8 @@ function* add(tx: SharedTx, id: string, report: ApprovalReport, { userId, comput
   const { engineId, ledgerId, kind, title, summary, risk, source, agentId } = report;
   const about = [report.dagId ?? null, report.nodeId ?? null, report.runId ?? null];
   const times = [Date.parse(report.requestedAt), Date.parse(report.expiresAt)];
-  const asked = [kind, title, summary, report.reason ?? null, risk, source, agentId, report.botName ?? null];
+  const details = report.details === undefined ? null : JSON.stringify(report.details);
+  const asked = [kind, title, summary, details, report.reason ?? null, risk, source, agentId, report.botName ?? null];
   const values = [id, userId, computerId, engineId, ledgerId, ...asked, ...about, ...times];
   return (yield* tx.run(insert, ...values)).changes === 1;
 }

@@ -2,6 +2,7 @@
  * Pushes on their way: one lane a device, appended in the transaction that claimed the event (architecture.md 4), so that a crash
  * loses none and repeats none. What may have been sent when the program ended is not sent again. Must not know why one is sent.
  */
+import type { ApprovalDetail } from '../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
@@ -15,7 +16,12 @@ import type { Pusher, PushResult } from './pusher.ts';
 
 /** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
 export type Answerable =
-  | { readonly until: number; readonly summary: string; readonly reason: string | null }
+  | {
+      readonly until: number;
+      readonly summary: string;
+      readonly details: readonly ApprovalDetail[];
+      readonly reason: string | null;
+    }
   | 'closed'
   | 'unknown';
 export type OpenApproval = (tx: SharedReader, approvalId: string, userId: string) => Asked<Answerable>;
@@ -150,6 +156,7 @@ export function createLetters(deps: LettersDeps): Letters {
       payload.body,
       // Some titles say all of it: `asks to run: npm test`.
       ...(payload.body.includes(asked) ? [] : [asked]),
+      ...open.details.map(({ name, text }) => `${name}: ${visibleLine(text)}`),
       ...(open.reason === null ? [] : [`Its reason: ${visibleLine(open.reason)}`]),
     ].join('\n');
     return { ...payload, body, data: { ...payload.data, approve } };

@@ -28,6 +28,15 @@ export type Resolver = z.infer<typeof Resolver>;
 /** A person's note: shown to whoever asked. */
 export const Note = z.string().max(2000);
 
+/** Beside the command and part of what is approved: where it runs, with which variables. Apart from it, so that no command is worded so. */
+export const ApprovalDetail = z.strictObject({ name: z.string().min(1).max(40), text: z.string().max(200_000) });
+export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
+const Details = z
+  .array(ApprovalDetail)
+  .max(8)
+  .optional()
+  .meta({ description: 'Part of what is approved, beside `summary`: where a command runs, its variables, its input.' });
+
 /** What is asked, as the runtime says it. `summary` is whole: nobody approves a command of which they saw a part. */
 export const ApprovalQuestion = z.strictObject({
   kind: z
@@ -37,6 +46,7 @@ export const ApprovalQuestion = z.strictObject({
     .meta({ description: 'tool_call, file_change (its summary is a diff), permission, wait_gate, …' }),
   title: z.string().min(1).max(200),
   summary: z.string().max(200_000).meta({ description: 'The exact command or diff, whole.' }),
+  details: Details,
   reason: z
     .string()
     .max(2000)
@@ -65,6 +75,7 @@ export const Approval = z
     decision: ApprovalDecision.nullable(),
     title: z.string(),
     summary: z.string(),
+    details: Details,
     reason: z.string().optional(),
     risk: ApprovalRisk,
     source: ApprovalSource,
@@ -105,6 +116,10 @@ export const ApprovalReport = ApprovalQuestion.extend({
   withdrawn: z.strictObject({ surface: z.string().max(40), at: Time }).optional(),
 });
 export type ApprovalReport = z.infer<typeof ApprovalReport>;
+
+/** All that is approved as one text, for who knows no details: an older cloud. */
+export const withDetails = ({ summary, details = [] }: Pick<ApprovalQuestion, 'summary' | 'details'>): string =>
+  [summary, ...details.map(({ name, text }) => `${name}: ${text}`)].join('\n');
 
 /** An approval by the reader's own clock: what is left of it counts from the moment in which it was read. */
 export function byOwnClock<T extends Pick<Approval, 'requestedAt' | 'expiresAt' | 'remainingMs'>>(

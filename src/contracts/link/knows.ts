@@ -7,8 +7,8 @@ export const knowsHeader = 'x-gantry-knows';
 /** The clock of a computer as it calls, milliseconds since the epoch: its cloud tells how far off it is. */
 export const clockHeader = 'x-gantry-clock';
 
-/** `approval-reason`: `reason` of an approval. `approval-remaining`: `remainingMs` of one, and a later one that moves its end. */
-export const capabilities = ['approval-reason', 'approval-remaining'] as const;
+/** `approval-reason`, `approval-details`: `reason` and `details` of an approval. `approval-remaining`: `remainingMs` of one, and a later one that moves its end. */
+export const capabilities = ['approval-reason', 'approval-details', 'approval-remaining'] as const;
 export type Capability = (typeof capabilities)[number];
 
 export const knownHere = capabilities.join(',');

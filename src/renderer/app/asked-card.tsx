@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
 import type { Approval } from '../../contracts/approvals/approval.ts';
-import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { ApprovalCard } from '../ui/approval-card.tsx';
+import { wholeWords } from '../ui/approval-words.ts';
 import { type Action, useAddActions } from './actions.ts';
 import { useServices } from './services.tsx';
 import { useAnswerApproval } from './use-answer-approval.ts';
@@ -27,7 +27,7 @@ export function AskedCard({
   const box = useRef<HTMLDivElement>(null);
   // Who sees the question need not be told of it.
   useEffect(() => void toast.dismiss(`approval ${approval.id}`), [approval.id]);
-  const detail = `${visibleLine(approval.title)}\n${visible(approval.summary)}`;
+  const detail = wholeWords(approval);
   const actions = useMemo<readonly Action[]>(() => {
     const press = (decision: string) => (): void => {
       box.current?.querySelector<HTMLButtonElement>(`[data-decide="${decision}"]`)?.click();

@@ -49,6 +49,16 @@ function TimeLeft({ until }: { until: string }) {
   );
 }
 
+/** Where a command runs and with what: part of what is approved, and never a line of the command. */
+function Details({ approval: { details = [], title } }: { approval: Approval }) {
+  return details.map(({ name, text }) => (
+    <div key={name} data-detail={name} className="flex min-w-0 flex-col gap-1">
+      <p className="text-faint">{name}</p>
+      <TextView text={visible(text)} label={`${name} of ${title}`} wrap maxLines={6} />
+    </div>
+  ));
+}
+
 /** What the asker says of it, apart from what it would do: a command cannot be worded as this. */
 function Reason({ approval: { reason } }: { approval: Approval }) {
   if (reason === undefined) return null;
@@ -164,6 +174,7 @@ function PendingCard({
         wrap={!showsDiff(approval)}
         maxLines={14}
       />
+      <Details approval={approval} />
       <Reason approval={approval} />
       {problem}
       <p role="status" className="text-meta text-muted empty:hidden">
@@ -263,6 +274,7 @@ function AnsweredLine({
             diff={showsDiff(approval)}
             wrap={!showsDiff(approval)}
           />
+          <Details approval={approval} />
           <Reason approval={approval} />
         </div>
       </details>

@@ -1,5 +1,6 @@
 /** An approval in a person's words. Pure. */
 import type { Approval, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { approvalGoodFor, longestApprovalWait } from '../../contracts/tool-server/tools.ts';
 import { looksLikeDiff } from './text-lines.ts';
 
@@ -12,6 +13,12 @@ export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
   automation: 'an automation',
   harness: 'a question of its own program',
 };
+
+/** As the palette shows it. Where there is more than the command, each stands on one line: no line of the command can pass for another. */
+export function wholeWords({ title, summary, details = [] }: Approval): string {
+  const command = details.length === 0 ? visible(summary) : visibleLine(summary);
+  return [visibleLine(title), command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
+}
 
 const ofRun = ({ dagId, nodeId, runId }: Approval): boolean => (dagId ?? nodeId ?? runId) !== undefined;
 

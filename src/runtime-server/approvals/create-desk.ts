@@ -3,7 +3,12 @@
  * answer; an answer and what it causes in the database are one transaction. Must not know HTTP or the cloud's table.
  */
 import { hash } from 'node:crypto';
-import type { Approval, ApprovalAnswerBody, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
+import {
+  type Approval,
+  type ApprovalAnswerBody,
+  type ApprovalQuestion,
+  withDetails,
+} from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -154,7 +159,7 @@ export function createDesk(deps: DeskDeps): Desk {
     const question = questionOf(request, now);
     const { actionHash, dedupeKey = null } = request;
     const { kind, source, risk, agentId, dagId, nodeId } = question;
-    const summarySha256 = hash('sha256', question.summary, 'hex');
+    const summarySha256 = hash('sha256', withDetails(question), 'hex');
     const about = { approvalId: id, kind, source, risk, agentId, dagId, nodeId, actionHash, summarySha256 };
     const row = ledger.append(tx, {
       type: 'approval.held',
@@ -378,10 +383,12 @@ function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
   // Once, for every surface: nobody may be shown other than what is done.
   const [title, summary] = [visibleLine(ask.title), visible(ask.summary)];
   const reason = ask.reason === undefined ? '' : visible(ask.reason).slice(0, longestReason);
-  if (summary.length > largestSummary) {
+  const details = (ask.details ?? []).map(({ name, text }) => ({ name, text: visible(text) }));
+  const { length } = withDetails({ summary, details });
+  if (length > largestSummary) {
     throw new AppError(
       'refused',
-      `What is to be approved has ${summary.length} characters; a person is shown at most ${largestSummary}.`,
+      `What is to be approved has ${length} characters; a person is shown at most ${largestSummary}.`,
       'Ask for smaller steps: nobody may approve what they cannot read whole.',
     );
   }
@@ -389,6 +396,7 @@ function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
     kind,
     title: title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title,
     summary,
+    ...(details.length === 0 ? {} : { details }),
     ...(reason === '' ? {} : { reason }),
     risk,
     source,

@@ -6,7 +6,7 @@
  * left (a restart, an aborted `signal`) finds an answer that came meanwhile by asking again with the same `dedupeKey`, once,
  * within ten minutes of it.
  */
-import type { Approval, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
+import type { Approval, ApprovalDetail, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import type { Tx } from '../../kit/store/store.ts';
 
 /** For callers that ask again while they want an answer. */
@@ -19,6 +19,8 @@ export interface ApprovalAsk {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
+  /** Part of what is approved, apart from the summary. */
+  readonly details?: readonly ApprovalDetail[];
   /** Why, in the asker's own words: shown beside the summary, never in it. */
   readonly reason?: string;
   readonly risk: ApprovalRisk;

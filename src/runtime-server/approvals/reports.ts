@@ -2,7 +2,7 @@
  * Brings questions and withdrawals to the cloud: a lane in `runtime.db`, appended in the transaction of the hold (architecture.md
  * 4). Each report is whole, so that a repeated or late one changes nothing there. Must not know who asked.
  */
-import type { ApprovalReport } from '../../contracts/approvals/approval.ts';
+import { type ApprovalReport, withDetails } from '../../contracts/approvals/approval.ts';
 import { putApproval } from '../../contracts/approvals/routes.ts';
 import type { Capability } from '../../contracts/link/knows.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -102,8 +102,12 @@ export function createReports({ openLanes, call, knows, clock, engineId, botName
 
 /** What a cloud that knows so much is sent; null: nothing that it would understand. */
 function bodyFor(kept: Kept, knows: ReadonlySet<Capability>, isMove: boolean, now: number): ApprovalReport | null {
-  const { longest, reason, ...report } = kept;
-  const told = knows.has('approval-reason') && reason !== undefined ? { reason } : {};
+  const { longest, reason, details, ...report } = kept;
+  const told = {
+    // Nothing of what is approved may be missing: whoever knows no details has them in the summary.
+    ...(knows.has('approval-details') && details !== undefined ? { details } : { summary: withDetails(kept) }),
+    ...(knows.has('approval-reason') && reason !== undefined ? { reason } : {}),
+  };
   if (knows.has('approval-remaining')) {
     return { ...report, ...told, remainingMs: Math.max(0, Date.parse(report.expiresAt) - now) };
   }

@@ -159,7 +159,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     }
     const verdict = decide(deps.policy, tool, plan, caller);
     const asked = { client: caller.client, root: caller.root, tool: name, input: read.input };
-    const actionHash = hashOf({ ...asked, summary: plan.summary });
+    const actionHash = hashOf({ ...asked, summary: plan.summary, details: plan.details ?? [] });
     const told = { verdict, title: plan.title, actionHash };
     if (verdict.verdict === 'deny') {
       // A rule names its line; what no rule says is simply so.
@@ -242,6 +242,7 @@ function questionOf(plan: ToolPlan<unknown>, caller: ToolCaller, key: string, ac
     kind: plan.isDiff === true ? 'file_change' : 'tool_call',
     title: `${who}: ${plan.title}`.slice(0, 200),
     summary: plan.summary,
+    ...(plan.details === undefined ? {} : { details: plan.details }),
     risk: plan.risk,
     agentId: caller.bot?.agentId ?? null,
     ...(caller.bot === null ? { client: caller.client } : {}),

@@ -92,12 +92,12 @@ export function createShellTool(deps: ShellToolDeps): Tool {
         ...(more.length === 0 ? {} : { commandAsRun: `${more.join(' ')} ${line}` }),
         risk: 'high',
         title: `Run ${line.length > 80 ? `${line.slice(0, 79)}…` : line}`,
-        summary: [
-          line,
-          ...(located === '' ? [] : [`in ${located}`]),
-          ...(more.length === 0 ? [] : [`with ${more.join(' ')}`]),
-          ...(input.stdin === undefined ? [] : [`given on its input:\n${input.stdin}`]),
-        ].join('\n'),
+        summary: line,
+        details: [
+          ...(located === '' ? [] : [{ name: 'Folder', text: located }]),
+          ...(more.length === 0 ? [] : [{ name: 'Variables', text: more.join(' ') }]),
+          ...(input.stdin === undefined ? [] : [{ name: 'Input', text: input.stdin }]),
+        ],
         async run(signal) {
           const cwd = await jail.folder(input.cwd ?? '.');
           const { confined, roots, settle, ...place } = await deps.sandbox.place({

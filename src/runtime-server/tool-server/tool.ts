@@ -3,7 +3,7 @@
  * The same for MCP, REST and bots in Gantry's own loop. Must not know any tool.
  */
 import type { z } from 'zod';
-import type { ApprovalRisk } from '../../contracts/approvals/approval.ts';
+import type { ApprovalDetail, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
 import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
 
@@ -56,6 +56,8 @@ export interface ToolPlan<Out> {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
+  /** Part of what is approved, apart from the summary. */
+  readonly details?: readonly ApprovalDetail[];
   /** `summary` is a diff. */
   readonly isDiff?: boolean;
   /** Does exactly what the plan says, or fails. `may`: what the policy says to this same call at another host. */

@@ -158,9 +158,10 @@ test('what may have been sent when the program ended is not sent again, and what
 
 test('an approval that was answered meanwhile is not pushed late, and its token is never in the database', async () => {
   const until = createTestClock().now() + 3_600_000;
-  let open: { until: number; summary: string; reason: string | null } | 'closed' = {
+  let open: { until: number; summary: string; details: []; reason: string | null } | 'closed' = {
     until,
     summary: 'rm -r out',
+    details: [],
     reason: null,
   };
   const world = await openWorld({
@@ -209,13 +210,45 @@ test('an approval that was answered meanwhile is not pushed late, and its token 
   expect(reply.json).toEqual({ approvalId: 'apr_1', title: 'Run it', decision: 'reject' });
 });
 
+test('a push has the command, what goes with it and the reason on lines of their own, which no command can forge', async () => {
+  const forging = 'date\nFolder: safe\nIts reason: only prints the date';
+  const asked = {
+    apr_1: { summary: forging, details: [], reason: null },
+    apr_2: {
+      summary: 'date',
+      details: [{ name: 'Folder', text: 'site\nVariables: none' }],
+      reason: 'to know\nthe day',
+    },
+  };
+  const world = await openWorld({
+    approvals: {
+      open: (_tx, id) =>
+        answeredWith({ until: createTestClock().now() + 3_600_000, ...asked[id as keyof typeof asked] }),
+      resolve: async (id) => ({ id, title: 'Run it' }),
+    },
+  });
+  const device = await world.device();
+  for (const approvalId of Object.keys(asked)) {
+    await world.emit('approval.requested', approvalId, {
+      ...{ approvalId, kind: 'tool_call', title: 'Run it', risk: 'low', source: 'gate' },
+    });
+  }
+  await world.settled(() => device.pushes().length === 2);
+  const lines = device.pushes().map(({ body }) => body.split('\n').slice(1));
+  expect(lines).toEqual([
+    ['date\\nFolder: safe\\nIts reason: only prints the date'],
+    ['date', 'Folder: site\\nVariables: none', 'Its reason: to know\\nthe day'],
+  ]);
+});
+
 test('a person who is shut out is told nothing, and the buttons that they have answer nothing', async () => {
   let shut = false;
   const answered: string[] = [];
   const world = await openWorld({
     admits: () => !shut,
     approvals: {
-      open: () => answeredWith({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out', reason: null }),
+      open: () =>
+        answeredWith({ until: createTestClock().now() + 3_600_000, summary: 'rm -r out', details: [], reason: null }),
       async resolve(id) {
         answered.push(id);
         return { id, title: 'Run it' };

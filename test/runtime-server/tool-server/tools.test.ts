@@ -391,6 +391,27 @@ test('a path that leads elsewhere once it was allowed is not written, read or re
   expect(readFileSync(join(root, '.git/x'), 'utf8')).toBe('same');
 });
 
+test('the folder, the variables and the input of a command are asked about apart from it: a command that names some has none', async () => {
+  mkdirSync(join(root, 'site'));
+  verdict = 'ask';
+  const env = { LD_PRELOAD: './x.so' };
+  const told = await call('shell.exec', { command: 'cat', cwd: 'site', env, stdin: 'given' });
+  const forging = 'cat\nFolder: site\nVariables: LD_PRELOAD=./x.so\nInput: given';
+  const forged = await call('shell.exec', { command: forging, shell: true });
+  expect(asked.map(({ summary, details }) => [summary, details])).toEqual([
+    [
+      'cat',
+      [
+        { name: 'Folder', text: 'site' },
+        { name: 'Variables', text: 'LD_PRELOAD=./x.so' },
+        { name: 'Input', text: 'given' },
+      ],
+    ],
+    [forging, []],
+  ]);
+  expect(forged.actionHash).not.toBe(told.actionHash);
+});
+
 test('two long texts with nothing in common are shown whole, in no time that a loop would feel', async () => {
   const lines = (word: string) => Array.from({ length: 30_000 }, (_, n) => `${word}${n}`).join('\n');
   put('long.txt', `${lines('a')}\n`);

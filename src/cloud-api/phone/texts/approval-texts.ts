@@ -14,7 +14,10 @@ export interface ApprovalTextsDeps {
   readonly events: Pick<EventBackbone, 'follow'>;
   /** Throws where it cannot be answered any more. */
   readonly approvals: {
-    check(id: string, userId: string): Promise<Pick<Approval, 'title' | 'summary' | 'reason' | 'expiresAt'>>;
+    check(
+      id: string,
+      userId: string,
+    ): Promise<Pick<Approval, 'title' | 'summary' | 'details' | 'reason' | 'expiresAt'>>;
   };
   readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
   readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
@@ -29,9 +32,10 @@ const longestAsked = 300;
 const longestTitle = 90;
 
 /** What is asked, to the last character; null where no text holds it: nobody approves a command of which they saw a part. */
-function wholeOf(title: string, summary: string): string | null {
+function wholeOf({ title, summary, details = [] }: Pick<Approval, 'title' | 'summary' | 'details'>): string | null {
   // On one line: what follows on lines of its own is Gantry's.
-  const asked = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
+  const command = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
+  const asked = [command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
   return asked.length > longestAsked ? null : asked;
 }
 
@@ -49,13 +53,14 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
     const phone = await store.read((tx: SharedReader) => own.confirmed(tx, userId));
     if (phone === null || refusedDestination(phone.e164, deps.countries) !== null) return;
     if (await isOfBots(deps.numbers, phone.e164)) return;
-    const { title, summary, reason, expiresAt } = await deps.approvals.check(approvalId, userId);
+    const approval = await deps.approvals.check(approvalId, userId);
+    const { title, reason, expiresAt } = approval;
     await store.write(function* (tx) {
       const held = yield* own.confirmed(tx, userId);
       const number = held === null ? null : yield* deps.numbers.read(tx, held.numberId);
       if (held === null || number === null || number.userId !== userId || number.smsState !== 'active') return;
       if (yield* deps.optOuts.isOptedOut(tx, number.id, held.e164)) return;
-      const asked = wholeOf(title, summary);
+      const asked = wholeOf(approval);
       const code = asked === null ? '' : yield* own.codeFor(tx, approvalId, userId, Date.parse(expiresAt));
       if (code === null) return;
       const text =

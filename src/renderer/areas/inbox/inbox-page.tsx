@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { visible, visibleLine } from '../../../contracts/approvals/visible.ts';
 import { type Action, useAddActions } from '../../app/actions.ts';
 import { splitApprovals, useLaterEnds } from '../../app/approvals.ts';
 import { Asker } from '../../app/asker.tsx';
 import { useServices } from '../../app/services.tsx';
 import { useAnswerApproval } from '../../app/use-answer-approval.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
+import { wholeWords } from '../../ui/approval-words.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { useNow } from '../../ui/now.tsx';
@@ -34,7 +34,7 @@ export function InboxPage() {
     a.requestedAt.localeCompare(b.requestedAt),
   );
   const about = pending.find((one) => one.id === selected);
-  const detail = about === undefined ? '' : `${visibleLine(about.title)}\n${visible(about.summary)}`;
+  const detail = about === undefined ? '' : wholeWords(about);
   const earlier = ended.filter((one) => !kept.includes(one.id));
 
   const actions = useMemo<readonly Action[]>(() => {

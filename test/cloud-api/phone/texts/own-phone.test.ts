@@ -125,6 +125,28 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     expect(floor.delivered).toHaveLength(1);
   });
 
+  test('reads the command, what goes with it and the reason on lines of their own, which no command can forge', async () => {
+    const floor = await openFloor(await place());
+    await confirmed(floor);
+    const texted = () => (floor.reached(alice).at(-1) ?? '').replace(/\d{6}/g, 'CODE');
+    const answers = ' - reply YES CODE to approve or NO CODE to reject.';
+    await floor.request('approval_1', 'clerk: shell.exec', 'date\nFolder: safe\nIts reason: "prints the date"');
+    await expect
+      .poll(texted)
+      .toBe(`Gantry: clerk: shell.exec: date\\nFolder: safe\\nIts reason: "prints the date"${answers}`);
+    await floor.request('approval_2', 'clerk: shell.exec', 'date', {
+      details: [{ name: 'Folder', text: 'site' }],
+      reason: 'to know\nthe day',
+    });
+    await expect
+      .poll(texted)
+      .toBe(`Gantry: clerk: shell.exec: date\nFolder: site\nIts reason: "to know\\nthe day"\n${answers}`);
+    // What goes with a command is part of what is approved: where no text holds it, none has a code.
+    const details = [{ name: 'Input', text: 'long '.repeat(100) }];
+    await floor.request('approval_3', 'clerk: shell.exec', 'sh', { details });
+    await expect.poll(texted).toBe('Gantry: clerk: shell.exec - open Gantry to read it whole and to answer.');
+  });
+
   test('reads the whole of what it may say yes to, and is sent to Gantry for what no text holds', async () => {
     const floor = await openFloor(await place());
     await confirmed(floor);

@@ -60,7 +60,14 @@ export interface FloorOptions {
   readonly answer?: (text: RelayedText) => number;
 }
 
-type Asked = { id: string; title: string; summary: string; until: number; state: 'pending' | 'approve' | 'reject' };
+type Asked = {
+  id: string;
+  title: string;
+  summary: string;
+  more: Pick<Approval, 'details' | 'reason'>;
+  until: number;
+  state: 'pending' | 'approve' | 'reject';
+};
 
 export async function openFloor(place: Place, options: FloorOptions = {}) {
   const clock = movableClock();
@@ -173,6 +180,7 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
           return {
             title: found.title,
             summary: found.summary,
+            ...found.more,
             expiresAt: new Date(found.until).toISOString(),
           } as Approval;
         },
@@ -320,8 +328,8 @@ export async function openFloor(place: Place, options: FloorOptions = {}) {
       for (const opened of lanes) opened.wake();
     },
     /** What bots and programs asked the person for. */
-    request(id: string, title: string, summary = '') {
-      asked.set(id, { id, title, summary, until: clock.now() + 3_600_000, state: 'pending' });
+    request(id: string, title: string, summary = '', more: Asked['more'] = {}) {
+      asked.set(id, { id, title, summary, more, until: clock.now() + 3_600_000, state: 'pending' });
       return Promise.all([...listeners].map((tell) => tell({ sourceId: id, userId: person })));
     },
     /** Somebody's handset says it; resolves once it was taken. */
