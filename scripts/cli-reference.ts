@@ -28,7 +28,7 @@ once takes \`--dry-run\`. \`GANTRY_HOME\` names the data folder (default \`~/.ga
 | 3 | no engine, or the way to it broke |
 | 4 | it did not happen in time |
 | 5 | a person is needed |
-| 64 | the command was not used rightly |
+| 64 | wrong usage |
 | 70 | a fault in Gantry |
 
 ${commands.map((verb) => section(verb, verb.name, '##')).join('\n')}

@@ -9,7 +9,7 @@ import { createCloud } from './cloud.ts';
 import { startDemoPhone } from './demo-phone.ts';
 import { openPort } from './doors.ts';
 import { type Computer, type ComputerOptions, openComputer } from './open-computer.ts';
-import { type PhoneSettings, readPhoneSettings } from './phone-settings.ts';
+import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-settings.ts';
 import { readPushSettings } from './push-settings.ts';
 import { userName } from './user-name.ts';
 
@@ -81,7 +81,7 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
       answers: options.answers,
       computersFolder: options.env.GANTRY_COMPUTERS || undefined,
       push: readPushSettings(options.env),
-      phone: demo?.settings ?? phone,
+      phone: demo === null ? phone : { ...demo.settings, ...readPhoneLimits(options.env) },
     });
     closing.add('cloud', () => cloud.close());
     closing.add('streams', () => runtime.endStreams());

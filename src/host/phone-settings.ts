@@ -38,9 +38,15 @@ const usualUrl = 'https://api.telnyx.com/v2';
 const keyBytes = 32;
 const loopback = /^(localhost|127(?:\.\d+){3}|\[::1\])$/;
 
+/** What may be sent and called, whichever carrier does it, the demo's too. Throws `usage`, naming the variable. */
+export function readPhoneLimits(env: Readonly<Record<string, string | undefined>>) {
+  return { textLimits: readTextLimits(env), callLimits: readCallLimits(env) };
+}
+
 /** Null: no carrier is configured. Throws `usage`, naming the variable; a key is never shown. */
 export function readPhoneSettings(env: Readonly<Record<string, string | undefined>>): PhoneSettings | null {
   const given = (name: keyof typeof names) => env[names[name]]?.trim() || null;
+  const limits = readPhoneLimits(env);
   const needed = ['apiKey', 'publicKey', 'connectionId'] as const;
   if (needed.every((name) => given(name) === null)) return null;
   const need = (name: (typeof needed)[number]): string => {
@@ -61,8 +67,7 @@ export function readPhoneSettings(env: Readonly<Record<string, string | undefine
     connectionId: need('connectionId'),
     url: addressIn('url', given('url') ?? usualUrl),
     webhookUrl: given('webhookUrl') === null ? null : addressIn('webhookUrl', given('webhookUrl') ?? ''),
-    textLimits: readTextLimits(env),
-    callLimits: readCallLimits(env),
+    ...limits,
   };
 }
 

@@ -105,6 +105,28 @@ const read = async ({ settings }: RunningDemoPhone): Promise<number> => {
   return response?.status ?? 0;
 };
 
+test('limits of the environment hold for the demo phone, too', async () => {
+  const { call } = await start(scratchHome(), { demoPhone: true, env: { GANTRY_TEXTS_PER_DAY: '1' } });
+  const session = (await call('GET', '/api/v1/session')).json as never as { computer: { id: string } };
+  await call('POST', `${demo}/speed`, { body: { speed: 'instant' } });
+  const e164 = (
+    (await call('GET', '/api/v1/phone/numbers/search?country=CA&limit=1')).json as never as {
+      numbers: { e164: string }[];
+    }
+  ).numbers[0]?.e164;
+  const bought = await call('POST', '/api/v1/phone/numbers', {
+    body: { e164, runtimeId: session.computer.id, botId: 'root' },
+  });
+  expect(bought.status).toBe(201);
+  const { id } = (bought.json as never as { number: { id: string } }).number;
+  const hello = () => call('POST', `${demo}/handsets/${ada}/text`, { body: { to: e164, text: 'hello' } });
+  await expect.poll(async () => (await hello()).status).toBe(200);
+  const send = async () =>
+    (await call('POST', '/api/v1/channels/sms/send', { body: { numberId: id, to: ada, text: 'hi' } })).status;
+  await expect.poll(send).toBe(200);
+  expect(await send()).toBe(429);
+});
+
 test('a demo phone that was killed comes back at its address with its key, and is gone once it is closed', async () => {
   const phone = await running(placesIn(scratchHome()).demoPhone);
   const first = phone.pid() ?? 0;

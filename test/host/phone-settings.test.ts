@@ -14,6 +14,12 @@ test('without any variable there is no carrier', () => {
   expect(readPhoneSettings({ GANTRY_TELNYX_API_KEY: ' ', GANTRY_TELNYX_URL: 'https://carrier.example' })).toBeNull();
 });
 
+test('a limit that is no number stops the start by its name, also without a carrier', () => {
+  for (const name of ['GANTRY_TEXTS_PER_DAY', 'GANTRY_CALLS_AT_ONCE']) {
+    expect(() => readPhoneSettings({ [name]: 'x' }), name).toThrow(`${name} cannot be "x".`);
+  }
+});
+
 test('a carrier is its key, what it signs with, and its application', () => {
   expect(readPhoneSettings(env())).toEqual({
     carrier: 'telnyx',
