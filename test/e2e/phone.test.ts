@@ -109,6 +109,9 @@ test('what is registered is corrected where it still can be, and the number text
   const form = page.getByRole('form', { name: 'Registration' });
   await form.getByText(/^Change what is no longer right/).waitFor(patience);
   await expect.poll(() => form.getByRole('textbox', { name: /^Legal name/ }).getAttribute('readonly')).not.toBe(null);
+  // What is empty and stays so is not asked for.
+  expect(await form.getByRole('textbox', { name: /^(Terms|Privacy)/ }).count()).toBe(0);
+  expect(await form.getByText('Cannot change.').count()).toBeGreaterThan(3);
   const website = form.getByRole('textbox', { name: /^Website/ });
   await website.fill('not a website');
   await page.keyboard.press('Control+Enter');

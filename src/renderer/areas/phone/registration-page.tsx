@@ -159,7 +159,7 @@ function Form({
       {known !== null && !over && sections.some(({ fields }) => fields.some(({ name }) => isFixed(name))) && (
         <p className="text-muted">
           {registered && 'Change what is no longer right: the number goes on texting meanwhile. '}
-          Grey fields cannot change: the carriers verified the business by them, or filed its campaign with them.
+          The others are marked: the carriers verified the business by them, or filed its campaign with them.
         </p>
       )}
       {says.get('') !== undefined && (
@@ -193,14 +193,17 @@ function Form({
                 change({ texts: { ...draft.texts, [name]: event.target.value } });
               const value = draft.texts[name];
               const fixed = isFixed(name);
-              const tone = fixed ? 'bg-panel text-muted' : '';
+              const tone = fixed ? 'text-muted' : '';
+              // Nothing is there, and nothing can be.
+              if (fixed && value === '' && usual === undefined) return null;
+              const hint = fixed && !over ? 'Cannot change.' : about;
               const field = (
                 <Field
                   key={name}
                   label={word}
-                  required={needed === true || needed === draft.who}
+                  required={!fixed && (needed === true || needed === draft.who)}
                   problem={says.get(name)}
-                  {...(about === undefined ? {} : { description: about })}
+                  {...(hint === undefined ? {} : { description: hint })}
                 >
                   {(ids) =>
                     options !== undefined ? (
@@ -381,7 +384,7 @@ function Samples({
               value={text}
               readOnly={fixed}
               onChange={(typed) => onChange(samples.map((one, at) => (at === index ? typed : one)))}
-              className={`field-sizing-content min-h-7 py-[3px] pointer-coarse:min-h-10 ${fixed ? 'bg-panel text-muted' : ''}`}
+              className={`field-sizing-content min-h-7 py-[3px] pointer-coarse:min-h-10 ${fixed ? 'text-muted' : ''}`}
             />
           </div>
           {samples.length > 1 && !fixed && (
