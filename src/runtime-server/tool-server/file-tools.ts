@@ -249,7 +249,12 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);
       const what = input.recursive === true ? `${located} and all that is in it` : located;
       // Removing a folder removes what it contains: a rule about either does not cover the other.
-      const { found } = input.recursive === true ? await deps.finder.look([absolute], []) : { found: [] };
+      const { found, cut } =
+        input.recursive === true ? await deps.finder.look([absolute], []) : { found: [], cut: false };
+      if (cut) {
+        const fact = `${located} holds more folders than are looked through for what says what may run.`;
+        throw new AppError('usage', fact, 'Remove it in parts.');
+      }
       if (found.length > mostInner) {
         const fact = `${located} holds more than ${mostInner} files and folders that say what may run.`;
         throw new AppError('usage', fact, 'Remove it in parts.');

@@ -18,6 +18,7 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../../src/runtime-server/approvals/desk.ts';
 import type { PolicyAction, PolicyMode, Verdict } from '../../../src/runtime-server/policy/policy.ts';
+import { createFileTools } from '../../../src/runtime-server/tool-server/file-tools.ts';
 import {
   createToolServer,
   defineTool,
@@ -26,6 +27,7 @@ import {
   type ToolServer,
 } from '../../../src/runtime-server/tool-server/index.ts';
 import { createTimeTool } from '../../../src/runtime-server/tool-server/time-tool.ts';
+import { createFinder } from '../../../src/runtime-server/tool-server/what-runs-finder.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 
 let root: string;
@@ -352,6 +354,17 @@ test('a folder is removed only where it and all in it that says what may run may
   allowed = ({ path }) => path !== undefined;
   expect((await remove()).isError).toBe(false);
   expect(existsSync(join(root, 'packages'))).toBe(false);
+});
+
+test('a folder with more folders than are looked through is not removed as a whole', async () => {
+  const finder = createFinder({ now: systemClock.now, limit: 20 });
+  const tools = createFileTools({ hidden: [], freshName: () => 'fresh', finder });
+  const remove = tools.find(({ name }) => name === 'file.remove');
+  const plan = async (path: string) => remove?.plan({ path, recursive: true }, caller);
+  for (let at = 0; at < 20; at += 1) mkdirSync(join(root, `many/${at}`), { recursive: true });
+  await expect(plan('many')).rejects.toThrow('many holds more folders than are looked through');
+  rmSync(join(root, 'many/19'), { recursive: true });
+  expect(await plan('many')).toMatchObject({ title: 'Remove many' });
 });
 
 test('a link gives neither a guarded folder nor what a rule is about another name', async () => {
