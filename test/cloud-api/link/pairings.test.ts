@@ -46,6 +46,15 @@ describe.each(engines)('on $name', (engine) => {
     expect((await as('bob')('GET', '/api/v1/computers')).json).toEqual({ computers: [] });
   });
 
+  test('a person hears whether the computer asks from another address than theirs, and from which', async () => {
+    const { ada, begin } = await startLinkArea({ engine });
+    const { userCode } = await begin('A');
+    const seenFrom = async (address: string) =>
+      (await ada('GET', `/api/v1/pairings/${userCode}`, { headers: { 'x-test-address': address } })).json;
+    expect(await seenFrom('192.0.2.7')).toMatchObject({ from: '192.0.2.7', here: '192.0.2.7', differs: false });
+    expect(await seenFrom('198.51.100.4')).toMatchObject({ from: '192.0.2.7', here: '198.51.100.4', differs: true });
+  });
+
   test('of many questions at once one gets the token', async () => {
     const { ada, begin, poll } = await startLinkArea({ engine });
     const { deviceCode, userCode } = await begin('A');

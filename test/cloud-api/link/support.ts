@@ -74,7 +74,7 @@ export async function startLinkArea({ routes = [], open = true, codes, engine = 
     },
     origin: issuer,
     open,
-    addressOf: () => '192.0.2.7',
+    addressOf: (request) => String(request.headers['x-test-address'] ?? '192.0.2.7'),
     limit: async () => {},
     newCode: codes === undefined ? undefined : () => codes.shift() ?? 'ZZZZZZZZ',
     clock,
