@@ -75,7 +75,7 @@ const suites = [
   'test/{support/kill-loop,kit/store/disk,contract/fuzz}.test.ts',
   'test/{integration,host}/replicas.test.ts',
   'test/host/{hosted-computers,remote-bots,backup/damaged}.test.ts',
-  'test/cloud-api/events-replicas.test.ts',
+  'test/cloud-api/{events-replicas,others}.test.ts',
   'test/cloud-api/work-queue/{database-away,plans-million,transitions}.test.ts',
   'test/cloud-api/phone/calls/{restart,random}.test.ts',
   'test/cloud-api/phone/numbers/{keep,lasting}.test.ts',

@@ -14,6 +14,7 @@ import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions, HttpLog } from '../kit/http/dispatcher.ts';
 import type { Authenticator, BoundRoute } from '../kit/http/types.ts';
 import type { Ids } from '../kit/ids/ids.ts';
+import type { openSharedStore } from '../kit/store/open-shared-store.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { OpenDoor, UpgradeListener } from './doors.ts';
 import type { PhoneSettings } from './phone-settings.ts';
@@ -72,6 +73,8 @@ export interface CloudOptions {
   readonly databaseFile: string;
   /** A PostgreSQL that replicas share, in place of the file. */
   readonly databaseUrl?: string | null;
+  /** Opens either; default: itself. */
+  readonly openStore?: typeof openSharedStore | undefined;
   /** The port of the web interface, taken but not yet served. */
   readonly door: OpenDoor;
   readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;

@@ -68,7 +68,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     onFault: (step, fault) => log.error('cloud did not close cleanly', { step, fault: String(fault) }),
   });
   try {
-    const store = await openSharedStore({
+    const store = await (options.openStore ?? openSharedStore)({
       databaseUrl: options.databaseUrl ?? null,
       file: options.databaseFile,
       migrations: cloudMigrations,

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { createCloud } from './cloud.ts';
+import type { CloudOptions } from './cloud-options.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import { type CloudFolder, openCloudFolder } from './data-folder.ts';
 import { openDialIns } from './dial-ins.ts';
@@ -18,6 +19,7 @@ export interface HeadlessOptions {
   readonly gantry: string;
   readonly clock?: Clock;
   readonly rendererFolder?: string;
+  readonly openStore?: CloudOptions['openStore'];
   readonly limits?: DispatcherOptions['limits'];
   readonly answers?: DispatcherOptions['answers'];
 }
@@ -59,6 +61,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       },
       databaseFile: places.cloudDb,
       databaseUrl: settings.databaseUrl,
+      openStore: options.openStore,
       door,
       openLink: (parts) =>
         openDialIns(parts, {

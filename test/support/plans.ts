@@ -66,6 +66,8 @@ export async function scansOfSqlite(
   asked: Iterable<AskedStatement>,
   /** Those that may be read in full, since they stay small. */
   small: readonly string[] = [],
+  /** What is answered in full may be sorted. */
+  sorts: 'never' | 'in full' = 'never',
 ): Promise<string[]> {
   const names = await store.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   const large = names.map(({ name }) => name).filter((name) => !small.includes(name));
@@ -74,7 +76,7 @@ export async function scansOfSqlite(
   for (const { sql, values } of asked) {
     const plan = await store.write((tx) => tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values));
     // What a limit has cut before may be sorted.
-    const cut = /LIMIT \d{3,5}\b/.test(sql);
+    const cut = /LIMIT \d{3,5}\b/.test(sql) || (sorts === 'in full' && !/\bLIMIT\b/.test(sql));
     const bad = plan.filter(
       ({ detail }) => tables.test(detail) || (!cut && /USE TEMP B-TREE FOR ORDER BY/.test(detail)),
     );

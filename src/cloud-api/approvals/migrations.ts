@@ -56,4 +56,10 @@ export const approvalMigrations: readonly Migration[] = [
     name: 'details',
     sql: 'ALTER TABLE approval ADD COLUMN details TEXT',
   },
+  {
+    area: 'approvals',
+    number: 5,
+    name: 'what is over is found by its time',
+    sql: 'CREATE INDEX approval_expiry ON approval (expires_at)',
+  },
 ];

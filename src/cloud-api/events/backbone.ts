@@ -83,7 +83,7 @@ export function createEventBackbone(deps: BackboneDeps): EventBackbone {
     },
     follow(types, listener) {
       const sql = `SELECT id, user_id AS "userId", type, source_id AS "sourceId", stored_at AS at FROM user_event
-        WHERE stored_at > ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY seq`;
+        WHERE stored_at > ? AND type IN (${types.map(() => '?').join(', ')}) ORDER BY stored_at, seq`;
       return follow<FollowedEvent>({
         wake: store.wake,
         clock,

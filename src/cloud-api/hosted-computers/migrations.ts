@@ -98,4 +98,15 @@ export const hostedComputerMigrations: readonly Migration[] = [
       CREATE INDEX hosted_computer_left ON hosted_computer (id) WHERE phase = 'deleted' AND removed_at IS NULL;
     `,
   },
+  {
+    area: 'hosted-computers',
+    number: 3,
+    name: 'those that are there are found beside very many that were deleted',
+    sql: `
+      DROP INDEX hosted_computer_list;
+      CREATE INDEX hosted_computer_list ON hosted_computer (project_id, created_at, id) WHERE phase <> 'deleted';
+      CREATE INDEX hosted_computer_present ON hosted_computer (id) WHERE phase <> 'deleted';
+      CREATE INDEX hosted_computer_locked ON hosted_computer (id) WHERE lock_id IS NOT NULL;
+    `,
+  },
 ];

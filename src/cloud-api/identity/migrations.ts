@@ -103,4 +103,11 @@ CREATE INDEX identity_change_at ON identity_change (at);
     name: 'keys for one address',
     sql: 'ALTER TABLE api_key ADD COLUMN resource TEXT',
   },
+  {
+    area: 'identity',
+    number: 6,
+    name: 'sign-ins that are over are found by their times',
+    sql: `CREATE INDEX sign_in_used ON sign_in (used_at) WHERE kind = 'browser';
+CREATE INDEX sign_in_made ON sign_in (created_at) WHERE kind = 'browser'`,
+  },
 ];

@@ -78,8 +78,14 @@ export function createSessionStore(store: SharedStore, changes: Pick<Changes, 'n
         userId,
       ),
     async removeOld(idleBefore, madeBefore) {
-      const sql = "DELETE FROM sign_in WHERE kind = 'browser' AND (used_at < ? OR created_at < ?)";
-      await store.write((tx) => tx.run(sql, idleBefore, madeBefore), { isolation: 'rows' });
+      const sql = (column: string) => `DELETE FROM sign_in WHERE kind = 'browser' AND ${column} < ?`;
+      await store.write(
+        function* (tx) {
+          yield* tx.run(sql('used_at'), idleBefore);
+          yield* tx.run(sql('created_at'), madeBefore);
+        },
+        { isolation: 'rows' },
+      );
     },
   };
 }

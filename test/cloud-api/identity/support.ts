@@ -1,6 +1,6 @@
 /** A cloud of many people with a real OpenID provider, as `gantry cloud` starts it. */
 import type { CloudSettings } from '../../../src/host/cloud-settings.ts';
-import { type Headless, startHeadless } from '../../../src/host/headless.ts';
+import { type Headless, type HeadlessOptions, startHeadless } from '../../../src/host/headless.ts';
 import { placesIn } from '../../../src/host/places.ts';
 import { usualPushSettings } from '../../../src/host/push-settings.ts';
 import { readTokenFile } from '../../../src/kit/secrets/token-file.ts';
@@ -17,6 +17,7 @@ export interface PeopleOptions {
   /** Another address than the one it listens on, as behind a proxy. */
   readonly baseUrl?: string;
   readonly settings?: Partial<CloudSettings>;
+  readonly openStore?: HeadlessOptions['openStore'];
 }
 
 export interface People {
@@ -41,6 +42,7 @@ export async function startPeople(options: PeopleOptions = {}): Promise<People> 
     gantry: 'gantry',
     clock,
     answers: 'throw',
+    openStore: options.openStore,
     settings: {
       home,
       baseUrl: origin,
