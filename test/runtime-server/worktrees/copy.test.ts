@@ -32,11 +32,20 @@ function folders() {
 
 test('a folder brings along nothing secret and nothing that says what may run, and says what it left', async () => {
   const { from, to, put, copy, asked } = folders();
-  for (const path of ['a.txt', '.env', 'deep/.claude/settings.json', 'deep/.env.example', 'node_modules/x/.env']) {
+  for (const path of [
+    'a.txt',
+    '.env',
+    'deep/.claude/settings.json',
+    'deep/b/.env',
+    'deep/.env.example',
+    'node_modules/x/.env',
+  ]) {
     put(`local/${path}`);
   }
   writeFileSync(join(from, '.gitignore'), 'local/\n');
-  expect(await copy('local')).toMatch(/^local\/ was copied without local\/\.env, local\/deep\/\.claude: /);
+  expect(await copy('local')).toMatch(
+    /^local\/ was copied without local\/\.env, local\/deep\/\.claude, local\/deep\/b\/\.env: /,
+  );
   const has = (path: string) => existsSync(join(to, 'local', path));
   expect(['a.txt', 'deep/.env.example', 'node_modules/x/.env'].filter(has)).toHaveLength(3);
   expect(['.env', 'deep/.claude'].filter(has)).toEqual([]);

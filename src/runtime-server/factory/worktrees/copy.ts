@@ -78,7 +78,7 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
   const copied = `${path}${stats.isDirectory() ? sep : ''} was copied`;
   if (left.length === 0) return `${copied}.`;
   const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : '';
-  const named = left.slice(0, mostNamed).join(', ');
+  const named = left.toSorted().slice(0, mostNamed).join(', ');
   return `${copied} without ${named}${more}: it holds secrets or says what may run. Name in copy: what the bot needs of it.`;
 }
 
