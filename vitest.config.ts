@@ -126,6 +126,8 @@ export default defineConfig({
           globalSetup: ['test/support/postgres-run.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // Many of them start whole programs, next to others that do.
+          expect: { poll: { timeout: 45_000 } },
         },
       },
     ],

@@ -344,7 +344,7 @@ test.each(['--port', '--engine-port'])(
 test('a signal while Gantry starts ends it in order, and the next start finds nothing in its way', async () => {
   const { places, workspace } = placesWithTeam();
   const first = startByPipe(places, ['--workspace', workspace, '--headless']);
-  await expect.poll(() => existsSync(places.holder), { timeout: 10_000, interval: 5 }).toBe(true);
+  await expect.poll(() => existsSync(places.holder), { interval: 5 }).toBe(true);
   process.kill(first.pid, 'SIGTERM');
   expect(await first.exit).toBe(0);
   expect(first.text()).toContain('Gantry has stopped.');

@@ -46,6 +46,8 @@ const known: readonly RegExp[] = [
   /SCAN hosted_computer USING INDEX hosted_computer_(locked|present)$/,
   // What is old goes with each try, so that there are few.
   /DELETE FROM pairing_try/,
+  // Once a minute, where it falls into the test: old claims, a portion at a time.
+  /DELETE FROM edge_claim/,
   // After a fault: what was missed meanwhile.
   /INSERT INTO notification .* SELECT id, user_id/,
   // What is new by its time. Planned for any time a third of all is new; PostgreSQL plans it for the time that it is given.

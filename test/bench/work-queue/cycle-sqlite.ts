@@ -18,7 +18,7 @@ const backlog = 1_000;
 const parallel = 16;
 
 async function run({ quick, log }: FigureOptions): Promise<Measured> {
-  const rounds = quick ? 3 : 9;
+  const rounds = quick ? 7 : 9;
   const cycles = quick ? 2_000 : 10_000;
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-queue-'));
   const store = await openAtNormal(join(folder, 'cloud.db'));
