@@ -1,5 +1,6 @@
 /** Limits of calls from the environment: how many of a person at once, out of a number a day, and how long one may take. Pure. */
-import { type CallLimits, usualCallLimits } from '../cloud-api/phone/calls/index.ts';
+import { usualCallLimits } from '../cloud-api/phone/calls/index.ts';
+import type { CallLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';
 
 const names = {

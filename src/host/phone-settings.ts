@@ -2,8 +2,7 @@
  * Settings of the phone: the account at the carrier, from the environment alone, since a key is among them. Without any the phone is
  * off. Must not start anything.
  */
-import type { CallLimits } from '../cloud-api/phone/calls/index.ts';
-import type { NumberLimits } from '../cloud-api/phone/texts/index.ts';
+import type { CallLimits, NumberLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { readCallLimits } from './call-limits.ts';
 import { readTextLimits } from './text-limits.ts';

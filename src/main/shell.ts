@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { AppError } from '../contracts/common/errors.ts';
-import { desktopChannels } from '../contracts/desktop/bridge.ts';
+import { desktopChannels } from '../contracts/desktop/channel-names.ts';
 import type { DesktopChange, DesktopState, desktopActs, UpdateState } from '../contracts/desktop/channels.ts';
 import type { DesktopGantry } from '../host/desktop.ts';
 import type { Log } from '../kit/log/log.ts';

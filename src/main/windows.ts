@@ -3,7 +3,7 @@
  * same Gantry. Must not know servers.
  */
 import type { BrowserWindow } from 'electron';
-import { desktopChannels } from '../contracts/desktop/bridge.ts';
+import { desktopChannels } from '../contracts/desktop/channel-names.ts';
 import type { Destination, Saying } from '../contracts/desktop/channels.ts';
 import { placeWindow } from './bounds.ts';
 import type { KeptStore } from './kept.ts';

@@ -1,6 +1,7 @@
 /** The bridge between page and desktop program: four named channels. Bundled as CommonJS, because a sandboxed preload cannot be ESM. */
 import { contextBridge, type IpcRendererEvent, ipcRenderer } from 'electron';
-import { type DesktopBridge, desktopChannels } from '../contracts/desktop/bridge.ts';
+import { desktopChannels } from '../contracts/desktop/channel-names.ts';
+import type { DesktopBridge } from '../contracts/desktop/channels.ts';
 
 const bridge: DesktopBridge = {
   platform: process.platform,

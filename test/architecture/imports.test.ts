@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folderRules, importsOf, namesWorkplace, problemsOf } from './rules.ts';
+import { circlesOf, folderRules, importsOf, namesWorkplace, problemsOf } from './rules.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
@@ -14,6 +14,10 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
 test('every import in src keeps to the table, and every file to the rules of style', () => {
   expect(sources.length).toBeGreaterThan(50);
   expect(sources.flatMap(problemsOf)).toEqual([]);
+});
+
+test('no files of src import each other in a circle, not even types', () => {
+  expect(circlesOf(sources)).toEqual([]);
 });
 
 test('every folder of src stands in the table', () => {
@@ -88,6 +92,22 @@ import {
   f,
 } from 'f';`;
   expect(importsOf(text)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+});
+
+test('a circle is found over any number of files, of types as of values, and one that imports itself', () => {
+  const file = (path: string, ...to: string[]) => ({
+    path,
+    text: to.map((one) => `import type { X } from '${one}';`).join('\n'),
+  });
+  const files = [
+    file('src/a.ts', './b/c.ts', 'zod'),
+    file('src/b/c.ts', './d.ts'),
+    file('src/b/d.ts', '../a.ts', './e.ts'),
+    file('src/b/e.ts'),
+    file('src/f.ts', './a.ts'),
+    file('src/g.ts', './g.ts'),
+  ];
+  expect(circlesOf(files)).toEqual([['src/a.ts', 'src/b/c.ts', 'src/b/d.ts'], ['src/g.ts']]);
 });
 
 test('paths of the workplace are told from routes that look like them', () => {

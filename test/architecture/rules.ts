@@ -114,6 +114,51 @@ export function importsOf(text: string): string[] {
   return [...found].map((match) => match[1] as string);
 }
 
+/**
+ * Groups of files that import each other, whether values or types; each in the order of its paths. Empty: there are none. What is
+ * loaded while the program runs (`await import`) does not count: it waits for no file to be loaded before.
+ */
+export function circlesOf(files: readonly SourceFile[]): string[][] {
+  const paths = new Set(files.map(({ path }) => path));
+  const imports = new Map(
+    files.map(({ path, text }) => {
+      const inside = importsOf(text.replace(/\bimport\s*\(/g, '')).filter((specifier) => specifier.startsWith('.'));
+      return [
+        path,
+        inside.map((specifier) => normalize(`${dirname(path)}/${specifier}`)).filter((to) => paths.has(to)),
+      ];
+    }),
+  );
+  const reached = (from: string): ReadonlySet<string> => {
+    const seen = new Set<string>();
+    const next = [...(imports.get(from) ?? [])];
+    for (let path = next.pop(); path !== undefined; path = next.pop()) {
+      if (!seen.has(path)) next.push(...(imports.get(path) ?? []));
+      seen.add(path);
+    }
+    return seen;
+  };
+  // What nothing imports, or imports nothing, is in no circle: without it, what is left is small.
+  for (let before = -1; before !== imports.size; ) {
+    before = imports.size;
+    const imported = new Set([...imports.values()].flat());
+    for (const [path, to] of imports) {
+      if (!imported.has(path) || !to.some((one) => imports.has(one))) imports.delete(path);
+    }
+  }
+  const inCircles = [...imports.keys()]
+    .map((path) => [path, reached(path)] as const)
+    .filter(([path, to]) => to.has(path));
+  const groups = Map.groupBy(inCircles, ([path, to]) =>
+    inCircles
+      .filter(([other, back]) => to.has(other) && back.has(path))
+      .map(([other]) => other)
+      .sort()
+      .join(),
+  );
+  return [...groups.values()].map((group) => group.map(([path]) => path).sort());
+}
+
 /** Good enough for our own formatted sources: no string in them looks like a comment's begin at a line's start. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');

@@ -6,9 +6,14 @@ import { hash } from 'node:crypto';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
-import type { SubscriptionName } from './registrations.ts';
 
 export type ReceiptKind = 'event' | 'gap' | 'terminated';
+
+/** A subscription, and whose computer it is on. */
+export interface SubscriptionName {
+  readonly computerId: string;
+  readonly subscriptionId: string;
+}
 
 export interface NewReceipt extends SubscriptionName {
   /** See {@link receiptId}. */

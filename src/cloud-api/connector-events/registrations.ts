@@ -8,18 +8,12 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import type { Asking } from './receipts.ts';
+import type { Asking, SubscriptionName } from './receipts.ts';
 
 export interface RegistrationsDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
-}
-
-/** A subscription, and whose computer it is on. */
-export interface SubscriptionName {
-  readonly computerId: string;
-  readonly subscriptionId: string;
 }
 
 export interface Registration extends SubscriptionName {

@@ -6,8 +6,8 @@ import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contr
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { LaneAppend, LaneCause, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import { dropWaiting, lost, taken } from './receipts.ts';
-import type { Notice, Registration, Registrations, SubscriptionName } from './registrations.ts';
+import { dropWaiting, lost, type SubscriptionName, taken } from './receipts.ts';
+import type { Notice, Registration, Registrations } from './registrations.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];

@@ -11,9 +11,9 @@ import { createBackoff } from '../../kit/lane/backoff.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../kit/lane/lane.ts';
 import { createSharedLanes } from '../../kit/lane/shared-lanes.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import type { EdgeEventsDeps } from './events.ts';
 import { faultOfStatus, type Poster, type PostFault } from './post.ts';
 import { isLive, type SubscriptionRow, type Subscriptions } from './subscriptions.ts';
+import type { MayStill } from './visit.ts';
 
 export type EndReason = 'ended_by_owner' | 'access_revoked';
 
@@ -38,7 +38,7 @@ export interface DeliveriesDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
   readonly subscriptions: Subscriptions;
   readonly poster: Poster;
-  readonly mayStill: EdgeEventsDeps['mayStill'];
+  readonly mayStill: MayStill;
   readonly random?: () => number;
 }
 

@@ -14,26 +14,14 @@ import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createFanOut } from './fan-out.ts';
-import type { EdgeServer } from './offered-events.ts';
 import { createPoster } from './post.ts';
 import { createSubscribing } from './subscribing.ts';
 import { createSubscriptions, toEdgeSubscription } from './subscriptions.ts';
 import { createVerification } from './verification.ts';
+import type { EdgeVisit, MayStill } from './visit.ts';
 
 export { edgeEventMigrations } from './event-migrations.ts';
 export { type EdgeServer, type OfferedEvent, offeredEvents } from './offered-events.ts';
-
-/** An app of a person: `clientId` is a token's client_id, or `key:<id>`. */
-export interface EdgeApp {
-  readonly userId: string;
-  readonly clientId: string;
-}
-
-/** Which server is asked, and by which app; null: by nobody who could subscribe. */
-export interface EdgeVisit {
-  readonly server: EdgeServer;
-  readonly app: EdgeApp | null;
-}
 
 export interface EdgeEventsDeps {
   readonly store: SharedStore;
@@ -45,11 +33,7 @@ export interface EdgeEventsDeps {
   readonly egress: Pick<Egress, 'request' | 'refusal'>;
   /** Called once events are durable. */
   readonly events: { onEmit(listener: () => void): () => void };
-  /**
-   * Whether this app may still be told: its person is let in, its key lives and has the scope. Asked before each attempt; false ends
-   * the subscription, and the app is told.
-   */
-  readonly mayStill: (app: EdgeApp & { readonly scope: 'agents:read' | 'bots:act' }) => boolean | Promise<boolean>;
+  readonly mayStill: MayStill;
   /** 0 ≤ x < 1. */
   readonly random?: () => number;
 }

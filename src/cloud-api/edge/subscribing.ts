@@ -16,7 +16,6 @@ import type { Egress } from '../../kit/egress/egress.ts';
 import type { JsonObject, RpcAnswer } from '../../kit/mcp/service.ts';
 import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
-import type { EdgeVisit } from './events.ts';
 import { argumentsProblem, type EdgeServer, listedEvents, offers } from './offered-events.ts';
 import {
   mostOfApp,
@@ -26,6 +25,7 @@ import {
   subscriptionId,
 } from './subscriptions.ts';
 import type { Verification, VerificationFault } from './verification.ts';
+import type { EdgeVisit } from './visit.ts';
 
 export interface Subscribing {
   list(server: EdgeServer, params: JsonObject): RpcAnswer;

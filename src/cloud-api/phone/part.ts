@@ -12,11 +12,29 @@ import type { ApprovalService } from '../approvals/index.ts';
 import type { EventBackbone } from '../events/backbone.ts';
 import type { Notifications } from '../notifications/index.ts';
 import type { RecordUsage } from '../usage/index.ts';
-import type { CallLimits } from './calls/index.ts';
 import type { Carrier } from './carrier/port.ts';
 import type { Fees } from './fees.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
-import type { NumberLimits } from './texts/index.ts';
+
+export interface CallLimits {
+  /** Calls of one person that go on at the same time, in both directions. */
+  readonly mostAtOnce: number;
+  /** Calls out of one number in 24 hours; whom transfers ring up counts as well. */
+  readonly perDay: number;
+  readonly longestCallMs: number;
+}
+
+/** Of a number; a sole proprietor's are lower (gaps.md F). */
+export interface TextLimits {
+  readonly perDay: number;
+  /** Null: as fast as the carrier takes them. */
+  readonly perMinute: number | null;
+}
+
+export interface NumberLimits {
+  readonly usual: TextLimits;
+  readonly soleProprietor: TextLimits;
+}
 
 export interface PhonePart {
   readonly routes: readonly BoundRoute[];

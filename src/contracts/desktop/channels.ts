@@ -1,6 +1,6 @@
 /** What goes between page and desktop program: every request that main takes, and what it says. Both ends parse what comes. */
 import { z } from 'zod';
-import { desktopChannels } from './bridge.ts';
+import { desktopChannels } from './channel-names.ts';
 import { windowEvents } from './window-events.ts';
 
 /** `unless-pushed`: nothing that another device of the person has taken as a push. */
@@ -43,6 +43,18 @@ export const DesktopState = z.strictObject({
   update: UpdateState,
 });
 export type DesktopState = z.infer<typeof DesktopState>;
+
+/** What the desktop window gives to the page, as `window.desktop`; in a browser there is none. */
+export interface DesktopBridge {
+  /** `process.platform` */
+  readonly platform: string;
+  read(): Promise<DesktopState>;
+  /** Answers the state after the change. */
+  change(change: DesktopChange): Promise<DesktopState>;
+  act(act: DesktopAct): Promise<DesktopState>;
+  /** What main says, unparsed (`Saying`). Returns the way to stop. */
+  onSay(listener: (saying: unknown) => void): () => void;
+}
 
 /** Payloads by channel: what is not here is not taken. */
 export const desktopRequests = {

@@ -1,8 +1,8 @@
 /** The 31 members of the `browser` toolset, each as what it does to a tab. Must not know the wire, sessions' profiles or policy. */
 import { type Point, toScreen } from '../../contracts/computer-use/frame.ts';
 import { type BrowserMember, type browserMembers, longestRead } from '../../contracts/computer-use/members.ts';
-import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import { HandsFault } from '../hands.ts';
+import type { At } from './at.ts';
 import { type Button, clickAt } from './click.ts';
 import { findElements } from './find-elements.ts';
 import { handFiles, setField } from './forms.ts';
@@ -17,16 +17,6 @@ import type { Tab } from './tab.ts';
 import { aimAt, atOnce, focusOf } from './target.ts';
 import { branchOf, readFields, readTree, writeTree } from './tree.ts';
 import { holdChord, holding, pauseFor, pressChord, typeText } from './typing.ts';
-
-export interface At {
-  readonly session: Session;
-  readonly tab: Tab;
-  readonly screen: Screen;
-  readonly signal: AbortSignal;
-  readonly timeoutMs: number;
-  /** Tells where the pointer is now; of the page. */
-  readonly pointed: (point: Point) => void;
-}
 
 export interface Done {
   readonly text?: string;

@@ -1,6 +1,6 @@
 /** To other pages: which addresses may be opened at all, and what became of it. Must not know members. */
 import { HandsFault } from '../hands.ts';
-import type { At } from './members.ts';
+import type { At } from './at.ts';
 
 /** Milliseconds for a page until it can be used; and what is waited for all of it after that. */
 const usableMs = 30_000;

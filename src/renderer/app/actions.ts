@@ -2,8 +2,6 @@
  * Everything that can be done right now, with its shortcut: one list feeds the palette, the shortcut page and the keyboard.
  * A view adds its actions while it is shown. Must not know what an action does.
  */
-import { useEffect, useSyncExternalStore } from 'react';
-import { useServices } from './services.tsx';
 
 export interface Action {
   readonly id: string;
@@ -67,15 +65,4 @@ export function createActionStore(): ActionStore {
       return () => listeners.delete(listener);
     },
   };
-}
-
-/** Adds actions while the calling view is shown. Give a memoised list. */
-export function useAddActions(actions: readonly Action[]): void {
-  const { actions: store } = useServices();
-  useEffect(() => store.add(actions), [store, actions]);
-}
-
-export function useAllActions(): readonly Action[] {
-  const { actions } = useServices();
-  return useSyncExternalStore(actions.subscribe, actions.all);
 }

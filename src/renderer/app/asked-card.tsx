@@ -5,8 +5,9 @@ import { toast } from 'sonner';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { ApprovalCard } from '../ui/approval-card.tsx';
 import { wholeWords } from '../ui/approval-words.ts';
-import { type Action, useAddActions } from './actions.ts';
-import { useServices } from './services.tsx';
+import type { Action } from './actions.ts';
+
+import { useAddActions, useServices } from './services.tsx';
 import { useAnswerApproval } from './use-answer-approval.ts';
 
 export function AskedCard({

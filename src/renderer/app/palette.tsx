@@ -7,10 +7,12 @@ import { describeProblem } from '../data/problem.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Ago } from '../ui/now.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
-import { type Action, useAllActions } from './actions.ts';
+import type { Action } from './actions.ts';
+
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
 import { enterActsOn, firstOf, orderPalette, pressMark } from './palette-order.ts';
+import { useAllActions } from './services.tsx';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [

@@ -3,7 +3,7 @@
  * (`api.factory`, `queries`, `keys`, `events`) is that of the computer that is looked at, which `OnComputer` changes for a part
  * of the page.
  */
-import { createContext, type ReactNode, use, useMemo, useSyncExternalStore } from 'react';
+import { createContext, type ReactNode, use, useEffect, useMemo, useSyncExternalStore } from 'react';
 import type { BrowserPush } from '../data/browser-push.ts';
 import type { Connection, Connections } from '../data/connections.ts';
 import type { Desktop } from '../data/desktop.ts';
@@ -16,7 +16,7 @@ import type { SentTexts } from '../data/sent-texts.ts';
 import type { Settings, SettingsStore } from '../data/settings.ts';
 import type { StreamSlots } from '../data/stream-slots.ts';
 import type { ToolCalls } from '../data/tool-calls.ts';
-import type { ActionStore } from './actions.ts';
+import type { Action, ActionStore } from './actions.ts';
 import type { PaneRequests } from './pane-requests.ts';
 
 export interface Services extends Connection {
@@ -68,4 +68,15 @@ export function useLink(): LinkState {
 export function useFeed(): readonly FeedEntry[] {
   const { events } = useServices();
   return useSyncExternalStore(events.subscribe, events.feed);
+}
+
+/** Adds actions while the calling view is shown. Give a memoised list. */
+export function useAddActions(actions: readonly Action[]): void {
+  const { actions: store } = useServices();
+  useEffect(() => store.add(actions), [store, actions]);
+}
+
+export function useAllActions(): readonly Action[] {
+  const { actions } = useServices();
+  return useSyncExternalStore(actions.subscribe, actions.all);
 }

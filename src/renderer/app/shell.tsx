@@ -6,7 +6,8 @@ import { Toaster } from 'sonner';
 import { AppError } from '../../contracts/common/errors.ts';
 import { sectionsIn } from '../areas/settings/sections.ts';
 import { later } from '../data/later.ts';
-import { type Action, useAddActions, useAllActions } from './actions.ts';
+import type { Action } from './actions.ts';
+
 import { AnnounceNeeds } from './announce-needs.tsx';
 import { useOnlyComputer } from './computers.tsx';
 import { DemoPhoneBanner } from './demo-phone-banner.tsx';
@@ -18,7 +19,7 @@ import { ObeyWindowEvents } from './obey-window-events.tsx';
 import { ObeyWorker } from './obey-worker.tsx';
 import { places } from './places.ts';
 import { Rail } from './rail.tsx';
-import { OnComputer, useLink, useServices } from './services.tsx';
+import { OnComputer, useAddActions, useAllActions, useLink, useServices } from './services.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { NoComputerPage, SignedOutPage } from './signed-out-page.tsx';
 import { LinkNotice, StatusBar } from './status-bar.tsx';

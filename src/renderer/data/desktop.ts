@@ -1,7 +1,7 @@
 /** The desktop program around the page, where there is one: its state as main last said it, and where main leads the page. */
-import type { DesktopBridge } from '../../contracts/desktop/bridge.ts';
 import {
   type DesktopAct,
+  type DesktopBridge,
   type DesktopChange,
   DesktopState,
   type Destination,

@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { BotSpec } from './harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { RemoteRef } from './remote/remoting.ts';
+import type { RemoteRef } from './remote/bot.ts';
 import type { Restarts } from './restarts.ts';
 
 /** What of an agent's entry this needs. */

@@ -10,7 +10,7 @@ import type { BotHomes } from './bot-homes.ts';
 import type { BotTokens } from './deps.ts';
 import type { BotSpec, Harnesses } from './harness/harness.ts';
 import { labelsFor } from './pane-labels.ts';
-import type { BotSecrets } from './work-engine/index.ts';
+import type { BotSecrets } from './work-engine/vault.ts';
 
 export interface RestartsDeps {
   readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;

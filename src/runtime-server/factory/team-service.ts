@@ -27,7 +27,7 @@ import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { mostTeams } from './team-file/read.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
-import type { BotSecrets } from './work-engine/index.ts';
+import type { BotSecrets } from './work-engine/vault.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
 export interface UpRequest {

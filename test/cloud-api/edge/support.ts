@@ -1,10 +1,6 @@
 /** The events half of the edge over a real database and real HTTP: two servers, apps by their bearer, a clock of the test. */
-import {
-  createEdgeEvents,
-  type EdgeApp,
-  type EdgeEvents,
-  edgeEventMigrations,
-} from '../../../src/cloud-api/edge/events.ts';
+import { createEdgeEvents, type EdgeEvents, edgeEventMigrations } from '../../../src/cloud-api/edge/events.ts';
+import type { EdgeApp } from '../../../src/cloud-api/edge/visit.ts';
 import { createEvents, eventMigrations } from '../../../src/cloud-api/events/index.ts';
 import { edgeAgents, edgeBot } from '../../../src/contracts/edge/routes.ts';
 import type { EventData, NotifiableEvent } from '../../../src/contracts/events/registry.ts';

@@ -7,7 +7,7 @@ import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import type { Principal } from '../../../kit/http/types.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import { refusedDestination } from '../e164.ts';
-import type { PartDeps } from '../part.ts';
+import type { CallLimits, PartDeps } from '../part.ts';
 import type { Consents, HeldNumber, Numbers, OptOuts } from '../ports.ts';
 import type { CallRow, ControlAction, TransferMode } from './model.ts';
 import type { Refs } from './refs.ts';
@@ -16,13 +16,6 @@ import type { Targets } from './targets.ts';
 import { transferPurpose } from './transfer.ts';
 import type { VoiceWorker } from './worker.ts';
 
-export interface CallLimits {
-  /** Calls of one person that go on at the same time, in both directions. */
-  readonly mostAtOnce: number;
-  /** Calls out of one number in 24 hours; whom transfers ring up counts as well. */
-  readonly perDay: number;
-  readonly longestCallMs: number;
-}
 export const usualCallLimits: CallLimits = { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 };
 
 export interface CallingDeps extends Pick<PartDeps, 'clock'> {

@@ -4,7 +4,7 @@
  */
 import { CarrierFault } from '../carrier/port.ts';
 import type { Action, Bench } from './bench.ts';
-import type { Corrections } from './corrections.ts';
+import { type Corrections, retryMs, unansweredMs } from './corrections.ts';
 import { withoutEins } from './ein.ts';
 import { type Move, type RegistrationRow, type Stage, underReview } from './model.ts';
 import { problemsOfFault, sentencesOf } from './refusal.ts';
@@ -23,10 +23,6 @@ export interface Advance {
   settled(): Promise<void>;
 }
 
-/** Interface.md, Limits: "Registration retry while waiting". */
-export const retryMs = 30 * 60_000;
-/** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
-export const unansweredMs = 25_000;
 /** An event of the carrier may be lost, or has no way to here. */
 const reviewMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;

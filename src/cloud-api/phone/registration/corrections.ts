@@ -6,7 +6,6 @@
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { BrandAsked, CampaignAsked } from '../carrier/port.ts';
 import { CarrierFault } from '../carrier/port.ts';
-import { retryMs, unansweredMs } from './advance.ts';
 import type { Bench } from './bench.ts';
 import { type CorrectionMove, type CorrectionRow, formAfter, isOver, withBusinessOf } from './correction.ts';
 import type { CorrectionStore } from './correction-store.ts';
@@ -17,6 +16,11 @@ import type { RegistrationRow } from './model.ts';
 import { problemOf, problemsOfBrand, problemsOfFault, sentencesOf } from './refusal.ts';
 import { repliesOf } from './replies.ts';
 import { textsOf } from './same.ts';
+
+/** Interface.md, Limits: "Registration retry while waiting". */
+export const retryMs = 30 * 60_000;
+/** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
+export const unansweredMs = 25_000;
 
 export interface Corrections {
   /** Null: nothing of the business of this registration is under way. */

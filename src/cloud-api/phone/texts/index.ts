@@ -7,7 +7,7 @@ import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { usualCountries } from '../e164.ts';
-import type { PartDeps, PhonePart } from '../part.ts';
+import type { NumberLimits, PartDeps, PhonePart } from '../part.ts';
 import type {
   CarrierEvent,
   CarrierEventReader,
@@ -25,7 +25,7 @@ import { followApprovals } from './approval-texts.ts';
 import { readInbound, readReceipt } from './carrier-events.ts';
 import { createInbound } from './inbound.ts';
 import { createOptOuts } from './opt-outs.ts';
-import { createOutbound, type OutboundDeps, type TextLimits } from './outbound.ts';
+import { createOutbound, type OutboundDeps } from './outbound.ts';
 import { createOwnPhones } from './own-phone.ts';
 import { takeReceipt } from './receipts.ts';
 import { reconcileOptOuts } from './reconcile.ts';
@@ -36,12 +36,6 @@ import { createStops } from './stop.ts';
 import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
-export type { TextLimits } from './outbound.ts';
-
-export interface NumberLimits {
-  readonly usual: TextLimits;
-  readonly soleProprietor: TextLimits;
-}
 
 /** Gaps.md F: a number and rolling day; a sole proprietor's are lower. Settings may say otherwise. */
 export const numberLimits: NumberLimits = {

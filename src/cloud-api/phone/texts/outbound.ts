@@ -9,20 +9,13 @@ import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane
 import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { CarrierFault, type CarrierTexts, isUnreached } from '../carrier/port.ts';
-import type { OpenPhoneLanes } from '../part.ts';
+import type { OpenPhoneLanes, TextLimits } from '../part.ts';
 import type { HeldNumber, Numbers } from '../ports.ts';
 import { deliveryReason, isRate } from './delivery-errors.ts';
 import { isExempt, type ServiceKind, type TextRow, type TextStatus } from './model.ts';
 import type { OptOutLog } from './opt-outs.ts';
 import { partsOf } from './parts.ts';
 import { addText, findText, moveText, noteOnText, nthLeftSince } from './store.ts';
-
-/** Of a number; a sole proprietor's are lower (gaps.md F). */
-export interface TextLimits {
-  readonly perDay: number;
-  /** Null: as fast as the carrier takes them. */
-  readonly perMinute: number | null;
-}
 
 export interface OutboundDeps {
   readonly store: SharedStore;

@@ -7,15 +7,17 @@ import type { HostedComputer } from '../../../contracts/hosted-computers/compute
 import { PlaceState, useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
 import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
+import type { ComputersSearch } from '../../app/router.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
-import type { Go } from './computers-page.tsx';
 import { CreateHosted } from './create-hosted.tsx';
 import { HostedSettings } from './hosted-settings.tsx';
 import { useHandsServices } from './use-hands-services.ts';
+
+export type Go = (change: Partial<ComputersSearch> & { computer?: string | undefined }) => void;
 
 export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) {
   const { queries } = useHandsServices();

@@ -2,20 +2,18 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
 import { useCallback, useMemo, useRef } from 'react';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { useHere } from '../../app/computers.tsx';
 import { PlaceFrame } from '../../app/place-frame.tsx';
-import type { ComputersSearch } from '../../app/router.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { backAction, stepOut } from '../../app/way-back.ts';
 import { Button } from '../../ui/button.tsx';
-import { ComputerList } from './computer-list.tsx';
+import { ComputerList, type Go } from './computer-list.tsx';
 import { HostedPage } from './hosted-page.tsx';
 import { RunForm } from './run-form.tsx';
 import { RunList } from './run-list.tsx';
 import { RunPage } from './run-page.tsx';
-
-export type Go = (change: Partial<ComputersSearch> & { computer?: string | undefined }) => void;
 
 export function ComputersPage() {
   const { computer } = useServices();

@@ -5,10 +5,12 @@ import { hasEnded } from '../../../client/computer-use.ts';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 import type { Run } from '../../../contracts/computer-use/run.ts';
 import { readArtifact } from '../../../contracts/computer-use/run-routes.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { AskedCard } from '../../app/asked-card.tsx';
 import { useHere } from '../../app/computers.tsx';
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { onComputer } from '../../data/api.ts';
 import { isPending } from '../../ui/approval-words.ts';

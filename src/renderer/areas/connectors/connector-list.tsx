@@ -10,7 +10,7 @@ import { countWords } from '../../ui/count-words.ts';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { ConnectorHealth, ConnectorRemedy } from './connector-health.tsx';
-import type { Go } from './connectors-page.tsx';
+import type { Go } from './within.ts';
 
 export function ConnectorList({
   connectors,

@@ -10,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Fact } from '../../ui/fact.tsx';
-import { type ListSource, ListStates, NotThere, SkeletonRows } from '../../ui/list-states.tsx';
+import { ListStates, NotThere, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { EnabledSwitch } from '../../ui/switch.tsx';
@@ -19,19 +19,9 @@ import { useAct } from '../../ui/use-act.ts';
 import { ConnectorDialog } from './connector-dialog.tsx';
 import { ConnectorHealth, ConnectorRemedy, signInAddress } from './connector-health.tsx';
 import { authWords } from './connector-words.ts';
-import type { Go } from './connectors-page.tsx';
 import { OfferedEvents } from './offered-events.tsx';
 import { useConnectorServices, usePutConnector } from './use-connector-services.ts';
-
-export interface WithinConnector {
-  /** As the address has it. */
-  readonly id: string;
-  /** Undefined: not known, or not known yet. */
-  readonly connector: Connector | undefined;
-  readonly source: ListSource<readonly Connector[]>;
-  readonly go: Go;
-  readonly onBack: () => void;
-}
+import type { WithinConnector } from './within.ts';
 
 export function ConnectorPage({ id, connector, source, go, onBack }: WithinConnector) {
   const { queries } = useConnectorServices();

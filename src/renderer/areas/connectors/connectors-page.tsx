@@ -4,9 +4,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ConnectorsSearch } from '../../app/router.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { backAction, stepOut } from '../../app/way-back.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
@@ -22,9 +24,7 @@ import { SubscribePage } from './subscribe-page.tsx';
 import { SubscriptionPage } from './subscription-page.tsx';
 import { SubscriptionRows } from './subscription-rows.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
-
-/** What is not named is not open. */
-export type Go = (to: Partial<ConnectorsSearch>, replace?: boolean) => void;
+import type { Go } from './within.ts';
 
 const nowhere: ConnectorsSearch = {
   connector: undefined,

@@ -5,8 +5,8 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import type { Go } from './connectors-page.tsx';
 import { useConnectorServices } from './use-connector-services.ts';
+import type { Go } from './within.ts';
 
 export function FindRun({ run, go, onBack }: { run: string; go: Go; onBack: () => void }) {
   const { queries } = useConnectorServices();

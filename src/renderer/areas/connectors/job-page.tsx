@@ -4,8 +4,10 @@ import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo } from 'react';
 import { toast } from 'sonner';
 import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { Button } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
@@ -17,11 +19,11 @@ import { ReadText } from '../../ui/read-text.tsx';
 import { jobStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import type { WithinConnector } from './connector-page.tsx';
 import { jobName, limitWords, modeWords, usageWords, verbsOf } from './connector-words.ts';
 import { EventName } from './event-name.tsx';
 import { TicketData } from './ticket-data.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import type { WithinConnector } from './within.ts';
 
 interface JobPageOf {
   readonly runs: readonly Job[];

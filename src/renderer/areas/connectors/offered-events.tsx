@@ -2,8 +2,8 @@
 import { CircleX } from 'lucide-react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';
-import type { Go } from './connectors-page.tsx';
 import { SubscriptionRows } from './subscription-rows.tsx';
+import type { Go } from './within.ts';
 
 export function OfferedEvents({ connector, events, go }: { connector: Connector; events: ConnectorEvents; go: Go }) {
   const { subscriptions, archivedSubscriptions } = events;

@@ -23,10 +23,10 @@ import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { BotField, cannotRun, ModeChoice } from './bot-fields.tsx';
-import type { WithinConnector } from './connector-page.tsx';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, draftOfRule, problemsOfRule } from './rule-form.ts';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import type { WithinConnector } from './within.ts';
 
 export function SubscribePage({ id, connector, go, onBack, event }: WithinConnector & { event: string }) {
   const { queries } = useConnectorServices();

@@ -23,12 +23,12 @@ import { useAct } from '../../ui/use-act.ts';
 import { Ways } from '../../ui/ways.tsx';
 import { BotField, ModeChoice } from './bot-fields.tsx';
 import { ConnectorRemedy } from './connector-health.tsx';
-import type { WithinConnector } from './connector-page.tsx';
 import { adviceOf, argumentWords, mayRetry, modeWords } from './connector-words.ts';
 import { JobList } from './job-list.tsx';
 import { RuleList } from './rule-list.tsx';
 import { Trail } from './trail.tsx';
 import { useConnectorServices, useTouchConnector } from './use-connector-services.ts';
+import type { WithinConnector } from './within.ts';
 
 export function SubscriptionPage({
   id,

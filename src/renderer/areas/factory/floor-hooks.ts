@@ -2,10 +2,11 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../../contracts/factory/agent.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { useFloors } from '../../app/floors.tsx';
 import { isLive, isStartable } from '../../app/is-live.ts';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import type { TeamAsk } from './team-dialog.tsx';
 
 /** Says when a pane was asked for that is not here; before the bots have loaded nobody can know. */

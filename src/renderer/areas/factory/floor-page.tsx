@@ -3,11 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { useHere } from '../../app/computers.tsx';
 import { useBots, useFloors, useFloorsComplete } from '../../app/floors.tsx';
 import { pathOfView } from '../../app/places.ts';
-import { OnComputer, useServices, useSettings } from '../../app/services.tsx';
+import { OnComputer, useAddActions, useServices, useSettings } from '../../app/services.tsx';
 import { useNarrow, useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 import { later } from '../../data/later.ts';

@@ -2,10 +2,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { splitApprovals, useLaterEnds } from '../../app/approvals.ts';
 import { Asker } from '../../app/asker.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { useAnswerApproval } from '../../app/use-answer-approval.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { wholeWords } from '../../ui/approval-words.ts';

@@ -2,8 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { type Action, useAddActions } from '../../app/actions.ts';
-import { useServices } from '../../app/services.tsx';
+import type { Action } from '../../app/actions.ts';
+
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 import type { LedgerFilter } from '../../data/keys.ts';

@@ -11,9 +11,9 @@ import { Ago, Elapsed, formatElapsed } from '../../ui/now.tsx';
 import { callStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { CallDialog } from './call-dialog.tsx';
-import type { Go } from './phone-page.tsx';
 import { callWords, endingWords, numberWords } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
+import type { Go } from './within.ts';
 
 export function CallList({ number, go }: { number: PhoneNumber; go: Go }) {
   const { queries } = usePhoneServices();

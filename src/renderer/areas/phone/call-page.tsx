@@ -4,8 +4,10 @@ import { ArrowRightLeft, Grid3x3, Mic, MicOff, Pause, PhoneOff, Play } from 'luc
 import { useMemo, useState } from 'react';
 import type { Call } from '../../../contracts/phone/calls.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { OpenBar } from '../../app/place-frame.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useNameOfBot } from '../../app/use-name-of-bot.ts';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { goesOn } from '../../data/phone-queries.ts';
@@ -19,10 +21,11 @@ import { Problem } from '../../ui/problem.tsx';
 import { Status } from '../../ui/status.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { CallLegs } from './call-legs.tsx';
-import { NoNumber, type WithinNumber } from './number-page.tsx';
+import { NoNumber } from './number-page.tsx';
 import { basisWords, callWords, endingWords, numberWords } from './phone-words.ts';
 import { TransferDialog } from './transfer-dialog.tsx';
 import { useIsDemo, usePhoneServices, useTouchNumber } from './use-phone-services.ts';
+import type { WithinNumber } from './within.ts';
 
 export function CallPage({ id, number, source, go, onBack, call }: WithinNumber & { call: string }) {
   const { queries } = usePhoneServices();

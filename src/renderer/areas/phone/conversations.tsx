@@ -11,10 +11,10 @@ import { Ago, useNow } from '../../ui/now.tsx';
 import { unanswered } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { isUnanswered } from './can-answer.ts';
-import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { Thread } from './thread.tsx';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
+import type { Go } from './within.ts';
 
 export function Conversations({
   number,

@@ -8,10 +8,10 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { nobodyAnswers, numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
-import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
+import type { Go } from './within.ts';
 
 export function NumberList({
   numbers,

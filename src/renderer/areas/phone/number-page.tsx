@@ -5,7 +5,7 @@ import { OpenBar } from '../../app/place-frame.tsx';
 import type { PhoneSearch } from '../../app/router.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
-import { type ListSource, NotThere } from '../../ui/list-states.tsx';
+import { NotThere } from '../../ui/list-states.tsx';
 import { numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
@@ -14,23 +14,13 @@ import { AboutNumber } from './about-number.tsx';
 import { CallList } from './call-list.tsx';
 import { Conversations } from './conversations.tsx';
 import { People } from './people.tsx';
-import type { Go } from './phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { PortCard } from './port-card.tsx';
 import { RegistrationCard } from './registration-card.tsx';
 import { TransferTargets } from './transfer-targets.tsx';
 import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { usePhoneServices } from './use-phone-services.ts';
-
-export interface WithinNumber {
-  /** As the address has it. */
-  readonly id: string;
-  /** Undefined: not known, or not known yet. */
-  readonly number: PhoneNumber | undefined;
-  readonly source: ListSource<readonly PhoneNumber[]>;
-  readonly go: Go;
-  readonly onBack: () => void;
-}
+import type { Go, WithinNumber } from './within.ts';
 
 export function NumberPage({ id, number, source, go, onBack, search }: WithinNumber & { search: PhoneSearch }) {
   const { queries } = usePhoneServices();

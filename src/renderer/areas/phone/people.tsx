@@ -11,9 +11,9 @@ import { Ago } from '../../ui/now.tsx';
 import { PagedList } from '../../ui/pages.tsx';
 import { ConsentDialog, OptOutDialog } from './consent-dialogs.tsx';
 import { Invites } from './invites.tsx';
-import type { Go } from './phone-page.tsx';
 import { numberWords, sourceWords } from './phone-words.ts';
 import { usePhoneServices } from './use-phone-services.ts';
+import type { Go } from './within.ts';
 
 const optOutSources: Readonly<Record<OptOutEntry['source'], string>> = {
   text: 'by text',

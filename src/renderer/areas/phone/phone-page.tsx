@@ -4,9 +4,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { PhoneSearch } from '../../app/router.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useHasPhone } from '../../app/use-home-cloud.ts';
 import { backAction, stepOut } from '../../app/way-back.ts';
 import { wireCodeOf } from '../../data/phone-queries.ts';
@@ -22,9 +24,7 @@ import { numberWords } from './phone-words.ts';
 import { PortDialog } from './port-dialog.tsx';
 import { RegistrationPage } from './registration-page.tsx';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
-
-/** What is not named is not open. */
-export type Go = (to: Partial<PhoneSearch>, replace?: boolean) => void;
+import type { Go } from './within.ts';
 
 const nowhere: PhoneSearch = {
   number: undefined,

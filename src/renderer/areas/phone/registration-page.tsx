@@ -19,7 +19,7 @@ import { Status } from '../../ui/status.tsx';
 import { AreaField } from '../../ui/text-field.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { NoNumber, type WithinNumber } from './number-page.tsx';
+import { NoNumber } from './number-page.tsx';
 import { numberWords } from './phone-words.ts';
 import {
   correctionOf,
@@ -34,6 +34,7 @@ import {
 } from './registration-form.ts';
 import { type FilingPlan, PlanShown } from './registration-plan.tsx';
 import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
+import type { WithinNumber } from './within.ts';
 
 const line = 'h-7 pointer-coarse:h-10';
 

@@ -3,9 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import type { TasksSearch } from '../../app/router.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn, stepOut } from '../../app/way-back.ts';
 import type { LinkKind, TaskFilter } from '../../data/queue-queries.ts';

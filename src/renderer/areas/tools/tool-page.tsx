@@ -1,9 +1,10 @@
 /** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { OpenBar } from '../../app/place-frame.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import type { ToolDraft } from '../../data/tool-calls.ts';
 import { safeName } from '../../data/tool-queries.ts';
 import { argumentsOf } from '../../ui/arguments.ts';

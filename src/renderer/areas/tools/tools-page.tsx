@@ -3,10 +3,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+
 import { PlaceFrame } from '../../app/place-frame.tsx';
 import type { ToolsSearch } from '../../app/router.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { backAction, filterAction, stepOut } from '../../app/way-back.ts';
 import { groupOf, toolsMark } from '../../data/tool-queries.ts';

@@ -1,6 +1,7 @@
 /** What the keyboard and the palette can do on the page of work. */
 import { type RefObject, useMemo } from 'react';
-import { type Action, useAddActions } from '../../app/actions.ts';
+import type { Action } from '../../app/actions.ts';
+import { useAddActions } from '../../app/services.tsx';
 import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
 
 export interface WorkActions {

@@ -7,7 +7,7 @@ import type { TeamFile, TeamFileBot } from '../../../contracts/factory/team-file
 import { addressOf } from '../model.ts';
 import type { ResolvedTeam } from '../team-file/resolve.ts';
 import type { Hindrance } from '../team-plan.ts';
-import type { BotSecrets } from '../work-engine/index.ts';
+import type { BotSecrets } from '../work-engine/vault.ts';
 
 const vaultMark = /^vault:/;
 

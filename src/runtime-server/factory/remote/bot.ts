@@ -3,6 +3,7 @@
  * send there, keys go there. Whatever is asked twice is answered once: a delivery's id is its key. Must not know registry or rows.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
+import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
@@ -10,7 +11,15 @@ import type { BotState, DeliverResult, HarnessBot, InterruptKeys, Outgoing } fro
 import { interruptTurn, isTurn } from '../harness/interrupt.ts';
 import { type PeerAnswer, type PeerCalls, peerFault } from './calls.ts';
 import type { RemoteComputers } from './computers.ts';
-import type { RemoteRef } from './remoting.ts';
+
+/** Where a remote bot runs. */
+export interface RemoteRef {
+  readonly computerId: string;
+  readonly computerName: string;
+  /** Its pane there. */
+  readonly session: string;
+  readonly harness: HarnessName | null;
+}
 
 export interface RemoteBot extends HarnessBot {
   /** Why its computer cannot be reached; null while it can. */

@@ -6,16 +6,7 @@ import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Shown } from '../model.ts';
-import type { RemoteBot } from './bot.ts';
-
-/** Where a remote bot runs. */
-export interface RemoteRef {
-  readonly computerId: string;
-  readonly computerName: string;
-  /** Its pane there. */
-  readonly session: string;
-  readonly harness: HarnessName | null;
-}
+import type { RemoteBot, RemoteRef } from './bot.ts';
 
 export const remoteMigrations: readonly Migration[] = [
   {

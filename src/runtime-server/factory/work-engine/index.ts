@@ -12,8 +12,6 @@ import { createTickets, type TicketWriter } from './tickets.ts';
 import { createTriggers, type TriggerDeps } from './triggers.ts';
 import { type BotSecrets, createVault, type VaultDeps } from './vault.ts';
 
-export type { BotSecrets } from './vault.ts';
-
 export interface WorkEngine {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;

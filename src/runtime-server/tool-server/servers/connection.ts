@@ -8,7 +8,8 @@ import type { Timers } from '../../../kit/clock/timers.ts';
 import type { ServerAuth } from './auth.ts';
 import { UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
-import type { Upstream, UpstreamList, UpstreamServer } from './upstream.ts';
+import type { Upstream, UpstreamList } from './upstream.ts';
+import type { UpstreamServer } from './upstream-deps.ts';
 
 export interface ConnectionState {
   readonly status: Exclude<ServerState, 'disabled'>;

@@ -10,7 +10,7 @@ import { createEgress } from '../../../kit/egress/egress.ts';
 import type { AuthServer } from './auth.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import type { Challenge } from './fault.ts';
-import type { Sdk, UpstreamDeps, UpstreamServer } from './upstream.ts';
+import type { Sdk, UpstreamDeps, UpstreamServer } from './upstream-deps.ts';
 
 export interface HttpConnection {
   readonly transport: SdkTransport;

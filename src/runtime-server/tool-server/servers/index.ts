@@ -12,7 +12,7 @@ import type { AuthServer, ServerAuth } from './auth.ts';
 import type { ConnectionWaits } from './connection.ts';
 import { createServerRecords } from './records.ts';
 import { createServers, type Servers } from './servers.ts';
-import type { UpstreamLimits } from './upstream.ts';
+import type { UpstreamLimits } from './upstream-deps.ts';
 
 export type { AuthServer, ChallengeAnswer, ServerAuth } from './auth.ts';
 export { ownAddress } from './http-connection.ts';

@@ -21,7 +21,8 @@ import { readListing, readPrompts } from './listing.ts';
 import { type ServerRecord, type ServerRecords, type StoredList, wholeTransport } from './records.ts';
 import { failure } from './results.ts';
 import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
-import { openUpstream, type Upstream, type UpstreamDeps, type UpstreamList } from './upstream.ts';
+import { openUpstream, type Upstream, type UpstreamList } from './upstream.ts';
+import type { UpstreamDeps } from './upstream-deps.ts';
 
 export interface ServersDeps {
   readonly records: ServerRecords;

@@ -4,46 +4,14 @@
  */
 import type { Client, JSONRPCMessage, Transport as SdkTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { Transport } from '../../../contracts/tool-server/servers.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import { type ServedProcess, startServedProcess } from '../../../kit/process/served-process.ts';
 import type { FilledPrompt } from '../foreign-tools.ts';
-import type { ServerAuth } from './auth.ts';
 import { type Challenge, faultOf, UpstreamFault } from './fault.ts';
 import { type HttpConnection, openHttp } from './http-connection.ts';
 import { readableBlock, readFilledPrompt } from './results.ts';
 import { isObject } from './schemas.ts';
 import { createStdioTransport, type StdioTransport } from './stdio-transport.ts';
-
-export interface UpstreamServer {
-  readonly id: string;
-  readonly name: string;
-  /** With its secrets. */
-  readonly transport: Transport;
-}
-
-export interface UpstreamDeps {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** What Gantry calls itself there. */
-  readonly version: string;
-  readonly auth: ServerAuth | null;
-  /** Private addresses that may be reached beside the one that was attached. */
-  readonly egressAllow: readonly string[];
-  readonly limits: UpstreamLimits;
-}
-
-export interface UpstreamLimits {
-  /** For the start of a child and the handshake: some are fetched from a registry first. Milliseconds. */
-  readonly connectMs: number;
-  /** For the first question, after which a silent child is taken for one of the older kind. Milliseconds. */
-  readonly probeMs: number;
-  /** For the whole list. Milliseconds. */
-  readonly listMs: number;
-  /** Of one message, bytes. */
-  readonly largestMessage: number;
-}
+import type { Sdk, UpstreamDeps, UpstreamServer } from './upstream-deps.ts';
 
 export interface UpstreamList {
   readonly tools: readonly unknown[];
@@ -109,8 +77,6 @@ export async function openUpstream(
     disarm();
   }
 }
-
-export type Sdk = typeof import('@modelcontextprotocol/client');
 
 async function connect(
   sdk: Sdk,

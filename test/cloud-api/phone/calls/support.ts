@@ -1,7 +1,7 @@
 /** Calls of one number over a store of either engine, at the simulated carrier, with handsets that people pick up. */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import { type CallLimits, createCalls, phoneCallMigrations } from '../../../../src/cloud-api/phone/calls/index.ts';
+import { createCalls, phoneCallMigrations } from '../../../../src/cloud-api/phone/calls/index.ts';
 import { findCall } from '../../../../src/cloud-api/phone/calls/store.ts';
 import type { Control } from '../../../../src/cloud-api/phone/calls/worker.ts';
 import { phoneCarrierMigrations } from '../../../../src/cloud-api/phone/carrier/migrations.ts';
@@ -10,6 +10,7 @@ import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/tel
 import { phoneNumberMigrations } from '../../../../src/cloud-api/phone/numbers/index.ts';
 import { createInvites } from '../../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../../src/cloud-api/phone/numbers/store.ts';
+import type { CallLimits } from '../../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent } from '../../../../src/cloud-api/phone/ports.ts';
 import { phoneTextMigrations } from '../../../../src/cloud-api/phone/texts/index.ts';
 import { createOptOuts } from '../../../../src/cloud-api/phone/texts/opt-outs.ts';

@@ -1,0 +1,8 @@
+/** By which names page and desktop program call each other. No schemas here: the sandboxed preload script is made of this file. */
+export const desktopChannels = {
+  read: 'desktop:read',
+  change: 'desktop:change',
+  act: 'desktop:act',
+  /** From main to the page. */
+  say: 'desktop:say',
+} as const;

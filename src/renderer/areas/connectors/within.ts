@@ -1,0 +1,17 @@
+/** What the pages within the connectors are given by the one around them. */
+import type { Connector } from '../../../contracts/connectors/connector.ts';
+import type { ConnectorsSearch } from '../../app/router.tsx';
+import type { ListSource } from '../../ui/list-states.tsx';
+
+/** What is not named is not open. */
+export type Go = (to: Partial<ConnectorsSearch>, replace?: boolean) => void;
+
+export interface WithinConnector {
+  /** As the address has it. */
+  readonly id: string;
+  /** Undefined: not known, or not known yet. */
+  readonly connector: Connector | undefined;
+  readonly source: ListSource<readonly Connector[]>;
+  readonly go: Go;
+  readonly onBack: () => void;
+}

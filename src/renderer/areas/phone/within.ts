@@ -1,0 +1,17 @@
+/** What the pages within the phone are given by the one around them. */
+import type { PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { PhoneSearch } from '../../app/router.tsx';
+import type { ListSource } from '../../ui/list-states.tsx';
+
+/** What is not named is not open. */
+export type Go = (to: Partial<PhoneSearch>, replace?: boolean) => void;
+
+export interface WithinNumber {
+  /** As the address has it. */
+  readonly id: string;
+  /** Undefined: not known, or not known yet. */
+  readonly number: PhoneNumber | undefined;
+  readonly source: ListSource<readonly PhoneNumber[]>;
+  readonly go: Go;
+  readonly onBack: () => void;
+}
