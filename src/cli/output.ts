@@ -4,7 +4,7 @@
  * and clouds: here, for every command, it is made harmless.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
-import { hanging, harmless, harmlessDrawing, harmlessJson, localTimes } from './words.ts';
+import { hanging, harmless, harmlessDrawing, harmlessJson, inCell, localTimes } from './words.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -18,7 +18,7 @@ export interface Output {
   readonly width: number;
   /** The one result of a command: the document, or what a person reads. `drawn`: a screen in Gantry's own colours. */
   result(document: unknown, text: () => string, how?: { readonly drawn: boolean }): void;
-  /** A line for a person while a command works or after its result; never with `--json`. */
+  /** A line for a person while a command works or after its result; further lines are set in. Never with `--json`. */
   note(text: string): void;
   /** Text that grows (events, help of a long command); never with `--json`. */
   line(text: string): void;
@@ -42,7 +42,7 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
       if (words !== '') io.stdout.write(words.endsWith('\n') ? words : `${words}\n`);
     },
     note(text) {
-      if (!json) io.stderr.write(`${harmless(text)}\n`);
+      if (!json) io.stderr.write(`${harmless(hanging(text))}\n`);
     },
     line(text) {
       if (!json) io.stdout.write(`${harmless(text)}\n`);
@@ -58,7 +58,8 @@ export function createOutput(io: { stdout: Stream; stderr: Stream }, json: boole
         const words = [known.fact, known.action].filter((part) => part !== '').map((part) => hanging(localTimes(part)));
         io.stderr.write(`${harmless(words.join('\n'))}\n`);
         const requestId = known.options.extra?.requestId;
-        if (known.code === 'internal' && typeof requestId === 'string') io.stderr.write(`Request ${requestId}\n`);
+        if (known.code === 'internal' && typeof requestId === 'string')
+          io.stderr.write(`Request ${inCell(requestId)}\n`);
       }
       return exitCode[known.code];
     },

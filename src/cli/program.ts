@@ -11,6 +11,7 @@ import type { Context, Input, Verb } from './command.ts';
 import { type CommandNames, calledHere, commandNames } from './command-name.ts';
 import { type Connection, connect, type Env } from './connect.ts';
 import { asAppError, createOutput } from './output.ts';
+import { hanging, harmless } from './words.ts';
 
 export interface World {
   readonly argv: readonly string[];
@@ -56,7 +57,8 @@ export async function runCli(world: World): Promise<number> {
     const action = await called.verb.load();
     return (await action(context, called.input)) ?? 0;
   } catch (error) {
-    if (world.env.GANTRY_DEBUG === '1') world.terminal.stderr.write(`${stackOf(error)}\n`);
+    // Set in as a problem is: its first line quotes what a bot wrote.
+    if (world.env.GANTRY_DEBUG === '1') world.terminal.stderr.write(`${harmless(hanging(stackOf(error)))}\n`);
     const { code, fact, action, options } = asAppError(error);
     return output.problem(new AppError(code, calledHere(fact, names), calledHere(action, names), options));
   }

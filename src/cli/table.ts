@@ -19,7 +19,7 @@ export function table(head: readonly string[], given: readonly (readonly string[
 
 /** Lines `name  value`, names aligned; rows whose value is null are left out. */
 export function facts(rows: readonly (readonly [string, string | null])[]): string {
-  const shown = rows.flatMap(([name, value]) => (value === null ? [] : [[name, inCell(value)] as const]));
+  const shown = rows.flatMap(([name, value]) => (value === null ? [] : [[inCell(name), inCell(value)] as const]));
   const widest = Math.max(0, ...shown.map(([name]) => cells(name)));
   return shown.map(([name, value]) => `${pad(name, widest)}  ${value}`).join('\n');
 }

@@ -138,7 +138,7 @@ export const input: Action = async (context, given) => {
     context.output.result({ dryRun: true, plan }, () =>
       agent.pane === null
         ? `${agent.address} has no live terminal: nothing could be typed.`
-        : `Would type ${JSON.stringify(body.text ?? '')}${body.keys.length > 0 ? `, then press ${body.keys.join(' ')}` : ''} into ${agent.address}.`,
+        : `Would type ${JSON.stringify(body.text ?? '')}${body.keys.length > 0 ? `, then press ${inCell(body.keys.join(' '))}` : ''} into ${agent.address}.`,
     );
     return undefined;
   }

@@ -8,6 +8,7 @@ import { inspectService } from '../install/install.ts';
 import { asAppError } from '../output.ts';
 import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.ts';
 import { table } from '../table.ts';
+import { inCell } from '../words.ts';
 
 const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'look', unknown: 'unknown' };
 const leastFree = 1024 ** 3;
@@ -34,7 +35,7 @@ function report(context: Context, checks: readonly Check[]): string {
   const body = table(['state', 'what', 'version', 'detail'], rows, context.output.width);
   return fixes.length === 0
     ? body
-    : `${body}\n\nTo mend\n${fixes.map((check) => `  ${check.name}: ${check.fix}`).join('\n')}`;
+    : `${body}\n\nTo mend\n${fixes.map((check) => `  ${inCell(`${check.name}: ${check.fix}`)}`).join('\n')}`;
 }
 
 function nodeCheck(): Check {
