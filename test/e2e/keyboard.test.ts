@@ -1,6 +1,15 @@
 /** The whole way without a mouse: start the demo, work in a pane, send, look things up. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, chord, focusedName, openBrowser, seeInPane, type Visit, visit } from './support/browser.ts';
+import {
+  type Browser,
+  chord,
+  focusedName,
+  openBrowser,
+  openPalette,
+  seeInPane,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -19,13 +28,14 @@ afterAll(async () => {
 
 test('from the first page to a bot at work with keys alone', async () => {
   const { page } = first;
-  await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
+  await openPalette(page);
   await page.keyboard.type('floor');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();
-  await page.keyboard.press('Control+k');
+  await openPalette(page);
   await page.keyboard.type('start demo');
+  // The page is shown before its teams are read.
+  await page.getByRole('option', { name: 'Start demo', selected: true }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Start 3 bots' }).waitFor();
   await expect.poll(() => focusedName(page)).toBe('Start 3 bots');
@@ -86,7 +96,7 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   await dialog.getByText('Filter bots').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
   await chord(page, 'g', 's');
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   await chord(page, 'g', 'h');

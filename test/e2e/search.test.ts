@@ -1,7 +1,7 @@
 /** One palette for everything: what is done on other pages, and what is found by words; Home's list of what needs somebody; the manifest. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { farActions } from '../../src/renderer/app/far-actions.ts';
-import { type Browser, go, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, openBrowser, openPalette, type Page, type Visit, visit } from './support/browser.ts';
 import { type FullHouse, startFullHouse } from './support/full-house.ts';
 
 let house: FullHouse;
@@ -99,7 +99,7 @@ test('every action of another page is there from anywhere, and is done there', a
   await page.getByRole('heading', { name: 'Pair a computer' }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('h1').click();
-  await page.keyboard.press('Control+k');
+  await openPalette(page);
   const items = await page.locator('[cmdk-item]').allTextContents();
   for (const { title } of farActions) expect(items).toContain(title);
   await page.keyboard.press('Escape');
@@ -137,10 +137,9 @@ test('Home lists what needs somebody from all parts, oldest first, each with its
   const needs = page.getByRole('list', { name: 'What needs you' });
   await needs.getByText('+1 303 555 0100').waitFor();
   await needs.getByText('issues', { exact: true }).waitFor();
-  const kinds = await needs
-    .locator('[data-need]')
-    .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-need')));
-  expect(kinds).toEqual(['pending_registration', 'error']);
+  const kinds = () =>
+    needs.locator('[data-need]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-need')));
+  await expect.poll(kinds).toEqual(['pending_registration', 'error']);
   await needs.getByRole('button', { name: /^Register it/ }).click();
   await page.getByRole('form', { name: 'Registration' }).waitFor();
 });

@@ -141,22 +141,24 @@ test('the step can be shown large and beside the board again, and Escape gives t
 test('the graph has a node for each step in its column, goes by arrow keys, and lights the way to the chosen one', async () => {
   const { page } = first;
   await page.keyboard.press('d');
-  await page.locator('.react-flow__node').first().waitFor();
-  expect(await page.locator('.react-flow__node').count()).toBe(6);
-  expect(await page.locator('.react-flow__edge.loop').count()).toBe(1);
-  const at = async (step: string) => {
-    const box = await page.locator('.react-flow__node', { has: page.locator(`[data-node="${step}"]`) }).boundingBox();
-    return { x: Math.round(box?.x ?? 0), y: Math.round(box?.y ?? 0) };
-  };
-  expect((await at('tests')).x).toBe((await at('style')).x);
-  expect((await at('build')).x).toBeGreaterThan((await at('style')).x);
+  // Edges are drawn once the nodes have been measured.
+  await expect.poll(() => page.locator('.react-flow__node').count()).toBe(6);
+  await expect.poll(() => page.locator('.react-flow__edge.loop').count()).toBe(1);
+  const leftOf = (step: string) =>
+    page
+      .locator('.react-flow__node', { has: page.locator(`[data-node="${step}"]`) })
+      .boundingBox()
+      .then((box) => Math.round(box?.x ?? 0));
+  // The whole may move while it is fitted into its place.
+  await expect.poll(async () => (await leftOf('tests')) - (await leftOf('style'))).toBe(0);
+  await expect.poll(async () => (await leftOf('build')) - (await leftOf('style'))).toBeGreaterThan(0);
   await page.keyboard.press('e');
   await page.locator('.react-flow__node', { has: page.locator('[data-node="style"]') }).focus();
   await page.keyboard.press('ArrowRight');
   await expect.poll(() => focusedName(page)).toContain('Build 0.4.0');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Step', exact: true }).getByRole('heading', { name: 'Build 0.4.0' }).waitFor();
-  expect(await page.locator('.react-flow__edge.lit').count()).toBe(1);
+  await expect.poll(() => page.locator('.react-flow__edge.lit').count()).toBe(1);
   const step = page.getByRole('region', { name: 'Step', exact: true });
   await step.locator('[data-kind="text"]').getByText('built 0.4.0').waitFor();
   await page.keyboard.press('Escape');
@@ -314,15 +316,18 @@ test('the ledger shows what happened as it happens, by kind, and its verdict nam
   const { page } = first;
   await chord(page, 'g', 'l');
   await page.getByRole('heading', { name: 'Ledger', level: 1 }).waitFor();
+  await page.locator('[data-ledger]').first().waitFor();
   await page.keyboard.press('/');
+  await expect.poll(() => focusedName(page)).toBe('Kind');
   await page.keyboard.type('proof.recorded');
   await page.keyboard.press('Enter');
+  // The rows from before stand there until the new ones are asked for.
+  const kinds = async () => [...new Set(await page.locator('[data-ledger] > span:nth-child(2)').allTextContents())];
+  await expect.poll(kinds).toEqual(['proof.recorded']);
   await expect.poll(() => page.locator('[data-ledger]').count()).toBeGreaterThanOrEqual(7);
-  expect(new Set(await page.locator('[data-ledger] > span:nth-child(2)').allTextContents())).toEqual(
-    new Set(['proof.recorded']),
-  );
   await page.getByRole('searchbox', { name: 'Kind' }).fill('');
   await page.keyboard.press('Enter');
+  await expect.poll(async () => (await kinds()).length).toBeGreaterThan(1);
   const newest = () => page.locator('[data-ledger]').first().getAttribute('data-ledger').then(Number);
   await expect.poll(newest).toBeGreaterThan(0);
   const before = await newest();

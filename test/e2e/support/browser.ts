@@ -125,6 +125,14 @@ export async function keepBusy(page: Page, bot: string): Promise<void> {
   await page.locator(`[data-bot="${bot}"]`, { hasText: 'Working' }).waitFor();
 }
 
+/** The palette with the focus in its field: it is loaded when it is first asked for, and what is typed before is typed into the page. */
+export async function openPalette(page: Page): Promise<Locator> {
+  await page.keyboard.press('Control+k');
+  const find = page.getByPlaceholder('Find a bot, a run, a message or a command');
+  await expect.poll(() => find.evaluate((one) => one === document.activeElement)).toBe(true);
+  return find;
+}
+
 /** Two letters one after the other as a hand presses them: a busy page has no say in the time between them. */
 export async function chord(page: Page, first: string, second: string): Promise<void> {
   await Promise.all([page.keyboard.press(first), page.keyboard.press(second)]);
