@@ -9,6 +9,7 @@ import {
   focusedName,
   go,
   openBrowser,
+  openPalette,
   type Page,
   type Visit,
   visit,
@@ -278,18 +279,22 @@ test('neither the palette nor a click answers what was not read: the palette sho
   });
   await page.reload();
   await question.getByText(/read it first/).waitFor();
-  await page.keyboard.press('Control+k');
-  await page.getByRole('dialog').getByRole('option').first().waitFor();
-  await page.keyboard.press('Enter');
-  await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog');
-  await palette.getByPlaceholder('Find a bot').fill('approve what');
+  await openPalette(page);
+  await palette.getByRole('option').first().waitFor();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
+  const find = await openPalette(page);
+  await find.fill('approve what');
   await palette.getByRole('option').filter({ hasText: 'rm -rf ~/unread' }).first().waitFor();
+  // Part of its title chooses nothing that answers.
+  expect(await palette.getByRole('option', { name: /^Approve/, selected: true }).count()).toBe(0);
   await picture(page, 'palette-approve-dark');
   const pending = JSON.parse((await gantry.cli('workspace', 'approvals', '--json')).out).approvals;
   expect(pending).toHaveLength(1);
   await page.keyboard.press('Escape');
   // Enter led to the note; from there Escape leads back to the card.
+  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
   await page.keyboard.press('Escape');
   await picture(page, 'inbox-reason-dark');
   await press(page, 'r');

@@ -25,8 +25,11 @@ export interface Action {
   readonly thing?: string;
   /** What it acts on, whole: the palette shows it, so that nobody chooses what they have not read. */
   readonly detail?: string;
-  /** Whether it may change anything. Default: whatever neither leads somewhere nor changes the view alone. */
-  readonly changes?: boolean;
+  /**
+   * Whether it may change anything. Default: whatever neither leads somewhere nor changes the view alone. `at once`: without a dialog that
+   * shows first what it would do.
+   */
+  readonly changes?: boolean | 'at once';
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */
   readonly keys?: string;
   /** Not in the palette: it only makes sense from the keyboard. */
@@ -37,7 +40,7 @@ export interface Action {
 const changesNothing: ReadonlySet<Action['group']> = new Set(['Go to', 'View', 'Help']);
 
 export const mayChange = ({ changes, group }: Pick<Action, 'changes' | 'group'>): boolean =>
-  changes ?? !changesNothing.has(group);
+  (changes ?? !changesNothing.has(group)) !== false;
 
 export interface ActionStore {
   add(actions: readonly Action[]): () => void;

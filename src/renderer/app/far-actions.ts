@@ -14,6 +14,7 @@ interface Far {
   readonly title: string;
   readonly group: Action['group'];
   readonly href: string;
+  readonly changes?: Action['changes'];
   /** Name of the button that does it, where no action does; null: the page itself is what is wanted. */
   readonly button?: string | null;
 }
@@ -36,6 +37,7 @@ export const farActions: readonly Far[] = [
     id: 'mark-read',
     title: 'Mark the shown notifications read',
     group: 'Inbox',
+    changes: 'at once',
     href: '/inbox',
     button: 'Mark shown read',
   },
@@ -47,7 +49,14 @@ export const farActions: readonly Far[] = [
     button: null,
   },
   { id: 'create-key', title: 'Create an API key', group: 'Settings', href: '/settings/keys', button: 'Create a key' },
-  { id: 'sign-out', title: 'Sign out', group: 'Settings', href: '/settings/account', button: 'Sign out' },
+  {
+    id: 'sign-out',
+    title: 'Sign out',
+    group: 'Settings',
+    changes: 'at once',
+    href: '/settings/account',
+    button: 'Sign out',
+  },
   { id: 'pair', title: 'Pair with a home cloud', group: 'Settings', href: '/settings/computers', button: null },
   {
     id: 'push',
@@ -71,10 +80,11 @@ export function useFarActions(shown: readonly Action[]): readonly Action[] {
     return farActions
       .filter(({ id }) => !here.has(id))
       .map(
-        ({ id, title, group, href, button }): Action => ({
+        ({ id, title, group, changes, href, button }): Action => ({
           id,
           title,
           group,
+          ...(changes === undefined ? {} : { changes }),
           run: () => {
             void navigate({ href });
             if (button === null) return;

@@ -1,7 +1,7 @@
 /**
  * The order of the palette: what is named exactly so or begins so first, then commands that have the typed words, then what was found, then
- * commands that only have the letters. Enter acts on the first row: nothing that may change something stands there that was not named.
- * Pure.
+ * commands that only have the letters. Enter acts on the first row: nothing that may change something stands there that was not named,
+ * and what acts at once, such as the answer to a question, is named by its whole title only. Pure.
  */
 import { defaultFilter } from 'cmdk';
 import { type Action, mayChange } from './actions.ts';
@@ -46,7 +46,9 @@ export function orderPalette(
     ...actions.flatMap((action) => rankAction(text, action) ?? []),
     ...rows.map((row) => rankRow(text, row)),
   ].toSorted((a, b) => a.near - b.near || b.score - a.score || usual.indexOf(a.group) - usual.indexOf(b.group));
-  const first = ranked.findIndex((one) => isSafe(text, one));
+  // Letters that stand apart in a name are no reason to stand before what has the words.
+  const farthest = ranked[0]?.near === near.letters ? near.letters : near.found;
+  const first = ranked.findIndex((one) => one.near <= farthest && isSafe(text, one));
   const ordered = first > 0 ? [ranked[first]!, ...ranked.toSpliced(first, 1)] : ranked;
   const groups = Map.groupBy(ordered, ({ group }) => group);
   return [...groups].map(([name, inIt]) => ({ name, items: inIt.map(({ item }) => item) }));
@@ -83,7 +85,8 @@ const leastNamed = 3;
 
 function isSafe(text: string, { item, near: nearness }: Ranked): boolean {
   if (!('action' in item) || !mayChange(item.action)) return true;
-  return nearness === near.exact || (text.length >= leastNamed && nearness <= near.words);
+  if (nearness === near.exact) return true;
+  return item.action.changes !== 'at once' && text.length >= leastNamed && nearness <= near.words;
 }
 
 function rankAction(text: string, action: Action): Ranked | null {

@@ -129,7 +129,16 @@ function withButtons(all: readonly Action[], buttons: ReturnType<typeof buttonsO
     ...actions,
     ...buttons
       .filter(({ name }) => !named.has(name.toLowerCase()))
-      .map(({ name, press }): Action => ({ id: `${pressMark}${name}`, title: name, group: 'This page', run: press })),
+      // Nobody knows here what a button of a page does.
+      .map(
+        ({ name, press }): Action => ({
+          id: `${pressMark}${name}`,
+          title: name,
+          group: 'This page',
+          changes: 'at once',
+          run: press,
+        }),
+      ),
   ];
 }
 

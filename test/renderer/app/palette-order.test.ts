@@ -20,13 +20,13 @@ const row = (title: string, group: FoundGroup): FoundRow => ({
   href: '/',
 });
 const actions = [
-  action('Approve what is selected', 'Inbox'),
+  action('Approve what is selected', 'Inbox', { changes: 'at once' }),
   action('Start a run', 'Work'),
   action('Open scribe@demo', 'Bots', { thing: 'scribe@demo' }),
   action('Stop demo', 'Teams'),
   action('Settings of this computer', 'Settings'),
   action('Ledger', 'Go to'),
-  action('Start shipping', 'This page', { id: 'press-Start shipping' }),
+  action('Start shipping', 'This page', { id: 'press-Start shipping', changes: 'at once' }),
 ];
 const lines = (typed: string, rows: readonly FoundRow[] = []) =>
   orderPalette(
@@ -83,10 +83,10 @@ test('a number is found by its first digits with or without its country, and let
 
 test('nothing that changes something is first until it is named: not by a letter, nor by letters that stand apart', () => {
   // Where only such fit, Enter acts on none of them.
-  expect(enterActsOn('a', { key: 'a', action: actions[0]! })).toBe(false);
-  expect(enterActsOn('approve', { key: 'a', action: actions[0]! })).toBe(true);
-  expect(lines('ap', [row('a page', 'Messages')])[0]).toBe('Messages: a page');
-  expect(lines('approve')[0]).toBe('Inbox: Approve what is selected');
+  expect(enterActsOn('s', { key: 's', action: actions[1]! })).toBe(false);
+  expect(enterActsOn('start', { key: 's', action: actions[1]! })).toBe(true);
+  expect(lines('st', [row('a stage', 'Messages')])[0]).toBe('Messages: a stage');
+  expect(lines('start')[0]).toBe('Work: Start a run');
   const only = orderPalette(
     '',
     [action('Mark all notifications read', 'Inbox'), action('Home', 'Go to')],
@@ -95,4 +95,21 @@ test('nothing that changes something is first until it is named: not by a letter
     [],
   );
   expect(only[0]?.items[0]).toMatchObject({ action: { title: 'Home' } });
+});
+
+test('Enter acts at once only on what was typed whole: words of it lead to what was found, or to nothing', () => {
+  const approve = { key: 'a', action: actions[0]! };
+  const press = { key: 'p', action: actions.at(-1)! };
+  for (const typed of ['app', 'approve', 'approve what is']) {
+    expect([typed, enterActsOn(typed, approve)]).toEqual([typed, false]);
+    expect(lines(typed, [row('please approve', 'Messages')])[0]).toBe('Messages: please approve');
+    // It stays where it is read first, before commands that only have the letters.
+    expect(lines(typed)[0]).toBe('Inbox: Approve what is selected');
+  }
+  expect(enterActsOn('Approve what is selected', approve)).toBe(true);
+  expect([enterActsOn('start shi', press), enterActsOn('start shipping', press)]).toEqual([false, true]);
+  // What shows first what it would do is named by less.
+  expect(enterActsOn('sta', { key: 's', action: actions[1]! })).toBe(true);
+  const letters = [actions[0]!, action('A peaceful place', 'Go to')];
+  expect(orderPalette('app', letters, [], ['Inbox', 'Go to'], [])[0]?.name).toBe('Inbox');
 });

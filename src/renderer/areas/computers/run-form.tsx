@@ -113,7 +113,14 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
   run.current = start.run;
   const keyed = useMemo<readonly Action[]>(
     () => [
-      { id: 'begin-run', title: 'Start the run', group: 'Computers', keys: 'Ctrl Enter', run: () => run.current() },
+      {
+        id: 'begin-run',
+        title: 'Start the run',
+        group: 'Computers',
+        changes: 'at once',
+        keys: 'Ctrl Enter',
+        run: () => run.current(),
+      },
     ],
     [],
   );

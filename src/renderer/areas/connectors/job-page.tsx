@@ -191,6 +191,7 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
             id: `run-${name}`,
             title: verb.title,
             group: 'Connectors',
+            changes: 'at once',
             ...(verb.keys === undefined ? {} : { keys: verb.keys }),
             run: () => press(name as Verb),
           },

@@ -54,9 +54,10 @@ export function InboxPage() {
       (cards[at + by] ?? cards[at])?.focus();
     };
     if (selected === null) return [];
+    const answer = { group: 'Inbox', changes: 'at once' } as const;
     return [
-      { id: 'approve', title: 'Approve what is selected', group: 'Inbox', keys: 'a', detail, run: press('approve') },
-      { id: 'reject', title: 'Reject what is selected', group: 'Inbox', keys: 'r', detail, run: press('reject') },
+      { ...answer, id: 'approve', title: 'Approve what is selected', keys: 'a', detail, run: press('approve') },
+      { ...answer, id: 'reject', title: 'Reject what is selected', keys: 'r', detail, run: press('reject') },
       {
         id: 'note',
         title: 'Write a note to the answer',

@@ -129,22 +129,23 @@ function Controls({ number, call }: { number: PhoneNumber; call: Call }) {
   });
   const { run } = act;
   const actions = useMemo<readonly Action[]>(() => {
-    const list: Action[] = [{ id: 'hang-up', title: 'Hang up', group: 'Phone', keys: 'x', run: () => run('hangup') }];
+    const ofCall = { group: 'Phone', changes: 'at once' } as const;
+    const list: Action[] = [{ ...ofCall, id: 'hang-up', title: 'Hang up', keys: 'x', run: () => run('hangup') }];
     if (!talks) return list;
     const held = status === 'held';
     return [
       ...list,
       {
+        ...ofCall,
         id: 'hold',
         title: held ? 'Take the call from hold' : 'Put the call on hold',
-        group: 'Phone',
         keys: 'h',
         run: () => run(held ? 'resume' : 'hold'),
       },
       {
+        ...ofCall,
         id: 'mute',
         title: muted ? 'Let the bot be heard' : 'Mute the bot',
-        group: 'Phone',
         keys: 'm',
         run: () => run(muted ? 'unmute' : 'mute'),
       },

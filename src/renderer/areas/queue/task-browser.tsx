@@ -84,7 +84,13 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
         ? []
         : [
             { id: 'stop-task', title: 'Stop the task that is open', group: 'Work', run: press('stop') } as const,
-            { id: 'retry-task', title: 'Retry the task that is open', group: 'Work', run: press('retry') } as const,
+            {
+              id: 'retry-task',
+              title: 'Retry the task that is open',
+              group: 'Work',
+              changes: 'at once',
+              run: press('retry'),
+            } as const,
           ]),
     ];
   }, [close, handIn, onBack, open]);

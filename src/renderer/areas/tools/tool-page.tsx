@@ -20,6 +20,8 @@ import { CallEnd } from './call-end.tsx';
 import { Hints } from './hints.tsx';
 import { hintsOf, type ToolGroup, titleOf } from './tool-words.ts';
 
+const ofCall = { group: 'Tools', changes: 'at once' } as const;
+
 export function ToolPage({
   name,
   tool,
@@ -97,8 +99,8 @@ function Body({ tool }: { tool: ToolInfo }) {
   const actions = useMemo<readonly Action[]>(
     () => [
       running
-        ? { id: 'cancel-call', title: 'Cancel the call', group: 'Tools', run: () => toolCalls.cancel(key) }
-        : { id: 'call-tool', title: `Call ${tool.name}`, group: 'Tools', keys: 'Ctrl Enter', run },
+        ? { ...ofCall, id: 'cancel-call', title: 'Cancel the call', run: () => toolCalls.cancel(key) }
+        : { ...ofCall, id: 'call-tool', title: `Call ${tool.name}`, keys: 'Ctrl Enter', run },
     ],
     [key, run, running, tool.name, toolCalls],
   );
