@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, focusedName, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, focusedName, go, openBrowser, openPalette, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
 
@@ -69,13 +69,18 @@ test('Enter agrees to nothing: not on Home, not in the palette, not in a review 
   await looked(page, 'trust-home');
   expect(await focusedName(page)).not.toBe('Review');
   await page.keyboard.press('Enter');
-  await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
-  await page.keyboard.type('review');
-  await page.getByRole('option', { name: 'Review', exact: true, selected: true }).waitFor();
-  await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'What may run in this workspace' });
-  await dialog.getByRole('region', { name: team, exact: true }).waitFor();
+  const openByTyping = async (typed: string, option: string) => {
+    await openPalette(page);
+    await page.keyboard.type(typed);
+    await page.getByRole('option', { name: option, exact: true, selected: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('region', { name: team, exact: true }).waitFor();
+  };
+  await openByTyping('trust', 'Trust: review what may run in this workspace');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await openByTyping('review', 'Review');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'hidden' });
   await review.focus();

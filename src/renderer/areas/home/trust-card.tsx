@@ -1,7 +1,8 @@
 /** What the workspace wants to run and its person has not agreed to, on Home: shown only while something waits. */
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState } from 'react';
-import { useServices } from '../../app/services.tsx';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import type { Action } from '../../app/actions.ts';
+import { useAddActions, useServices } from '../../app/services.tsx';
 import { later } from '../../data/later.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -15,7 +16,25 @@ export function TrustCard() {
   const trust = useQuery(queries.trust).data;
   const [open, setOpen] = useState(false);
   const unanswered = trust?.files.filter((file) => !file.refused) ?? [];
-  if (trust === undefined || unanswered.length === 0) return null;
+  const waits = unanswered.length > 0;
+  const actions = useMemo<readonly Action[]>(
+    () =>
+      waits
+        ? [
+            {
+              id: 'review-trust',
+              title: 'Trust: review what may run in this workspace',
+              thing: 'trust',
+              group: 'This page',
+              changes: false,
+              run: () => setOpen(true),
+            },
+          ]
+        : [],
+    [waits],
+  );
+  useAddActions(actions);
+  if (!waits) return null;
   const files = unanswered.length === 1 ? 'One file says' : `${unanswered.length} files say`;
   return (
     <Card title="Waits for your yes">
