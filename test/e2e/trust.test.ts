@@ -142,3 +142,14 @@ test('thirty files are refused at once from Home, and the changed team says that
   await page.getByRole('button', { name: 'Review what changed in cloned: it waits for your yes' }).waitFor();
   await looked(page, 'trust-floor-thirty');
 });
+
+test('the events of the floor say of a new team that its file waits for a yes, not that it cannot be used', async () => {
+  const { page } = seen;
+  await go(page, '/floor');
+  slipIn('.gantry/teams/late/team.yaml', 'bots:\n  - { bot: web, harness: shell }\n');
+  expect((await gantry.cli('teams', 'ls')).code).toBe(0);
+  const line = page
+    .getByRole('region', { name: 'Events', exact: true })
+    .locator('[data-event="team.changed"]', { hasText: /^late/ });
+  await line.getByText('Its file waits for your yes').waitFor();
+});

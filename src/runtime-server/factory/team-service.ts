@@ -142,11 +142,11 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     );
     const seen = teams.map((team) => {
       const file = team.file === null ? ('invalid' as const) : ('valid' as const);
-      return { name: team.name, file, hash: team.hash };
+      return { name: team.name, file, hash: team.hash, waits: team.waits };
     });
     const gone = [...rows.values()]
       .filter((row) => folder.get(row.name) === null && row.file !== 'gone')
-      .map((row) => ({ name: row.name, file: 'gone' as const, hash: null }));
+      .map((row) => ({ name: row.name, file: 'gone' as const, hash: null, waits: false }));
     const changed = [...seen, ...gone].filter((team) => {
       const row = rows.get(team.name);
       return row?.file !== team.file || row.fileHash !== team.hash;
@@ -154,9 +154,10 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     if (changed.length === 0) return;
     await store.write((tx) => {
       for (const team of changed) {
-        const { name, file, hash } = team;
+        const { name, file, hash, waits } = team;
         saveTeamFile(tx, deps.workspace, name, { file, hash });
-        const change = file === 'invalid' ? ('invalid' as const) : ('file' as const);
+        // What waits for its person's yes is not read: nobody knows whether anything is wrong with it.
+        const change = file === 'invalid' && !waits ? ('invalid' as const) : ('file' as const);
         const agents = registry.members(name).map((member) => member.address);
         const state = { workspace: deps.workspace, file, hash };
         recordTeamChange(tx, deps.ledger, { team: name, change, agents }, state, engineActor);

@@ -291,6 +291,24 @@ test('what begins to wait, and what does no more, is an event that names the fil
   stream.close();
 });
 
+test('a team that only waits for its person’s yes is told as changed; that its file cannot be used is told after the yes', async () => {
+  const engine = await startEngine();
+  const stream = await openStream(engine, '/events');
+  const told = (change: string) =>
+    stream.next(
+      ({ data }) => data.type === 'team.changed' && data.data?.team === 'new' && data.data?.change === change,
+    );
+  engine.slipIn(teamFile('new'), 'bots: none\n');
+  await engine.call('GET', '/teams');
+  await told('file');
+  await answer(engine, { answer: 'yes', hash: (await trustOf(engine)).hash });
+  await engine.call('GET', '/teams');
+  await told('invalid');
+  const changes = stream.events.filter(({ data }) => data.type === 'team.changed').map(({ data }) => data.data?.change);
+  expect(changes).toEqual(['file', 'invalid']);
+  stream.close();
+});
+
 test('a start with --trust agrees to exactly that hash, and with another to nothing, which it says', async () => {
   const engine = await startEngine();
   const deps = { store: engine.store, ledger: engine.ledger, clock: systemClock, timers: systemTimers };

@@ -23,6 +23,10 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
   const { queries } = useServices();
   const feed = useFeed();
   const before = useQuery(queries.deliveries);
+  const teams = useQuery(queries.teams).data;
+  const waiting = [...(teams?.teams ?? []), ...(teams?.invalid ?? [])].flatMap(({ name, waits }) =>
+    waits === undefined ? [] : [name],
+  );
   const newest = latestOnly(feed);
   const seen = new Set(newest.map((entry) => (entry.event.type === 'delivery' ? entry.event.data.id : '')));
   const older = (before.data?.deliveries ?? [])
@@ -39,7 +43,7 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       <ol>
         {rows.map((row) => (
           <li key={row.key} className="flex flex-col px-3 py-1 text-meta" data-event={row.event.type}>
-            <EventRow event={row.event} agents={agents} />
+            <EventRow event={row.event} agents={agents} waiting={waiting} />
           </li>
         ))}
       </ol>
@@ -82,7 +86,14 @@ function Line({ who, at, children }: { who: string; at: string; children: ReactN
   );
 }
 
-function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent[] }) {
+interface EventRowProps {
+  readonly event: KnownEvent;
+  readonly agents: readonly Agent[];
+  /** Teams whose file waits for its person's yes. */
+  readonly waiting: readonly string[];
+}
+
+function EventRow({ event, agents, waiting }: EventRowProps) {
   if (event.type === 'agent.state') {
     const agent = agents.find((one) => one.id === event.data.agentId);
     return (
@@ -104,11 +115,13 @@ function EventRow({ event, agents }: { event: KnownEvent; agents: readonly Agent
     );
   }
   if (event.type === 'team.changed') {
+    const { team, change } = event.data;
+    const waits = change === 'file' && waiting.includes(team);
     return (
-      <Line who={event.data.team} at={event.at}>
-        <span className="inline-flex items-center gap-1.5 text-muted" title={event.data.change}>
+      <Line who={team} at={event.at}>
+        <span className="inline-flex items-center gap-1.5 text-muted" title={change}>
           <Users className="size-3.5" aria-hidden="true" />
-          {teamWords[event.data.change]}
+          {waits ? 'Its file waits for your yes' : teamWords[change]}
         </span>
       </Line>
     );
