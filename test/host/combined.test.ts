@@ -105,13 +105,17 @@ test('closing ends streams with a last event and removes what names the servers,
   const first = await start(home);
   const [agent] = await upDemo(first.call);
   expect(first.liveBots()).toBe(3);
-  const stream = first.call('GET', '/api/factory/events');
-  const screen = first.call('GET', `/api/factory/agents/${agent!.id}/stream`);
-  // Until both streams are open: they answer only when they end.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  const authorization = `Bearer ${readFileSync(placesIn(home).token, 'utf8').trim()}`;
+  // Resolves once the stream is open.
+  const open = (path: string) => fetch(`${first.origin}/api/factory/${path}`, { headers: { authorization } });
+  const streams = [await open('events'), await open(`agents/${agent!.id}/stream`)];
   await first.close();
-  expect((await stream).text).toMatch(/event: closing\ndata: \{"reason":"Gantry stops\."\}\n\n$/);
-  expect((await screen).text).toMatch(/event: closing\ndata: \{"reason":"Gantry stops\."\}\n\n$/);
+  for (const stream of streams) {
+    expect([stream.status, await stream.text()]).toEqual([
+      200,
+      expect.stringMatching(/event: closing\ndata: \{"reason":"Gantry stops\."\}\n\n$/),
+    ]);
+  }
   const places = placesIn(home);
   for (const left of [places.url, places.engineSocket, places.holder]) expect(existsSync(left)).toBe(false);
   await expect(first.call('GET', '/api/factory/health')).rejects.toThrow('ECONNREFUSED');

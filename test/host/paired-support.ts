@@ -73,11 +73,14 @@ export async function computersOf(person: Person): Promise<Computer[]> {
   return ((await person.call('GET', '/api/v1/computers')).json as never as { computers: Computer[] }).computers;
 }
 
-/** The code that the desk shows is approved by the person; resolves once the link stands. */
+/** The code that the desk shows is approved by the person; resolves once the link stands at both of its ends. */
 export async function pairUp(desk: Desk, people: People, person: Person): Promise<LocalPairing> {
   const asked = await desk.web('POST', '/api/v1/pairing', { body: { cloudUrl: people.origin } });
   const { userCode } = asked.json as never as LocalPairing;
   await person.call('POST', `/api/v1/pairings/${userCode}/approve`);
   await vi.waitUntil(async () => (await desk.pairing()).link?.linked === true, { timeout: 20_000 });
-  return desk.pairing();
+  const pairing = await desk.pairing();
+  const there = async () => (await computersOf(person)).find(({ id }) => id === pairing.computerId);
+  await vi.waitUntil(async () => (await there())?.state === 'linked', { timeout: 20_000 });
+  return pairing;
 }

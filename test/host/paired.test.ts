@@ -201,6 +201,7 @@ test('a pairing file that others may read, or that was changed, is not used, and
     expect(await desk.pairing()).toMatchObject({ state: 'paired' });
   }
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => computersOf(ada)).toMatchObject([{ state: 'linked' }]);
 });
 
 test('a computer that is revoked at home is cut off at once, and its server says so', async () => {
