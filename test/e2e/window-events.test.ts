@@ -61,8 +61,8 @@ test('attach-pane of an attached pane brings it to the front and opens no second
     await dispatch(page, 'platform:factory-attach-pane', attach(slug, 'floor'));
   }
   await pane(page, 'builder').waitFor();
+  await expect.poll(() => page.locator('.dv-tab').count()).toBe(2);
   expect(await page.getByRole('tab', { name: 'builder', exact: true }).count()).toBe(2);
-  expect(await page.locator('.dv-tab').count()).toBe(2);
 });
 
 test('attach-pane before the lists have loaded waits for them', async () => {
@@ -128,7 +128,7 @@ test('the link of a notification opens the pane of the thread’s bot, and an un
   expect(new URL(page.url()).pathname).toBe('/floor');
   await page.goto(`${gantry.origin}/?allternit_thread=thread_unknown`);
   await page.getByText('Thread thread_unknown is not known on this computer.').waitFor();
-  expect(new URL(page.url()).search).toBe('');
+  await expect.poll(() => new URL(page.url()).search).toBe('');
   await page.goto(`${gantry.origin}/?allternit_channel=sms`);
   await page.getByText('No conversation came through sms yet.').waitFor();
 });
