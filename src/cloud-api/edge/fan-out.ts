@@ -85,7 +85,7 @@ export function createFanOut(deps: FanOutDeps): FanOut {
 
   async function drain(): Promise<void> {
     const began = clock.now();
-    // A place that is told is planned for; one that is looked up in the same statement, PostgreSQL takes for a third of all there is.
+    // PostgreSQL plans for a position passed as a value; for one read in the same statement it expects a third of all rows.
     const place = await store.get<{ through: number }>(`SELECT ${through} AS through`);
     // The plus signs keep planners from walking through all that was ever stored.
     const first = 'SELECT min(+seq) AS seq FROM user_event WHERE stored_at > ?';

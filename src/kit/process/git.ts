@@ -42,6 +42,17 @@ const settingsCap = 8 * 1024 * 1024;
 const pathsCap = 64 * 1024 * 1024;
 const changed = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
 
+/** Asks git for what no commit holds in a folder, in lines. Gantry's own files do not count, nor what changed inside submodules. */
+export const uncommitted = [
+  'status',
+  '--porcelain',
+  '--untracked-files=normal',
+  '--ignore-submodules=dirty',
+  '--',
+  '.',
+  ':(exclude).gantry',
+] as const;
+
 export function createGit(): Git {
   const base = {
     ...plainEnvironment(),

@@ -24,7 +24,7 @@ export interface CorrectionStore {
   ): Op<CorrectionRow | null>;
   /** It waits for us or the carrier until then. */
   wait(tx: SharedTx, id: string, waiting: string, retryAt: number): Op<void>;
-  /** Another registration leads it on; null: there is none left, and it is over. */
+  /** Another registration takes it over; null: none is left, and the correction ends. */
   handOver(tx: SharedTx, id: string, registrationId: string | null): Op<void>;
 }
 

@@ -8,7 +8,7 @@ import { appendFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import { complaint } from '../../../kit/process/git.ts';
+import { complaint, uncommitted } from '../../../kit/process/git.ts';
 import { listSettings, replacePrograms } from '../../../kit/process/git-programs.ts';
 import { plainEnvironment, type RunOptions, type RunResult } from '../../../kit/process/run-process.ts';
 
@@ -141,16 +141,7 @@ export function createClones(deps: ClonesDeps): Clones {
     const head = (await git(['-C', root, 'rev-parse', '--verify', 'HEAD'])).stdout.trim();
     if (head === repo.commit) return;
     if (live) throw inUse(root);
-    const status = [
-      'status',
-      '--porcelain',
-      '--untracked-files=normal',
-      '--ignore-submodules=dirty',
-      '--',
-      '.',
-      ':(exclude).gantry',
-    ];
-    if ((await must('git status', ['-C', root, ...status])) !== '')
+    if ((await must('git status', ['-C', root, ...uncommitted])) !== '')
       throw keeps(root, 'holds changes that are in no commit');
     const own = await must('git rev-list', ['-C', root, 'rev-list', '-n', '1', 'HEAD', '--not', '--remotes']);
     if (own !== '') throw keeps(root, 'holds commits that were not pushed');

@@ -3,7 +3,7 @@
  * not, why. Reads only; must not know teams.
  */
 import { realpath } from 'node:fs/promises';
-import type { Git } from '../../../kit/process/git.ts';
+import { type Git, uncommitted } from '../../../kit/process/git.ts';
 import { urlProblem } from '../peers/clone.ts';
 
 export type WorkspaceRepo =
@@ -33,16 +33,7 @@ export async function findRepo(git: Git, workspace: string): Promise<WorkspaceRe
   const url = plainUrl((await say('remote', 'get-url', remote)) ?? '');
   const problem = urlProblem(url);
   if (problem !== null) return without(`without the repository: the address of its remote ${remote} ${problem}`);
-  const dirty =
-    (await say(
-      'status',
-      '--porcelain',
-      '--untracked-files=normal',
-      '--ignore-submodules=dirty',
-      '--',
-      '.',
-      ':(exclude).gantry',
-    )) ?? '';
+  const dirty = (await say(...uncommitted)) ?? '';
   const left = dirty === '' ? '' : ', without what is not committed here';
   return { repo: { url, commit }, note: `in a clone of ${url} at ${commit.slice(0, 8)}${left}` };
 }

@@ -91,7 +91,7 @@ export function createTelnyxTollFree({ ask }: TelnyxClient): TollFree {
       telnyx.messagingTollfree.verification.requests.retrieve(requestId),
     ).then(inner);
 
-  /** A correction names everything anew, and nobody here keeps the EIN of who is verified. */
+  /** A correction sends the whole form again, and the EIN of a verified business is not kept here. */
   async function einOf(requestId: string): Promise<string> {
     const { businessRegistrationNumber } = await read(requestId);
     if (businessRegistrationNumber) return businessRegistrationNumber;
