@@ -1,4 +1,4 @@
-/** Time as an argument (architecture.md 6). First users: ledger, leases, one-time codes; tests move it by hand. */
+/** Time as an argument. First users: ledger, leases, one-time codes; tests move it by hand. */
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. */
   now(): number;

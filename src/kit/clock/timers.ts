@@ -1,6 +1,6 @@
 /**
- * Waiting as an argument (architecture.md 6): the one place that arms timers for kit and areas.
- * First user: lanes; second: sweeps of the factory. Tests give their own and move it by hand.
+ * Waiting as an argument: the only place that arms timers for kit and areas. First user: lanes; second: sweeps of the
+ * factory. Tests pass their own and move it by hand.
  */
 export interface Timers {
   /** Runs `effect` once after `ms` milliseconds of monotonic time. Returns the way to cancel; cancelling twice is fine. */

@@ -1,4 +1,4 @@
-/** Which addresses are out on the internet (security.md 4 row 11). Pure. Must not know names or sockets. */
+/** Which addresses are on the public internet. Pure. Must not know names or sockets. */
 import ipaddr from 'ipaddr.js';
 
 /** Global unicast is all that IANA has given out of IPv6; everything else wraps, tunnels or stays local. */

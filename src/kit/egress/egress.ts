@@ -1,7 +1,7 @@
 /**
- * The one client for addresses that somebody else chose (security.md 4 row 11): public addresses only, checked as a literal, at the
- * lookup and on the connected socket; redirects are not followed (see `redirect.ts`); time and size are capped.
- * First user: pushes to browsers' endpoints; second: HTTP tools of bots. Must not know what is asked.
+ * The only client for addresses that somebody else chose. Public addresses only, checked as a literal, at the lookup
+ * and on the connected socket; redirects are not followed (see `redirect.ts`); time and size are capped. First user:
+ * pushes to browsers' endpoints; second: HTTP tools of bots. Must not know what is asked.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Whom a route lets in (security.md 1.3, 5): the credential, then whether its person may act at all, then kind and scope; and what
- * those hear who are not let in. First user: the dispatcher. Must not know areas, bodies or answers.
+ * Whom a route lets in: checks the credential, then whether its person may act at all, then kind and scope; and what
+ * callers are told who are refused. First user: the dispatcher. Must not know areas, bodies or answers.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON body within its limits (security.md 1.4.8, 4 rows 4, 13, 14): `application/json` only, no encodings, size,
- * depth. Must not know schemas.
+ * Reads a JSON body within its limits: size, depth, no encodings, and `application/json` only, because a web page can post
+ * plain text and forms to us without asking first. Must not know schemas.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

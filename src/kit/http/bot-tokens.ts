@@ -1,6 +1,7 @@
 /**
- * Tokens of bots: weaker than their owner's, one an agent, alive as long as its pane (security.md 1.3, 4 row 1). Kept hashed,
- * so that bots live on when the runtime starts again. First user: the factory. Must not know agents or panes.
+ * Tokens of bots: weaker than their owner's, one an agent, valid as long as its pane, so that a bot misled by what it
+ * reads cannot act as its owner. Stored as hashes, so that bots live on when the runtime restarts. First user: the
+ * factory. Must not know agents or panes.
  */
 import { hash } from 'node:crypto';
 import type { Scope } from '../../contracts/common/route.ts';

@@ -1,7 +1,7 @@
 /**
- * The one way in (architecture.md 1): guard → rate → authenticate → scope → body → params → query → owner → idempotency →
- * handler → answer. Framework-free; Express mounts it as one middleware, the engine listens with it directly.
- * First user: the factory engine; second: the cloud API. Must not know any area.
+ * The only way in: guard → rate → authenticate → scope → body → params → query → owner → idempotency → handler →
+ * answer. Framework-free; Express mounts it as one middleware, the engine listens with it directly. First user: the
+ * factory engine; second: the cloud API. Must not know any area.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import createRouter from 'find-my-way';

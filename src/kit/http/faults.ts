@@ -1,6 +1,6 @@
 /**
- * How a failure looks on the wire: one typed error, four shapes (gaps.md, "Errors"). A stack never leaves the process.
- * First user: the dispatcher. Must not know routes or handlers.
+ * How a failure looks on the wire: one typed error, four shapes. A stack never leaves the process. First user: the
+ * dispatcher. Must not know routes or handlers.
  */
 import { AppError, plainStatus, rpcCode } from '../../contracts/common/errors.ts';
 import type { ErrorShape } from '../../contracts/common/route.ts';
@@ -11,7 +11,7 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Error `type` of hosted computers by status (gaps.md D, "Types"). */
+/** Error `type` of hosted computers by status. */
 function computersType(status: number): string {
   if (status === 401) return 'authentication_error';
   if (status === 402 || status === 403 || status === 421) return 'permission_error';

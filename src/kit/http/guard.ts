@@ -1,7 +1,7 @@
 /**
- * What a listener lets through before anybody is authenticated (security.md 1.4, 7 and 8): exact Host, exact Origin,
- * Sec-Fetch-Site. Loopback proves nothing: a web page, another port and a rebound name all come from it.
- * Must not know routes or principals.
+ * What a listener lets through before anybody is authenticated: exact Host, exact Origin, Sec-Fetch-Site. Loopback
+ * proves nothing: requests from a web page, another local port or a rebound name all come from it. Must not know routes
+ * or principals.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

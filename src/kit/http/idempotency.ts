@@ -1,9 +1,9 @@
 /**
- * `Idempotency-Key` on POSTs that create (gaps.md, Common): same caller, route, key and body give the first answer, another
- * body is 409, kept 7 days, also over a restart. A failed request frees its key, since nothing was created; one that a
- * crash cut off does not, nor one whose database went away at its end, since nobody knows. What is created under an id that is kept
- * with the key is asked for again then: it is there already, or is made now. First user: threads; second: the work queue. Must not
- * know routes' meaning.
+ * `Idempotency-Key` on POSTs that create: the same caller, route, key and body get the first answer, another body gets
+ * 409. Keys are kept for 7 days, also over a restart. A failed request frees its key, since nothing was created. A
+ * request that a crash cut off does not, nor one whose database went away at its end, since nobody knows whether it was
+ * done: what is created under an id that is kept with the key is then looked up, and created if it is missing. First
+ * user: threads; second: the work queue. Must not know routes' meaning.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The three limits of gaps.md, "Rate limits": failed credentials and public pages per address, event streams per principal.
- * First user: the dispatcher. Must not know routes.
+ * The three rate limits: failed credentials and public pages per address, event streams per principal. First user: the
+ * dispatcher. Must not know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterMemory } from 'rate-limiter-flexible';

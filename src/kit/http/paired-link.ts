@@ -1,6 +1,6 @@
 /**
- * What the engine believes of a cloud that it is paired with: the bearer that it gave away with its link, and that it acts for the
- * one person of the pairing (security.md 1.3). Over the link alone. Must not know how the link is made.
+ * What the engine accepts from the cloud that it is paired with: the bearer that it gave away with its link, and only
+ * for the one person of the pairing. Only over the link. Must not know how the link is made.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { newToken, tokenHash, tokenMatches } from '../secrets/token-file.ts';

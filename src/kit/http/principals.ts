@@ -1,6 +1,6 @@
 /**
- * The authenticators of one computer (security.md 1.3, 1.4): the owner's token and the link of the cloud API.
- * Bots' tokens are in `bot-tokens.ts`; cookies belong to the cloud API. Must not know routes.
+ * The authenticators of one computer: the owner's token and the link of the cloud API. Bots' tokens are in
+ * `bot-tokens.ts`; cookies belong to the cloud API. Must not know routes.
  */
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -9,11 +9,11 @@ import { type Scope, scopes } from '../../contracts/common/route.ts';
 import { tokenHash, tokenMatches } from '../secrets/token-file.ts';
 import type { Authenticator, Principal } from './types.ts';
 
-/** The one owner of a computer that no cloud knows (decisions.md). */
+/** The one owner of a computer that is paired with no cloud. */
 export const localUserId = 'user_local';
 export const everyScope: ReadonlySet<Scope> = new Set(scopes);
 
-/** Shorter ones could be guessed; an empty one must never open the door (security.md 1.2, CVE-2026-10281). */
+/** Shorter tokens could be guessed, and an empty one must never let anybody in (CVE-2026-10281). */
 const shortestToken = 32;
 
 const readBearer = Symbol('bearer');
@@ -119,7 +119,9 @@ export function isOwnerInPerson(principal: Principal): boolean {
   return (principal.kind === 'owner' || principal.kind === 'link') && (surface === 'cli' || surface === 'browser');
 }
 
-/** What a server that knows the token answers to a challenge, so that a client sends it nothing before (security.md 1.4.6). */
+/**
+ * What a server that knows the token answers to a challenge, so that a client can check it before it sends anything.
+ */
 export function proofOf(token: string, challenge: string): string {
   return createHmac('sha256', token).update(challenge).digest('hex');
 }

@@ -1,6 +1,6 @@
 /**
- * What a request says, checked against its route's schemas: body, path parameters, query (gaps.md, "Strictness"). Every refusal
- * names the field. Must not know who asks.
+ * What a request says, checked against its route's schemas: body, path parameters, query. Every refusal names the
+ * field. Must not know who asks.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

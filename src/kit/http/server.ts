@@ -1,6 +1,6 @@
 /**
- * An HTTP server with limits against slow clients (security.md 4, row 15), on loopback literals or a Unix socket.
- * First users: engine and cloud API. Must not know routes.
+ * An HTTP server with limits against slow clients, on loopback literals or a Unix socket. First users: engine and cloud
+ * API. Must not know routes.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -84,7 +84,7 @@ export async function listenOn(server: Server, { host, port }: Address, advice: 
   return (server.address() as AddressInfo).port;
 }
 
-/** The longest path that every platform binds whole; Node cuts longer ones silently (security.md 1.4.2). */
+/** The longest path that every platform binds whole; Node cuts longer ones silently. */
 const longestSocketPath = 103;
 
 /** Listens on a Unix socket. The caller holds the lock of the folder and has removed a stale file. */

@@ -1,13 +1,13 @@
 /**
- * Server-sent events (factory.md 5.4): flushed at once, never buffered or compressed by anybody between, a comment every
- * 15 s, and a reader that does not read is cut off instead of filling our memory: it comes back with its last id.
- * First user: pane and event streams; second: computer-use runs. Must not know what is sent.
+ * Server-sent events: flushed at once, never buffered or compressed on the way, a comment every 15 s. A reader that
+ * does not read is cut off before it fills our memory; it comes back with its last id. First user: pane and event
+ * streams; second: computer-use runs. Must not know what is sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { SseEvent, SseSink } from './types.ts';
 
-/** What may wait for one reader before it is cut off (security.md 4, row 16). A single larger event still goes out. */
+/** How much may wait for one reader before it is cut off. A single larger event is still sent. */
 export const maxBuffered = 256 * 1024;
 const heartbeatMs = 15_000;
 /** Streams that get their heartbeat before the loop gets a turn: a few milliseconds. */

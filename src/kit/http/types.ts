@@ -13,7 +13,7 @@ import type {
   Scope,
 } from '../../contracts/common/route.ts';
 
-/** Who calls. Every principal resolves to one user id (security.md 1.3); scopes come only from our own records. */
+/** Who calls. Every principal belongs to one user id; scopes come only from our own records, never from the caller. */
 export interface Principal {
   readonly kind: PrincipalKind;
   readonly userId: string;
@@ -110,8 +110,8 @@ export interface BoundRoute {
   readonly route: Route;
   readonly handler: (context: Context<Route>, sink?: SseSink) => unknown;
   /**
-   * The handler passes the request on unread: guard, authentication and scope are checked here; body, parameters, owner,
-   * idempotency and the answer by the server behind (architecture.md 11).
+   * The handler passes the request on unread: guard, authentication and scope are checked here; the server behind
+   * checks body, parameters, owner and idempotency, and shapes the answer.
    */
   readonly passThrough?: true;
   /** The handler writes the whole head of each of its answers with `headOf`; those to what it throws are written here. */

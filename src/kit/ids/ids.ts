@@ -1,4 +1,4 @@
-/** Prefixed ULIDs (gaps.md, Common: Case). Ids made in one millisecond still ascend. */
+/** Prefixed ULIDs. Ids made in one millisecond still ascend. */
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 import type { Clock } from '../clock/clock.ts';

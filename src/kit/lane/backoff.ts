@@ -1,4 +1,4 @@
-/** How long a head waits after each attempt that came to nothing (store.md 4.2). Must not know what is sent. */
+/** How long a head waits after each failed attempt. Must not know what is sent. */
 
 const minute = 60_000;
 const usual = [1000, 2000, 5000, 10_000, 30_000, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute];

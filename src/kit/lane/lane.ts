@@ -1,12 +1,12 @@
 /**
- * Ordered lanes: what must reach another program or a busy bot is a row appended in its cause's transaction (architecture.md 4).
- * Owns order, retries, deadlines and waking; must not know what an item means or where it goes.
- * First user: queued sends to a bot; second: rows from the runtime to the cloud.
+ * Ordered lanes: what must reach another program or a busy bot is a row, appended in the transaction of its cause. Owns
+ * order, retries, deadlines and waking; must not know what an item means or where it goes. First user: queued sends to
+ * a bot; second: rows from the runtime to the cloud.
  *
- * Guarantees: items of one lane are handed to `send` one at a time, in the order of their commits; a lane whose head is held
- * or retried blocks nobody else, nor do many lanes of one person; an item leaves the lane exactly once, in one transaction with `commit`. A program killed
- * between `send` and that transaction hands the item out again with `interrupted: true`: the sender dedupes by `id`, or,
- * where the other end cannot, settles it as not known.
+ * Guarantees: items of one lane are handed to `send` one at a time, in the order of their commits. A lane whose head is
+ * held or retried blocks nobody else, nor do many lanes of one person. An item leaves the lane exactly once, in one
+ * transaction with `commit`. A program killed between `send` and that transaction hands the item out again with
+ * `interrupted: true`: the sender dedupes by `id`, or, where the other end cannot, records the outcome as unknown.
  */
 import type { Asked, Op, SharedTx } from '../store/shared-store.ts';
 import type { Tx, Value } from '../store/store.ts';

@@ -1,7 +1,7 @@
 /**
- * The worker of ordered lanes: one a store, name and process. What waits and why is kept in memory beside the rows; rows alone
- * decide after a restart. Where processes share the database (architecture.md 4), each sends what is due and nobody holds
- * (holds.ts), and looks every second for what the others left.
+ * The worker of ordered lanes: one a store, name and process. What waits and why is kept in memory beside the rows;
+ * after a restart only the rows decide. Where processes share the database, each sends the items that are due and that
+ * no other process holds (holds.ts), and looks every second for items that the others left.
  */
 import type { Clock } from '../clock/clock.ts';
 import { pause, systemTimers, type Timers } from '../clock/timers.ts';
@@ -32,7 +32,7 @@ export interface SharedLanesOptions {
   readonly parallel?: number;
   /** How long a held head waits for a wake that was missed; default 1000 ms. */
   readonly recheckMs?: number;
-  /** Waits before the 2nd, 3rd … attempt; the last one repeats. Default: 1 s up to 30 min (store.md 4.2). */
+  /** Waits before the 2nd, 3rd … attempt; the last one repeats. Default: 1 s up to 30 min. */
   readonly backoffMs?: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ledger over a store (factory.md 5.3). No cached position: every append reads the head inside its own transaction, so a
- * rolled-back operation leaves nothing behind. Must not know what the rows mean.
+ * The ledger over a store. No cached position: every append reads the head inside its own transaction, so a rolled-back
+ * operation leaves nothing behind. Must not know what the rows mean.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The append-only, hash-chained record of what happened (factory.md 5.3; gaps.md "Ledger").
- * First user: the factory (deliveries, teams); second: approvals and proofs of part 2.
+ * The append-only, hash-chained record of what happened. First user: the factory (deliveries, teams); second: approvals
+ * and proofs.
  */
 import type { Tx } from '../store/store.ts';
 import type { StoredRow } from './chain.ts';

@@ -1,8 +1,8 @@
 /**
- * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow control of its
- * own (store.md 8). The cloud opens pipes, the runtime takes them. Owns pings, limits, draining and the end; after the end nothing
- * of it is left open and nobody waits for anything. First user: dial-ins of the cloud; second: the dialer of the runtime.
- * Must not know who dials, or routes.
+ * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow
+ * control of its own. The cloud opens pipes, the runtime takes them. Owns pings, limits, draining and the end; after
+ * the end nothing of it stays open and nobody waits for anything. First user: dial-ins of the cloud; second: the dialer
+ * of the runtime. Must not know who dials, or routes.
  */
 import {
   type ClientHttp2Session,

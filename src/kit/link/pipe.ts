@@ -1,6 +1,7 @@
 /**
- * A CONNECT stream of HTTP/2 as a plain duplex with the socket methods that `node:http` calls (store.md 8.4: the raw stream gives
- * parse errors). An end is an end only when the other side said so: what was cut off is an error. Must not know what it carries.
+ * A CONNECT stream of HTTP/2 as a plain duplex with the socket methods that `node:http` calls; over the raw stream its
+ * parser fails. An end is an end only when the other side said so: a stream that was cut off is an error. Must not know
+ * what it carries.
  */
 import { constants, type Http2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';

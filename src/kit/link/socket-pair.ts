@@ -1,8 +1,8 @@
 /**
- * Two ends of one real socket, in this process: core HTTP/2 needs a native handle under it, over a stream made in JavaScript it
- * throws where nobody can catch it when the carrier drops (store.md 8.3). Nobody else can get in between: the socket lies in a
- * 0700 folder (Windows: a pipe whose name cannot be guessed), is gone once the pair stands, and only who knows the word is taken.
- * First user: the carrier. Must not know what runs over it.
+ * Two ends of one real socket, in this process. Core HTTP/2 needs a native handle: over a stream made in JavaScript it
+ * throws where nobody can catch it when the carrier drops. Nobody else can get in between: the socket lies in a 0700
+ * folder (Windows: a pipe whose name cannot be guessed), is removed once the pair is connected, and only an end that
+ * knows the secret is accepted. First user: the carrier. Must not know what runs over it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

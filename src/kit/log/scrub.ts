@@ -1,5 +1,5 @@
 /**
- * Takes secrets and control characters out of text on its way to a log (security.md 7). The second net: the first is that
+ * Takes secrets and control characters out of text on its way to a log. This is the second safeguard: the first is that
  * only named fields are logged at all. Pure.
  */
 

@@ -1,6 +1,6 @@
 /**
- * A server of MCP that lists and calls by itself, made of providers: which method asks whom, and what is wrong with its parameters
- * (mcp.md 1.3, 1.4, 2). Must not know headers, versions' handshakes or what is behind a provider.
+ * A server of MCP that lists and calls, made of providers: which method asks which provider, and what is wrong with its
+ * parameters. Must not know headers, versions' handshakes or what is behind a provider.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';

@@ -1,7 +1,7 @@
 /**
- * The JSON-RPC endpoint of MCP, in every protocol version, as the handler of a raw route: one request a POST, plain JSON back, no
- * state between requests (interface.md B; mcp.md 1.4, 2). The dispatcher in front has checked Host, Origin, credential and scope,
- * and answers other methods. Must not know what a service lists or calls.
+ * The JSON-RPC endpoint of MCP, in every protocol version, as the handler of a raw route: one request a POST, plain
+ * JSON back, no state between requests. The dispatcher in front has checked Host, Origin, credential and scope, and
+ * answers other methods. Must not know what a service lists or calls.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';

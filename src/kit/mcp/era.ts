@@ -1,6 +1,5 @@
 /**
- * Which era and version a request speaks, and whether its headers say what its body says (interface.md B, rules 4 and 5; mcp.md 1.1,
- * 1.2, 1.4). Pure. Must not know what methods do.
+ * Which era and version a request speaks, and whether its headers match its body. Pure. Must not know what methods do.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -25,7 +24,7 @@ export interface Spoken {
 const badRequest = 400;
 const legacy: ReadonlySet<string> = new Set(legacyVersions);
 
-/** `strict`: a request of 2026-07-28 must carry the headers too (the public edge; gaps.md B). */
+/** `strict`: a request of 2026-07-28 must carry the headers too, as on the public edge. */
 export function readEra(message: Message, headers: IncomingHttpHeaders, strict: boolean): Spoken | Refusal {
   const meta = message.params._meta;
   const said = isObject(meta) ? meta[mcpMeta.version] : undefined;

@@ -1,6 +1,7 @@
 /**
- * Lists as they go over the wire: in byte order, with members in one order, serialised once a revision, era and spelling of names, and
- * the same bytes after each start (interface.md B, rule 3; mcp.md 8, row 6). Must not know where items come from.
+ * Lists as they go over the wire: in byte order, with members in one order, serialised once a revision, era and
+ * spelling of names, and the same bytes after each start. An order that changes would break model providers' prompt
+ * caches. Must not know where items come from.
  */
 import { mcpMeta } from '../../contracts/tool-server/mcp.ts';
 import type { NameStyle } from '../../contracts/tool-server/tools.ts';

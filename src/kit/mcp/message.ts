@@ -1,6 +1,6 @@
 /**
- * From the bytes of a body to one JSON-RPC message (JSON-RPC 2.0; mcp.md 1.4; security.md 4, rows 13 and 14). Nothing here recurses
- * over what came. Must not know methods, eras or headers.
+ * From the bytes of a body to one JSON-RPC message (JSON-RPC 2.0). Nothing here recurses over the input, so that deep
+ * nesting cannot exhaust the stack. Must not know methods, eras or headers.
  */
 import { isUtf8 } from 'node:buffer';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';

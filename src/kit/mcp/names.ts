@@ -1,12 +1,12 @@
 /**
- * Byte order, and the names that every client may use: many hosts and models take `^[a-zA-Z0-9_-]{1,64}$` alone, and one other name
- * costs them the whole list (mcp.md 8, row 1). Pure. Must not know tools.
+ * Byte order, and the names that every client accepts: many hosts and models take only `^[a-zA-Z0-9_-]{1,64}$`, and one
+ * other name costs them the whole list. Pure. Must not know tools.
  */
 import { hash } from 'node:crypto';
 
 export const longestSafeName = 64;
 
-/** By the bytes of UTF-8: neither the locale's order nor that of UTF-16 (interface.md B, rule 3). */
+/** By the bytes of UTF-8: neither by locale nor by UTF-16, so that the order is the same everywhere. */
 export function byBytes(a: string, b: string): number {
   if (a === b) return 0;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -7,7 +7,7 @@ import type { ContentBlock, ToolResult } from '../../contracts/tool-server/tools
 import { isObject } from './message.ts';
 import type { Era, JsonObject } from './service.ts';
 
-/** What results that may be kept carry in the modern era: each client keeps its own, and asks again each time (interface.md B, rule 5). */
+/** The caching fields of results in the modern era: each client keeps its own copy, and asks again each time. */
 export const cached = { ttlMs: 0, cacheScope: 'private' } as const;
 
 type Version = (typeof legacyVersions)[number];

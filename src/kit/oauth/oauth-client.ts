@@ -1,8 +1,8 @@
 /**
- * Signs a person in at servers of others and keeps their tokens fresh (RFC 9728, 8414, 7636, 9207, 8707, 7591; client-id metadata
- * documents). The protocol is the official SDK's; here stands what it leaves open: one sign-in at a time for each target, tokens
- * sealed, a guarded way out, codes that come back from a browser. First user: attached tool servers; second: connectors (part 7).
- * Must not know what a target is.
+ * Signs a person in at other people's servers and keeps their tokens fresh (RFC 9728, 8414, 7636, 9207, 8707, 7591;
+ * client-id metadata documents). The official SDK speaks the protocol; this adds what the SDK leaves open: one sign-in
+ * at a time for each target, sealed tokens, a guarded way out, codes that come back from a browser. First user:
+ * attached tool servers; second: connectors. Must not know what a target is.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AuthOptions, OAuthClientProvider, StoredOAuthTokens } from '@modelcontextprotocol/client';

@@ -46,7 +46,10 @@ export const markName = 'GANTRY_PROCESS_RECORD';
 /** Pipes close with the last process that holds them. */
 const pipesMs = 2000;
 
-/** The few variables that any program may see (security.md 1.4, 11: the rest of our environment is not a child's business). */
+/**
+ * The few variables that any program may see. The rest of our environment may hold secrets that are not a child's
+ * business.
+ */
 export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const names = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'USERPROFILE', 'SystemRoot', 'TEMP', 'PATHEXT'];
   return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));

@@ -1,6 +1,6 @@
 /**
- * Compiles schemas of others and holds values against them (store.md 5): 2020-12, 2019-09 and draft 7 by what `$schema` says, offline,
- * patterns in linear time. Runs in a thread that may be ended at any moment. Must not know whose schema it is.
+ * Compiles other people's schemas and checks values against them: 2020-12, 2019-09 and draft 7 by what `$schema` says,
+ * offline, patterns in linear time. Runs in a thread that may be ended at any moment. Must not know whose schema it is.
  */
 import { createHash } from 'node:crypto';
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';

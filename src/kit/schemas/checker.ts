@@ -1,6 +1,7 @@
 /**
- * Holds values against JSON Schemas of others, which are programs in all but name: in a thread that has little memory and 500 ms a
- * step, and is ended and made anew when it takes more (store.md 5). First user: events of connectors. Must not know what is checked.
+ * Checks values against other people's JSON Schemas. Such a schema can take unbounded time and memory, so the work runs
+ * in a thread with little memory and 500 ms a step, which is ended and replaced when it takes more. First user: events
+ * of connectors. Must not know what is checked.
  */
 import { Worker as Thread } from 'node:worker_threads';
 import { AppError } from '../../contracts/common/errors.ts';

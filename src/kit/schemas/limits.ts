@@ -1,6 +1,6 @@
 /**
- * What a schema of somebody else may hold before anybody compiles it, and what a value may hold before it is checked (store.md 5, which
- * measured what costs). Pure.
+ * What somebody else's schema may hold before it is compiled, and what a value may hold before it is checked: depth,
+ * number of properties, patterns and the like, which are what costs time. Pure.
  */
 import { deepest } from './messages.ts';
 

@@ -22,7 +22,7 @@ export type FromThread =
   | { readonly kind: 'begun'; readonly spentMs: number }
   | ({ readonly kind: 'done' } & SchemaVerdict);
 
-/** Of a schema as JSON, bytes (store.md 5). */
+/** The longest schema, as JSON, in bytes. */
 export const longestSchema = 64 * 1024;
 /** Of a value as JSON, bytes: somewhat more than an event may have. */
 export const longestValue = 1024 * 1024;

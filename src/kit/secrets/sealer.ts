@@ -1,7 +1,7 @@
 /**
- * Seals what must be read again: device keys, secrets of bots (security.md 3; gaps.md "Secrets"). AES-256-GCM under a key of its
- * own for each purpose, derived from the master key; the place of a value is part of the seal, so that a ciphertext moved to
- * another row does not open. First user: device identities; second: the vault. Must not know tables.
+ * Seals what must be read again: device keys, secrets of bots. AES-256-GCM under a separate key for each purpose,
+ * derived from the master key; the place of a value is part of the seal, so that a ciphertext moved to another row does
+ * not open. First user: device identities; second: the vault. Must not know tables.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -27,7 +27,7 @@ const keyId = 'm1';
 /** What every sealed text begins with. */
 export const sealedPrefix = `${version}:${keyId}:`;
 const cipherName = 'aes-256-gcm';
-/** Always given: without it Node opens tags of four bytes (security.md 3). */
+/** Always given: without it Node accepts tags of four bytes, which can be forged. */
 const tagBytes = 16;
 const ivBytes = 12;
 

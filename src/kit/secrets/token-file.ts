@@ -1,6 +1,6 @@
 /**
- * Bearer tokens in files only their owner can read (security.md 1.4, 5): making, reading, comparing.
- * First user: the owner token; second: bot tokens. Must not know who a token stands for.
+ * Bearer tokens in files that only their owner can read: making, reading, comparing. First user: the owner token;
+ * second: bot tokens. Must not know who a token stands for.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {

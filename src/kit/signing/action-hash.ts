@@ -1,6 +1,6 @@
 /**
- * The hash that an approval is bound to: an answer is good for this action alone (gaps.md C "Approvals"). First user: the gate;
- * second: tools. Must not know what an action is.
+ * The hash that an approval is bound to: an answer is valid only for that action. First user: the gate; second: tools.
+ * Must not know what an action is.
  */
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../ledger/canonical.ts';

@@ -1,8 +1,8 @@
 /**
- * Who signed a request: the device as a principal (security.md 2.1). The raw body is read here, before anything parses it, and
- * kept for the dispatcher. A signature is taken once: it is noted durably before its request has any effect, so that a crash
- * opens no window; whoever did not hear the answer signs anew. First user: the cloud API; second: the engine.
- * Must not know routes.
+ * Who signed a request: the device as a principal. The raw body is read here, before anything parses it, and kept for
+ * the dispatcher. A signature is accepted once: it is stored durably before its request has any effect, so that a crash
+ * opens no window; a caller that got no answer signs again. First user: the cloud API; second: the engine. Must not
+ * know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

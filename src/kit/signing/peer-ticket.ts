@@ -1,6 +1,6 @@
 /**
- * Peer tickets (security.md 2.3): a JWT by which the cloud lets one of its users call one computer for five minutes. The names and
- * bounds that both sides share, and the check. First user: the cloud, which mints them; second: the peer server. Must not
+ * Peer tickets: a JWT by which the cloud lets one of its users call one computer for five minutes. The names and bounds
+ * that both sides share, and the check. First user: the cloud, which issues them; second: the peer server. Must not
  * know routes.
  */
 import { createLocalJWKSet, errors, jwtVerify } from 'jose';

@@ -1,6 +1,6 @@
 /**
- * The device signature `x-platform-runtime-{id,ts,sig}` (interface.md "Authentication", E; security.md 2.1): which string is
- * signed, with which key. First user: approvals in both directions; second: connector events. Must not know HTTP servers.
+ * The device signature `x-platform-runtime-{id,ts,sig}`: which string is signed, with which key. First user: approvals
+ * in both directions; second: connector events. Must not know HTTP servers.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * A JSON call that is signed (security.md 2.1), over whatever carries HTTP. Learns from a refusal how far its clock is off.
- * First user: the runtime towards its cloud; second: the cloud towards a runtime. Must not know routes.
+ * A JSON call that is signed, over whatever carries HTTP. Learns from a refusal how far its clock is off. First user:
+ * the runtime towards its cloud; second: the cloud towards a runtime. Must not know routes.
  */
 import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startSecureRequest } from 'node:https';
@@ -46,7 +46,7 @@ export interface SignedAnswer {
 /** The other side writes once and answers; longer than this it does not. */
 const timeoutMs = 15_000;
 const largestAnswer = 4 * 1024 * 1024;
-/** A clock further off than this is not worked around (security.md 2.1): a day, and what a second is rounded by. */
+/** A clock that is further off than this is not corrected for: a day, and a minute to spare. */
 export const largestOffsetMs = 24 * 60 * 60_000 + 60_000;
 
 export function createSignedCaller({ runtimeId, key, clock, target, onTime }: SignedCallerDeps) {

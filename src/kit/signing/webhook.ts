@@ -1,6 +1,6 @@
 /**
- * Standard Webhooks: `whsec_` secrets and `v1` signatures over `id.timestamp.body` (security.md 2.4; mcp.md 5.1). First user: events of
- * connectors, verified; second: deliveries of the public edge, signed. Must not know what is sent.
+ * Standard Webhooks: `whsec_` secrets and `v1` signatures over `id.timestamp.body`. First user: events of connectors,
+ * verified; second: deliveries of the public edge, signed. Must not know what is sent.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 

@@ -1,9 +1,9 @@
 /**
- * What can be wrong with a database file before it is used, and how it is put out of the way: moved, never deleted
- * (architecture.md, Modes of failure). Must not know tables.
+ * What can be wrong with a database file before it is used, and how it is put out of the way: moved, never deleted.
+ * Must not know tables.
  *
- * Beside `x.db` stands `x.db.id`: the store's id, written once the database exists. It tells an empty or missing file that
- * should not be from a first start (security.md 6.2: SQLite opens an empty file as a fresh database).
+ * Beside `x.db` lies `x.db.id`: the store's id, written once the database exists. It tells a first start from an empty
+ * or missing file that should not be, because SQLite opens an empty file as a fresh database.
  */
 import {
   closeSync,

@@ -1,6 +1,6 @@
 /**
- * Opens a SQLite file as a {@link Store}: checks it, migrates it, sets it up. The only importer of better-sqlite3.
- * One process, one connection a file. Settings and their reasons: store.md 1.3. First user: `runtime.db`; second: `cloud.db`.
+ * Opens a SQLite file as a {@link Store}: checks it, migrates it, sets it up. The only importer of better-sqlite3. One
+ * process, one connection a file. First user: `runtime.db`; second: `cloud.db`.
  */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, statfsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Wakes over PostgreSQL (store.md 7.3): LISTEN and one gathered NOTIFY per process and 20 ms, on a connection of its own, never in
- * a transaction of the work (NOTIFY locks the whole database at its commit). Where it cannot listen, waiters look by themselves.
+ * Wakes over PostgreSQL: LISTEN and one gathered NOTIFY per process and 20 ms, on a connection of its own, never in a
+ * transaction of the work, because NOTIFY locks the whole database at its commit. Where it cannot listen, waiters poll.
  */
 import pg from 'pg';
 import type { Timers } from '../clock/timers.ts';

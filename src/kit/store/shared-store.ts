@@ -1,8 +1,8 @@
 /**
- * The database that several processes may share, on two engines (store.md 2.3): whole operations, each a generator function that
- * asks one statement after another with `yield*`. SQLite answers at once, inside a write group; PostgreSQL answers between BEGIN
- * and COMMIT of one client. Nothing else can be awaited inside: the type of what is yielded has no other maker than `tx`.
- * First user: the cloud's identity; second: the work queue. Must not know tables.
+ * The database that several processes may share, on two engines: whole operations, each a generator function that asks
+ * one statement after another with `yield*`. SQLite answers at once, inside a write group; PostgreSQL answers between
+ * BEGIN and COMMIT of one client. Nothing else can be awaited inside, because only `tx` can make the type of what is
+ * yielded. First user: the cloud's identity; second: the work queue. Must not know tables.
  */
 import type { Wake } from '../wake/wake.ts';
 import type { Row, Value } from './store.ts';

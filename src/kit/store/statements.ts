@@ -1,4 +1,6 @@
-/** Statements prepared once and kept by their text (store.md 2.1: preparing per call costs half). */
+/**
+ * Statements prepared once and kept by their text: preparing one for each call takes most of the time of a simple read.
+ */
 import type { Database, Statement } from 'better-sqlite3';
 
 export interface Statements {

@@ -1,6 +1,6 @@
 /**
- * Which migrations a database still needs (store.md 2.4): numbered, up only, remembered by the hash of their text. First user:
- * SQLite; second: PostgreSQL. Must not know how a step is applied.
+ * Which migrations a database still needs: numbered, up only, remembered by the hash of their text. First user: SQLite;
+ * second: PostgreSQL. Must not know how a step is applied.
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The database as a program sees it (architecture.md 10): whole operations, data in, data out, nothing awaited inside.
- * First user: the runtime's factory; second: its tools. What the cloud keeps, on one of two engines, goes through shared-store.ts.
+ * The database as a program sees it: whole operations, data in, data out, nothing awaited inside. First user: the
+ * runtime's factory; second: its tools. What the cloud keeps, on one of two engines, goes through shared-store.ts.
  */
 export type Value = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * Write groups: the operations of one loop turn in one durable commit, each in a savepoint (architecture.md 10).
- * Owns the queue, the commit and what its failure means; must not know files, migrations or tables.
+ * Write groups: the operations of one loop turn in one durable commit, each in a savepoint, since a commit costs a
+ * flush to disk. Owns the queue, the commit and what its failure means; must not know files, migrations or tables.
  */
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * Tells once of each row that any process stores, without a sequence: a transaction that began earlier may end later, so the rows of
- * the last minutes are looked through each time (store.md 7.3). First user: events of users; second: sign-ins that end elsewhere.
- * Must not know tables.
+ * Reports each row that any process stores once, without a sequence: a transaction that began earlier may end later, so
+ * the rows of the last minutes are read again each time. First user: events of users; second: sign-ins that end
+ * elsewhere. Must not know tables.
  */
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';

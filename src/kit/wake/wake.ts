@@ -1,6 +1,6 @@
 /**
- * Wakes who waits for something that was stored (store.md 7.3). A hint, never the truth: each waiter also looks by itself from
- * time to time, so that a lost wake costs time and nothing else. First user: lanes; second: the work queue's long polls.
+ * Wakes whoever waits for something that was stored. A wake is a hint, never the truth: each waiter also polls from
+ * time to time, so that a lost wake costs only time. First user: lanes; second: the work queue's long polls.
  */
 export interface Wake {
   /** Something of this topic is durable: call it in `afterCommit`. Cheap, and gathered before it leaves the process. */
