@@ -1,6 +1,6 @@
 /**
- * Which numbers there can be, and which of them are never texted or called (phone.md 6.4 and 9, "Toll fraud"). By country, never by
- * prefix: +1 is also Jamaica. Pure. Must not know who asks.
+ * Which numbers can exist, and which of them are never texted or called, because fraud earns money from them. Decided
+ * by country, never by prefix: +1 is also Jamaica. Pure. Must not know who asks.
  */
 import { type CountryCode, type NumberType, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 

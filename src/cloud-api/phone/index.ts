@@ -1,6 +1,6 @@
 /**
- * The phone (interface.md F; gaps.md F): numbers that people text and call a person's bots by, at a carrier. Puts its parts together;
- * without a carrier every route says so. Must not know a carrier's wire.
+ * The phone: numbers at a carrier, by which people text and call a person's bots. Composes its parts; without a carrier
+ * every route says so. Must not know a carrier's wire.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
@@ -123,7 +123,7 @@ function together(parts: readonly PhonePart[]): Phone {
   };
 }
 
-/** Rule 11 of interface.md F: exactly this, and nothing else, once it is known who asks. */
+/** Without a carrier, every route answers exactly this, and only after it has authenticated the caller. */
 function notConfigured(route: BoundRoute['route']): BoundRoute {
   return bindPassThrough(route, () => {
     throw new AppError('refused', 'No carrier is configured here.', 'Set GANTRY_TELNYX_API_KEY and its companions.', {

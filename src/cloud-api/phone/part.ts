@@ -24,7 +24,7 @@ export interface CallLimits {
   readonly longestCallMs: number;
 }
 
-/** Of a number; a sole proprietor's are lower (gaps.md F). */
+/** How many texts a number may send; a sole proprietor's limits are lower. */
 export interface TextLimits {
   readonly perDay: number;
   /** Null: as fast as the carrier takes them. */
@@ -108,7 +108,7 @@ export interface PhoneDeps {
   readonly recordUsage: RecordUsage;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
-  /** Default: the interface's. */
+  /** Default: `numberLimits`. */
   readonly textLimits?: NumberLimits;
   /** Absent: the usual ones. */
   readonly callLimits?: CallLimits;

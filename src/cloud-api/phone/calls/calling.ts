@@ -1,6 +1,6 @@
 /**
- * Whether a call may be made, handed over, and how many (interface.md F, rules 8 and 9; gaps.md F): references are given out and used up
- * here, STOP is looked at in the same transaction each time. Must not know routes, nor how a call goes on.
+ * Whether a call may be made or handed over, and how many. References are given out and used up here, and STOP is
+ * checked in the same transaction each time. Must not know routes, nor how a call goes on.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';

@@ -1,7 +1,8 @@
 /**
- * What the carrier is told about a call: rows of a lane, appended with the change that causes them, so that a process that is killed loses
- * none; the carrier obeys one that is repeated with its id once (phone.md 2.10). Hanging up waits behind nothing. Who may be dialled is
- * decided in the transaction before it rings: STOP wins over whatever was begun. Must not know why a command was given.
+ * The commands to the carrier about a call: rows of a lane, appended with the change that causes them, so that a
+ * process that is killed loses none; the carrier obeys a command repeated with its id only once. Hanging up waits
+ * behind nothing. Who may be dialled is decided in the transaction before it rings: STOP wins over whatever was begun.
+ * Must not know why a command was given.
  */
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';

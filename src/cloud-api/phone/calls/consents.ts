@@ -1,6 +1,6 @@
 /**
- * Who agreed to be called by a number, and how: a log that only grows (interface.md F, rules 7, 8 and 10; gaps.md F "basis"). It allows no
- * texts and lifts no STOP. Owns `phone_consent`; must not know calls that go on.
+ * Who agreed to be called by a number, and how: a log that only grows. Consent to calls allows no texts and lifts no
+ * STOP. Owns `phone_consent`; must not know calls that go on.
  */
 import type { Consent } from '../../../contracts/phone/calls.ts';
 import { iso } from '../../../kit/clock/clock.ts';

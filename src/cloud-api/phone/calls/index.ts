@@ -1,6 +1,6 @@
 /**
- * Calls of numbers (interface.md F, rules 7 to 10; gaps.md F): who agreed to be called, references for one call each, calls that go on and
- * are handed over. Puts the pieces together. Must not know how numbers are bought, registered or texted.
+ * Calls of numbers: who agreed to be called, references for one call each, calls that go on and are handed over.
+ * Composes its parts. Must not know how numbers are bought, registered or texted.
  */
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';

@@ -1,6 +1,6 @@
 /**
- * References for one call each (interface.md F, rules 8 and 9): drawn by chance, kept as a hash, bound to number, callee, bot and purpose,
- * good once within 30 minutes. Owns `phone_call_ref`; must not know what is done with one.
+ * References for one call each: drawn at random, stored as a hash, bound to number, callee, bot and purpose, valid once
+ * within 30 minutes. Owns `phone_call_ref`; must not know what is done with one.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';

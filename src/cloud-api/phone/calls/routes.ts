@@ -1,4 +1,4 @@
-/** The routes of calls, bound to what does it (interface.md F). Must not know the carrier. */
+/** The routes of calls, bound to the code behind them. Must not know the carrier. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import * as contract from '../../../contracts/phone/calls.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Whom calls of a bot may be handed to (interface.md F, rule 10): a list that a person keeps for a bot, each new one of which is also a
- * consent to be called, noted with the bot's numbers. Owns `phone_transfer_target`; must not know calls.
+ * Whom a bot may hand calls to: a list that a person keeps for a bot. Each new entry is also a consent to be called,
+ * logged for each of the bot's numbers. Owns `phone_transfer_target`; must not know calls.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { BotConfig, TransferTarget } from '../../../contracts/phone/calls.ts';

@@ -1,6 +1,6 @@
 /**
- * Handing a call over (interface.md F, rule 9; phone.md 2.10). Warm: the person waits with music, who is asked hears who calls and why and
- * accepts or declines, then the two are joined and the bot leaves. Cold: the carrier dials and joins. Whatever else happens, the person is
+ * Hands a call over. Warm: the person waits with music, the target hears who calls and why and accepts or declines,
+ * then the two are joined and the bot leaves. Cold: the carrier dials and joins. Whatever else happens, the person is
  * brought back and told. Must not know routes.
  */
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** What is said on a call: who speaks, for whom, and that it is a machine (phone.md 6.2). Pure. */
+/** What is said on a call: who speaks, for whom, and that it is a machine. Pure. */
 import type { CallRow, TransferEnding } from './model.ts';
 
 /** Of a name or purpose that is read out. */

@@ -1,8 +1,8 @@
 /**
- * The voice worker (interface.md F, rules 8 and 9): who is on a call and does what is asked of it. One that stands on the carrier's call
- * control: it takes calls up, says who speaks and that it is a machine which answers by text, and stays for control. Another may take its
- * place behind {@link VoiceWorker}. Must not know routes; who may be called was decided before, but for a warm transfer, which it refuses
- * without a reference of its own.
+ * The voice worker: knows who is on a call and carries out control actions. This one uses the carrier's call control:
+ * it answers calls, says who speaks and that it is a machine which answers by text, and stays for control. Another may
+ * take its place behind {@link VoiceWorker}. Must not know routes. Who may be called was decided before, except for a
+ * warm transfer, which it refuses without a reference of its own.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';

@@ -1,6 +1,7 @@
 /**
- * Steps at the carrier that cost money, each done once over kills, time-outs and replicas (phone.md 4, 2.11): noted durably before it is
- * begun, kept with its result, and looked for before it is tried again. Owns `phone_paid_step`; must not know what a step is.
+ * Steps at the carrier that cost money, each done once despite kills, time-outs and several replicas: recorded durably
+ * before it begins, kept with its result, and looked up at the carrier before it is tried again. Owns
+ * `phone_paid_step`; must not know what a step is.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../kit/clock/clock.ts';

@@ -1,17 +1,18 @@
 /**
- * What the phone needs of a carrier, in the phone's own words (architecture.md 9: a port is written by its consumer). One adapter speaks
- * Telnyx's wire; the simulator speaks the same wire on its other side. Nothing here retries: who pays for a step guards it
- * ({@link import('./paid-steps.ts')}).
+ * What the phone needs of a carrier, in the phone's own words: this port is written by its consumer. One adapter speaks
+ * Telnyx's wire; the simulator speaks the same wire from the other side. Nothing here retries: the caller that pays for
+ * a step guards it ({@link import('./paid-steps.ts')}).
  */
 import type { PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType, PortMessagingState, PortState } from '../../../contracts/phone/values.ts';
 
 /**
- * Why the carrier did not do it (phone.md 2.11).
- * `details`: over what the person gave, `fields` names them in the carrier's words. `service`: on our side or theirs: money, level, key,
- * rate, outage. `unknown`: it may have been done: no answer, or a broken one. `taken`: the number is not for sale any more.
- * `opted_out`: its own list of who said STOP. `destination`: that number cannot be reached from here. `content`: the words of the text.
- * `not_found`, `gone` (a call that has ended), `wrong_pin`.
+ * Why the carrier did not do it.
+ *
+ * `details`: something the person gave is wrong; `fields` names it in the carrier's words. `service`: on our side or
+ * theirs: money, level, key, rate, outage. `unknown`: it may have been done: no answer, or a broken one. `taken`: the
+ * number is no longer for sale. `opted_out`: the carrier's own list says STOP. `destination`: that number cannot be
+ * reached from here. `content`: the words of the text. `not_found`, `gone` (a call that has ended), `wrong_pin`.
  */
 export type CarrierFaultKind =
   | 'details'

@@ -1,6 +1,6 @@
 /**
- * How a number begins to be somebody's: bought or ported, by the rules of their plan, for a bot of theirs (interface.md F, rule 1; gaps.md
- * F, "Plans"). Must not know what is done at the carrier for it.
+ * How a person gets a number: bought or ported, within the limits of their plan, for a bot of theirs. Must not know
+ * what is done at the carrier for it.
  */
 import type { OfferedNumber, PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';

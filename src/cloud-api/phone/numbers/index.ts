@@ -1,6 +1,6 @@
 /**
- * Numbers (interface.md F; gaps.md F): who has them, how they come and go, the bots they are for, and the invites on them. Gives the other
- * parts {@link Numbers}. Must not know registrations, texts or calls.
+ * Numbers: who has them, how they are bought and given up, the bots they are for, and the invites on them. Gives the
+ * other parts {@link Numbers}. Must not know registrations, texts or calls.
  */
 import { randomBytes } from 'node:crypto';
 import type { PaidSteps } from '../carrier/paid-steps.ts';

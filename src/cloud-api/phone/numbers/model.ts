@@ -1,6 +1,6 @@
 /**
- * What a number is while it comes, stays and goes (interface.md F; gaps.md F): its phases and the moves between them, how many a plan
- * holds, and what it looks like to others. Pure. Must not know the carrier or SQL.
+ * A number's life: its phases and the moves between them, how many numbers a plan allows, and its wire shape. Pure.
+ * Must not know the carrier or SQL.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type Plan, plans } from '../../../contracts/identity/plan.ts';
@@ -31,7 +31,7 @@ export const shown = [...live, 'failed'] as const satisfies readonly Phase[];
 /** For SQL; the words are ours. */
 export const phaseIn = (list: readonly Phase[]) => `phase IN (${list.map((phase) => `'${phase}'`).join(', ')})`;
 
-/** Numbers that a plan holds (interface.md F, rule 1); those that are still on their way count. */
+/** How many numbers a plan allows. Those that are still being bought or ported count. */
 const limits: Readonly<Record<Plan, number>> = { free: 0, plus: 3, super: 5, ultra: 10 };
 
 export function limitOf(plan: string): number {
@@ -80,7 +80,7 @@ const neededForPort = [
   'invoice',
 ] as const satisfies readonly (keyof PortDetails)[];
 
-/** What the carrier says is wrong with a port, and what mends it (phone.md 2.3). */
+/** What the carrier says is wrong with a port, and how to mend it. */
 const fieldOf: Readonly<Record<string, keyof PortDetails>> = {
   ACCOUNT_NUMBER_MISMATCH: 'accountNumber',
   AUTH_PERSON_MISMATCH: 'authorizedPerson',
@@ -134,14 +134,14 @@ export function portOf(row: NumberRow): Port | null {
 }
 
 const lostAs = new Set(['ported-out', 'deleted']);
-/** Whether what the carrier knows is not ours any more (phone.md 2.1). */
+/** Whether the number as the carrier has it is no longer ours. */
 export const isLost = ({ status }: { readonly status: string }) => lostAs.has(status);
 /** Noted of a number until the carrier has it again. */
 export const lostSays = 'The carrier does not have this number any more: it was taken to another one. Release it here.';
 
 /**
- * What the carrier does not have texts nothing. What is ported texts only once its texting part is, whatever was approved before (gaps.md
- * F; phone.md 2.3).
+ * A number that the carrier does not have sends no texts. A ported number sends texts only once the messaging part of
+ * its port is done, even if its registration was approved before, because voice and messaging are ported separately.
  */
 function smsStateOf(row: NumberRow): SmsState {
   if (row.problem === lostSays) return 'blocked';

@@ -1,6 +1,6 @@
 /**
- * A port at the carrier (phone.md 2.3): drafted, given what the other carrier asks for, confirmed, and read again until both the number
- * and its texts are here. What is secret is kept sealed until the carrier has it. Must not know plans or HTTP.
+ * A port at the carrier: drafted, given what the other carrier asks for, confirmed, and read again until both calls and
+ * texts arrive here. Secrets are kept sealed until the carrier has them. Must not know plans or HTTP.
  */
 import type { Port, PortDetails } from '../../../contracts/phone/number.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';

@@ -1,7 +1,7 @@
 /**
- * Giving a number up: first the fees of the other parts, then the number or the order for it, then its profile (phone.md 2.1,
- * "release"). A fee that cannot be ended yet holds up none of the others. Also clears away what a purchase or a port that failed has
- * left. Must not know HTTP.
+ * Gives a number up: first ends the fees of the other parts, then the number or the order for it, then its profile. A
+ * fee that cannot be ended yet holds up none of the others. Also clears away what a failed purchase or port has left.
+ * Must not know HTTP.
  */
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
 import { CarrierFault, type NumberOrder } from '../carrier/port.ts';

@@ -1,6 +1,6 @@
 /**
- * Tells computers that their numbers changed (interface.md F, rule 2): one lane a computer, asked again until it was told or belongs to
- * nobody any more. Must not know what changed.
+ * Tells computers that their numbers changed: one lane a computer, retried until the computer was told or has no owner
+ * any more. Must not know what changed.
  */
 import { resync } from '../../../contracts/phone/texts.ts';
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';

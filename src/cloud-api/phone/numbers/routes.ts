@@ -1,4 +1,4 @@
-/** The routes of numbers, ports and invites, bound to what does it (interface.md F). */
+/** The routes of numbers, ports and invites, bound to the code behind them. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import * as contract from '../../../contracts/phone/number.ts';

@@ -1,6 +1,6 @@
 /**
- * What its person does with a number they have: correct its port, move it, give it up (interface.md F, rules 2 and "Move" under Errors).
- * Must not know the carrier.
+ * What a person does with a number they have: correct its port, move it to another bot or computer, give it up. Must
+ * not know the carrier.
  */
 import type { PortDetails } from '../../../contracts/phone/number.ts';
 import type { Come } from './come.ts';

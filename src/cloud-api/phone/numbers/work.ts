@@ -1,7 +1,7 @@
 /**
- * What is done at the carrier for a number, one thing after the other (architecture.md 4): a lane a number, so that over all replicas
- * one is at it, and whoever is killed is followed by another. Each step can be repeated; those that cost money are {@link PaidSteps}.
- * Must not know HTTP.
+ * What is done at the carrier for a number, step by step: a lane a number, so that only one replica works on it at a
+ * time, and another continues when that one is killed. Each step can be repeated; those that cost money are {@link
+ * PaidSteps}. Must not know HTTP.
  */
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';

@@ -1,6 +1,6 @@
 /**
- * Moves a registration on until it waits for somebody (interface.md, "Number smsState and registration"): for the carriers' review, for
- * the person, or for us, 30 minutes. Owns what each fault of the carrier means; the actions know the steps.
+ * Moves a registration on until it waits: for the carriers' review, for the person, or 30 minutes for a fault on our
+ * side to pass. Owns what each fault of the carrier means; the actions know the steps.
  */
 import { CarrierFault } from '../carrier/port.ts';
 import type { Action, Bench } from './bench.ts';

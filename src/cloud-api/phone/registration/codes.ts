@@ -1,6 +1,6 @@
 /**
- * The code by which a sole proprietor proves to have the mobile (interface.md F, rule 5; phone.md 2.5, 9): sent once by itself, again when
- * asked, a few times in ten minutes; each is good for a day and a few tries. The carrier alone knows it.
+ * The code by which a sole proprietor proves to have the mobile phone: sent automatically once, again when asked, a few
+ * times in ten minutes. Each code is valid for a day and a few tries. Only the carrier knows it.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';

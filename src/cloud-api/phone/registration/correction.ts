@@ -1,7 +1,7 @@
 /**
- * A correction of what is registered: what of a form may still change, the stages of a change as data, and its wire shape (phone.md 2.4
- * to 2.7). The number texts all the while, and what was registered holds until the carriers have taken all of it. Pure. Must not know
- * SQL, HTTP or the carrier.
+ * A correction of what is registered: what of a form may still change, the stages of a change as data, and its wire
+ * shape. The number keeps texting, and the old registration holds until the carriers have taken the whole correction.
+ * Pure. Must not know SQL, HTTP or the carrier.
  */
 import { RegistrationForm, type Correction as WireCorrection } from '../../../contracts/phone/registration.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -78,7 +78,7 @@ const verifiedOfPerson = [
   ...(['contactFirstName', 'contactLastName', 'mobilePhone'] as const),
 ] as const satisfies readonly FormField[];
 
-/** What a campaign was filed with, and keeps: its update takes samples, flow and HELP alone (phone.md 2.6). */
+/** What a filed campaign keeps: the carrier's update takes only samples, message flow and HELP. */
 const ofCampaign = ['useCase', 'subUseCases', 'description', 'termsUrl', 'privacyUrl'] as const satisfies FormField[];
 
 type Registered = Pick<RegistrationRow, 'kind' | 'stage' | 'approvedAt' | 'campaignId' | 'form'>;

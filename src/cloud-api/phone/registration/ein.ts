@@ -1,6 +1,4 @@
-/**
- * The EIN of a business: told masked, kept whole only sealed and only until its registry has decided (phone.md 9, "EIN"). Pure.
- */
+/** The EIN of a business: shown masked, kept whole only sealed and only until its registry has decided. Pure. */
 
 const written = /^(\d{2})-?(\d{7})$/;
 

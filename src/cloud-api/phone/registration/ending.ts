@@ -1,4 +1,7 @@
-/** A number goes: it leaves its campaign, and what nothing else uses costs no more (phone.md 2.1, "release"). The business stays registered. */
+/**
+ * A released number leaves its campaign, and a campaign that no other number uses is ended, since its monthly fee would
+ * go on. The business stays registered.
+ */
 import type { Op } from '../../../kit/store/shared-store.ts';
 import type { Bench } from './bench.ts';
 import type { RegistrationRow } from './model.ts';

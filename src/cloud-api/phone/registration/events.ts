@@ -30,7 +30,7 @@ export function createReaders({ registrations, advance, now }: EventsDeps): read
   }));
 }
 
-/** By which an event says what it is about, in two shapes (phone.md 2.0, 2.7). */
+/** The fields by which an event names what it is about, in both shapes that the carrier uses. */
 const requestNames = ['verificationRequestId', 'verification_request_id', 'requestId', 'id'] as const;
 const numberNames = ['phoneNumber', 'phone_number'] as const;
 const names: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** What carriers charge for a registration, told before it is filed (phone.md 2.4 to 2.6). Their list prices. */
+/** The carriers' list prices for a registration, shown before it is filed. */
 import { type FeeOf, registryPrices } from '../fees.ts';
 import { type CheckedForm, isSoleProprietor } from './form.ts';
 import type { RegistrationRow } from './model.ts';

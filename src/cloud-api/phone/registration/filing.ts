@@ -1,4 +1,4 @@
-/** What is filed, in the words of the carriers' registries (phone.md 2.4 to 2.7), and their words for our fields. Pure. */
+/** What is filed, in the words of the carriers' registries, and their words for our fields. Pure. */
 import type { BrandAsked, CampaignAsked, TollFreeAsked } from '../carrier/port.ts';
 import { type CheckedForm, isSoleProprietor } from './form.ts';
 import { linksOf, messageFlowOf } from './message-flow.ts';

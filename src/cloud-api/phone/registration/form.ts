@@ -1,4 +1,4 @@
-/** The business form as it is kept: checked, trimmed, with its defaults, the EIN masked (interface.md, "Registration form contents"). */
+/** The business form as it is kept: checked, trimmed, with its defaults, the EIN masked. */
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 import type { RegistrationKind } from '../../../contracts/phone/values.ts';
 

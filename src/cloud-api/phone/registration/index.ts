@@ -1,6 +1,6 @@
 /**
- * Registrations (interface.md F, rules 3 to 5; gaps.md F): what carriers ask of who texts. Owns the form, its review, and the page that
- * shows how one opts in; sets the `smsState` of numbers. Must not know texts or calls.
+ * Registrations: what carriers ask of a business that texts. Owns the form, its review, and the page that shows how
+ * people opt in; sets the `smsState` of numbers. Must not know texts or calls.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -44,7 +44,7 @@ export { type Replies, repliesOf } from './replies.ts';
 export interface PhoneRegistration extends PhonePart {
   /** What the number answers STOP, START and HELP with, as filed with the carriers. */
   replies(tx: SharedReader, number: Pick<HeldNumber, 'id' | 'e164'>): Op<Replies>;
-  /** Lower limits hold for it (interface.md F, rule 5). */
+  /** Whether it is a sole proprietor's: carriers let those send less. */
   isSoleProprietor(tx: SharedReader, numberId: string): Op<boolean>;
 }
 

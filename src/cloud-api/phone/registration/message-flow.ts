@@ -1,6 +1,6 @@
 /**
- * How people opt in, in the words that carriers are told: generated, never taken from the form (interface.md F, rule 3). One way in alone:
- * whoever saw the page texts first. Pure.
+ * How people opt in, in the words that carriers are told: generated, never taken from the form. There is one way to opt
+ * in: the person saw the page and texts first. Pure.
  */
 import type { CheckedForm } from './form.ts';
 
@@ -11,7 +11,7 @@ export interface Links {
   readonly privacyUrl: string;
 }
 
-/** Of a toll-free verification; a campaign's may have 2048 (phone.md 2.6, 2.7). */
+/** The limit of a toll-free verification; a campaign's is 2048. */
 export const longestTollFreeFlow = 500;
 
 /** `origin` of this cloud, without a slash at the end. */

@@ -1,6 +1,6 @@
 /**
- * A registration as the cloud keeps it: its stages, what moves it as data, and its wire shape (interface.md, "Number smsState and
- * registration"; gaps.md F). Pure. Must not know SQL, HTTP or the carrier.
+ * A registration as the cloud keeps it: its stages, its transitions as data, and its wire shape. Pure. Must not know
+ * SQL, HTTP or the carrier.
  */
 import type { Registration, RegistrationStep } from '../../../contracts/phone/registration.ts';
 import type { RegistrationKind, RegistrationState, SmsState } from '../../../contracts/phone/values.ts';
@@ -138,7 +138,10 @@ export function stateOf(row: Pick<RegistrationRow, 'stage' | 'approvedAt'>): Reg
   return row.approvedAt === null ? 'pending' : 'approved';
 }
 
-/** Why it is not approved, as the interface words it: `waiting:` for what is not the person's, `campaign:` for what is corrected. */
+/**
+ * Why it is not approved. `waiting:` begins a reason that the person can do nothing about, `campaign:` one that a
+ * correction of the form mends.
+ */
 export function reasonOf(row: Pick<RegistrationRow, 'stage' | 'reason' | 'waiting'>): string | undefined {
   if (row.waiting !== null) return `waiting: ${row.waiting}`;
   if (row.reason === null) return undefined;

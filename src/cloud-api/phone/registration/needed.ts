@@ -1,4 +1,7 @@
-/** Which numbers carriers let text only once who texts is registered (interface.md, "Number smsState": a new US number). Pure. */
+/**
+ * Which numbers carriers let text only once their business is registered: US numbers, and toll-free numbers everywhere.
+ * Pure.
+ */
 import type { HeldNumber } from '../ports.ts';
 
 /** Elsewhere nobody asks for it, and they text at once; a toll-free number is verified wherever it is. */

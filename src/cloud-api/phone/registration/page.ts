@@ -1,6 +1,6 @@
 /**
- * The hosted page of a number (interface.md F, rule 3; phone.md 6.2): what it is for, the one way to opt in, the terms and what happens to
- * data. For people and for the carriers' reviewers: no script, no cookie, nothing from elsewhere. Pure.
+ * The hosted page of a number: what it is for, the one way to opt in, the terms and what happens to data. For people
+ * and for the carriers' reviewers: no script, no cookie, nothing from other servers. Pure.
  */
 import { escapeHtml, page, plainPage } from '../../../kit/http/plain-page.ts';
 import type { CheckedForm } from './form.ts';

@@ -1,5 +1,5 @@
 /**
- * The whole form, checked before any fee: each thing that a carrier would refuse, by field, all at once (phone.md 2.4 to 2.7, 6.2). Pure:
+ * Checks the whole form before any fee is paid: everything that a carrier would refuse, by field, all at once. Pure:
  * knows neither carrier nor database.
  */
 import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
@@ -36,7 +36,7 @@ export interface Preflight {
 const fewestSamples = 2;
 const sampleLength = [20, 255] as const;
 const descriptionLength = [40, 4096] as const;
-/** Of the summary of a toll-free verification (phone.md 2.7). */
+/** The limit for the summary of a toll-free verification. */
 const longestSummary = 500;
 const longestWebsite = 100;
 const mixedNeeds = 2;

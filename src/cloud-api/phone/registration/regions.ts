@@ -1,4 +1,7 @@
-/** States and provinces, by their two letters: one registry wants those, the other the whole name (phone.md 2.4, 2.7). */
+/**
+ * States and provinces by their two letters: the registry for local numbers wants those, the one for toll-free numbers
+ * the whole name.
+ */
 
 const us: Readonly<Record<string, string>> = {
   AL: 'Alabama',

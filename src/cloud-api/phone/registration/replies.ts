@@ -1,6 +1,6 @@
 /**
- * What a number answers STOP, START and HELP with, the same words as are filed with the carriers (interface.md F, rule 4): 20 to 320
- * characters of GSM-7 (to HELP 255), so that no carrier refuses them (phone.md 6.2). Pure.
+ * What a number answers to STOP, START and HELP, in the same words as are filed with the carriers: 20 to 320 characters
+ * of GSM-7 (255 for HELP), so that no carrier refuses them. Pure.
  */
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 
@@ -10,7 +10,7 @@ export interface Replies {
   readonly help: string;
 }
 
-/** Interface.md F, rule 6; the carriers are told the same. */
+/** The keywords of a number. The carriers are told the same. */
 export const keywords = {
   stop: ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'],
   start: ['START', 'UNSTOP'],

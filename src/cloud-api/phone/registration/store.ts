@@ -1,6 +1,7 @@
 /**
- * Registrations in the database: whole operations, one text for both engines (architecture.md 10). Every change of a stage goes through
- * {@link RegistrationStore.move}, which keeps the number's `smsState`, the timeline and the sealed EIN with it. Must not know the carrier.
+ * Registrations in the database: whole operations, one SQL text for both engines. Every change of a stage goes through
+ * {@link RegistrationStore.move}, which keeps the number's `smsState`, the timeline and the sealed EIN with it. Must
+ * not know the carrier.
  */
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { Value } from '../../../kit/store/store.ts';

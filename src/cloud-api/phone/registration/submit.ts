@@ -1,6 +1,6 @@
 /**
- * A business form comes in (interface.md F, rules 3 to 5): checked as a whole, then a registration is begun, or the one that
- * was decided is corrected in place. What of it is filed already, for another number of the same business, is not filed and paid for again.
+ * Takes a business form: checks it as a whole, then begins a registration, or corrects the decided one in place. What
+ * is already filed for another number of the same business is not filed and paid for again.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
@@ -110,7 +110,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     return preflight({ ...row.form, ...stated, ein: row.form.ein }, facts);
   }
 
-  /** One number an individual (interface.md F, rule 5). */
+  /** Carriers allow an individual one number. */
   function* checkPerson(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, form: CheckedForm): Op<void> {
     if (!isSoleProprietor(form)) return;
     const name = (one: CheckedForm) => plain(`${one.contactFirstName} ${one.contactLastName}`);

@@ -1,6 +1,6 @@
 /**
- * How a local number is registered: the business first, its campaign as soon as that clears, then the number joins it (interface.md F,
- * rules 3 to 5; phone.md 2.4 to 2.6). One action a stage; each reads the carrier anew and trusts no event.
+ * How a local number is registered: the business first, its campaign as soon as the business is approved, then the
+ * number is linked to the campaign. One action a stage; each reads the carrier again and trusts no event.
  */
 
 import { type Campaign, CarrierFault } from '../carrier/port.ts';

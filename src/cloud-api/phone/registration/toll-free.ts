@@ -1,4 +1,7 @@
-/** How a toll-free number is verified: one request a number, corrected in place and never filed twice (phone.md 2.7). One action a stage. */
+/**
+ * How a toll-free number is verified: one request a number, corrected in place and never filed twice. One action a
+ * stage.
+ */
 import { CarrierFault, type TollFreeRequest } from '../carrier/port.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
 import type { Corrections } from './corrections.ts';

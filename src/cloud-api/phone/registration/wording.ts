@@ -1,6 +1,6 @@
 /**
- * What carriers refuse in the words of a form: link shorteners, numbers of persons, forms of companies in a person's name; and what they
- * often refuse (phone.md 6.2, 9). Pure.
+ * What carriers refuse in the words of a form: link shorteners, Social Security numbers, a company form in a sole
+ * proprietor's name; and what they often refuse. Pure.
  */
 
 /** Their links hide where they lead; carriers refuse every campaign that has one. */

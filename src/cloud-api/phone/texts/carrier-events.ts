@@ -1,4 +1,4 @@
-/** What the carrier tells of texts, read out of its payloads (phone.md 2.8, 2.9; a foreign party's, so loosely). Pure. */
+/** Reads what the carrier reports about texts, loosely, because another party writes these payloads. Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../contracts/phone/texts.ts';
 import { kindOfTextError } from '../carrier/telnyx/faults.ts';

@@ -1,4 +1,4 @@
-/** What carriers say of a text that did not arrive, in words that tell what to do (phone.md 2.8). Pure. */
+/** What carriers say about a text that did not arrive, in words that say what to do. Pure. */
 
 const words: Readonly<Record<string, string>> = {
   '40001': 'That is a landline, which takes no texts.',

@@ -1,6 +1,6 @@
 /**
- * A text that came: kept once, its keyword answered by the service, all else brought to the bot that has the number now (interface.md F,
- * rule 6; gaps.md F). One transaction a text. Must not know the carrier's wire, nor how a computer is reached.
+ * A text that came: kept once. The service answers keywords; everything else goes to the bot that has the number now.
+ * One transaction a text. Must not know the carrier's wire, nor how a computer is reached.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';

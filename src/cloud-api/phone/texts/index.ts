@@ -1,6 +1,6 @@
 /**
- * Texts of numbers (interface.md F, rules 6 and 7; gaps.md F): in, out, who said STOP, and the person's own phone. Puts the pieces
- * together. Must not know how numbers are bought nor registered.
+ * Texts of numbers: inbound, outbound, who said STOP, and the person's own phone. Composes its parts. Must not know how
+ * numbers are bought or registered.
  */
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
@@ -37,7 +37,7 @@ import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
 
-/** Gaps.md F: a number and rolling day; a sole proprietor's are lower. Settings may say otherwise. */
+/** How many texts a number may send in any 24 hours; a sole proprietor may send fewer. Settings can change these. */
 export const numberLimits: NumberLimits = {
   usual: { perDay: 1000, perMinute: null },
   soleProprietor: { perDay: 200, perMinute: 15 },

@@ -1,7 +1,7 @@
 /**
- * What a text asks of the service itself: STOP, START, HELP (interface.md F, rule 6; phone.md 6.1). A word counts only as the whole
- * message; whole clauses that any reader would take for "stop" count too (47 CFR 64.1200(a)(10)); what may mean it is marked for the
- * owner and delivered. Pure. Must not know who wrote.
+ * What a text asks of the service itself: STOP, START, HELP. A word counts only as the whole message. Whole clauses
+ * that any reader would take for "stop" count too (47 CFR 64.1200(a)(10)); what may mean it is delivered and marked for
+ * the owner. Pure. Must not know who wrote.
  */
 
 export type Keyword = 'stop' | 'start' | 'help';
@@ -13,7 +13,7 @@ export interface ReadKeyword {
   readonly matched: string;
 }
 
-/** The interface's own, then what carriers and regulators name beside them. */
+/** Gantry's own keywords, then those that carriers and regulators name as well. */
 export const stopWords: readonly string[] = [
   ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit'],
   ...['stop all', 'revoke', 'opt out', 'optout', 'remove', 'arret'],

@@ -1,4 +1,4 @@
-/** A text as it is kept, its moves, and how it looks on the wire (gaps.md F). Pure. Must not know SQL or the carrier. */
+/** A text as it is kept, its transitions, and its wire shape. Pure. Must not know SQL or the carrier. */
 import type { Media, TextMessage, textStatuses } from '../../../contracts/phone/texts.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Who said STOP to a number and who wrote to it first: the log that only grows, and beside it what holds now (interface.md F, rules 6
- * to 8). By the time at which it was said, not at which it came: webhooks overtake each other. Must not know texts.
+ * Who said STOP to a number and who wrote to it first: the log that only grows, and beside it what holds now. Ordered
+ * by when it was said, not by when it arrived, because webhooks overtake each other. Must not know texts.
  */
 import type { OptOutEntry } from '../../../contracts/phone/texts.ts';
 import { iso } from '../../../kit/clock/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Texts on their way out: one lane a pair of numbers, each text sent once (gaps.md F; phone.md 2.8). Whether it may leave is decided in
- * the transaction before it does: STOP wins over whatever was queued. What got no answer is looked for before it is tried again
- * (paid-steps.ts). Must not know who asked, nor routes.
+ * Outbound texts: one lane a pair of numbers, each text sent once. Whether it may leave is decided in the transaction
+ * before it does, so STOP wins over whatever was queued. A text that got no answer is looked up at the carrier before
+ * it is tried again (paid-steps.ts). Must not know who asked, nor routes.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
@@ -50,9 +50,9 @@ export interface Outbound {
 /** Told whenever a text has left or will not. */
 export const textsTopic = 'phone-texts';
 
-/** Carriers give up what waited longer (phone.md 6.2), and nobody expects an answer any more. */
+/** Carriers drop a text that waited longer, and nobody expects an answer any more. */
 const keptMs = 4 * 60 * 60_000;
-/** A confirmation that comes later is one text too many (phone.md 6.1). */
+/** Only a prompt confirmation of a STOP is allowed; a later one is one text too many. */
 const answerKeptMs = 5 * 60_000;
 const minuteMs = 60_000;
 const backoffMs = [5_000, 20_000, 60_000, 300_000];

@@ -1,7 +1,7 @@
 /**
- * The person's own phone: named in settings, confirmed by a text from it, and then good for a yes or no to an approval (gaps.md F
- * "Channel inbound hook for approvals"). From anybody else the same words are an ordinary message. Owns `phone_own` and
- * `phone_approval_code`; must not know lanes.
+ * The person's own phone: named in settings, confirmed by a text from it, and from then on able to answer an approval
+ * with yes or no. From anybody else the same words are an ordinary message. Owns `phone_own` and `phone_approval_code`;
+ * must not know lanes.
  */
 import { randomInt } from 'node:crypto';
 import type { ApprovalDecision } from '../../../contracts/approvals/approval.ts';

@@ -1,4 +1,4 @@
-/** How long a text is: what the carrier will count, as far as that can be known before it has (phone.md 6.3). Pure. */
+/** How many parts a text takes: what the carrier will count, as far as that can be known before. Pure. */
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { longestText, mostParts } from '../../../contracts/phone/values.ts';
 

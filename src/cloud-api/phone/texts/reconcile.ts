@@ -1,4 +1,4 @@
-/** Once a day: who said STOP at the carrier and not here, because a webhook was lost (phone.md 2.9). */
+/** Once a day: finds people who said STOP at the carrier but not here, because a webhook was lost. */
 import type { Op, SharedStore } from '../../../kit/store/shared-store.ts';
 import type { CarrierTexts } from '../carrier/port.ts';
 import type { Numbers } from '../ports.ts';

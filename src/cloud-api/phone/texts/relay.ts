@@ -1,7 +1,7 @@
 /**
- * Texts on their way to the computer of their bot: one lane a computer and conversation, signed for its device, for 24 hours (gaps.md F
- * "Runtime webhook"). A text belongs to the bot that had the number when it came, also when the number moves meanwhile. Owns what each
- * answer of a computer means; must not know keywords.
+ * Brings texts to the computer of their bot: one lane a computer and conversation, signed for its device, retried for
+ * 24 hours. A text belongs to the bot that had the number when it came, even when the number moves meanwhile. Owns what
+ * each answer of a computer means; must not know keywords.
  */
 import { deliverText, type Media, type RelayedText } from '../../../contracts/phone/texts.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';

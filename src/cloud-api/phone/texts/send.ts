@@ -1,6 +1,6 @@
 /**
- * The text-send route (gaps.md F "Text send refusals"). Refuses in this order: 400 `bad_request`, 413 `too_long`, 404
- * `number_not_found`, 403 `sms_not_active`, 403 `recipient_opted_out`, 403 `no_consent`, 429 `daily_limit`, and what the carrier says, 502
+ * The text-send route. Refuses in this order: 400 `bad_request`, 413 `too_long`, 404 `number_not_found`, 403
+ * `sms_not_active`, 403 `recipient_opted_out`, 403 `no_consent`, 429 `daily_limit`, and what the carrier says, 502
  * `carrier_refused`. Must not know how a text leaves.
  */
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * STOP and START, whoever says that they were said: the log, and with STOP the end of all that waits for that pair, in one transaction
- * (interface.md F, rules 6 to 9). Must not know how it was read.
+ * STOP and START, from whichever source: the log, and with STOP the end of everything that waits for that pair of
+ * numbers, in one transaction. Must not know how it was read.
  */
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { OnStop } from '../ports.ts';

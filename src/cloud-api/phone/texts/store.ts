@@ -1,4 +1,4 @@
-/** Texts in the database: parts of operations, data in, data out (architecture.md 10). One text of SQL serves both engines. */
+/** Texts in the database: parts of operations, data in, data out. One SQL text serves both engines. */
 import type { Asked, Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { Value } from '../../../kit/store/store.ts';
 import { exemptKinds, statusesBefore, type TextRow, type TextStatus } from './model.ts';

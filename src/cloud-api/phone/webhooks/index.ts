@@ -1,6 +1,6 @@
 /**
- * Where the carrier posts to (interface.md F, rule 6; gaps.md F, "Relay address"): an address for each number, and one for all that is of
- * none. Brings what is signed to the parts that read it; must not know what it means.
+ * Where the carrier posts to: an address for each number, and one for everything that belongs to no number. Brings
+ * signed events to the parts that read them; must not know what they mean.
  */
 
 import type { ServerResponse } from 'node:http';

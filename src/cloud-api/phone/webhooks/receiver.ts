@@ -1,7 +1,7 @@
 /**
- * What the carrier posts: signature over the bytes as they came, time, size, and that it is of the number that it was posted to; then the
- * receipt and the parcel for its reader in one durable commit, before the answer (interface.md F, rule 6; phone.md 2.2, 9). The work is
- * done later: the carrier waits two seconds.
+ * Takes what the carrier posts: checks the signature over the raw bytes, the time, the size, and that the event is
+ * about the number that it was posted to; then stores the receipt and the row for its reader in one durable commit,
+ * before the answer. The work is done later, because the carrier waits only two seconds.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,4 +1,7 @@
-/** Call control on the carrier's wire (phone.md 2.10). A leg is its `call_control_id`; commands repeated with one `command_id` are one. */
+/**
+ * Call control on the carrier's wire. A leg is its `call_control_id`; commands repeated with one `command_id` take
+ * effect once.
+ */
 import type Telnyx from 'telnyx';
 import { type CarrierCalls, CarrierFault } from '../port.ts';
 import { inner, needed, type TelnyxClient } from './client.ts';

@@ -1,6 +1,7 @@
 /**
- * The carrier's own client, loaded with the first request and held to one attempt: it would repeat a text or a purchase three times
- * (phone.md 4). Turns what it throws into {@link CarrierFault}s. Must not know any resource.
+ * The carrier's own client, loaded with the first request and limited to one attempt: by default it retries a POST
+ * twice, and so could send a text or buy a number three times. Turns what it throws into {@link CarrierFault}s. Must
+ * not know any resource.
  */
 import type Telnyx from 'telnyx';
 import { CarrierFault } from '../port.ts';
@@ -105,7 +106,10 @@ function codeIn(error: unknown): string {
   return '';
 }
 
-/** The registry answers flat, all else in `data`; its own papers say both of the registry (phone.md 2.0 trap 1). */
+/**
+ * The registry answers with a flat object, everything else inside `data`. The carrier's documentation shows both for
+ * the registry.
+ */
 export function inner<T extends object>(body: T | { data?: T } | null | undefined): T {
   const given = (body ?? {}) as { data?: unknown };
   return (typeof given.data === 'object' && given.data !== null ? given.data : given) as T;

@@ -1,6 +1,6 @@
 /**
- * What the carrier posts, read (phone.md 2.0 trap 3, 2.2): in an envelope, or flat as the registry does. Pure; what an event means is its
- * reader's.
+ * Reads what the carrier posts: in an envelope, or flat as the registry does. Pure; each event's reader decides what it
+ * means.
  */
 import { hash } from 'node:crypto';
 
@@ -44,8 +44,9 @@ function flatType(body: Json): string | null {
 }
 
 /**
- * Whether it is of this number. All numbers of an account share one key: what was signed for one must not count for another (phone.md 9).
- * An event that names no number, as of a port, is of whatever it was posted to.
+ * Whether the event is about this number. All numbers of an account share one key, so an event signed for one must not
+ * count for another. An event that names no number, such as one of a port, belongs to the address that it was posted
+ * to.
  */
 export function isOfNumber({ type, payload }: PostedEvent, e164: string): boolean {
   const to = numbersIn(payload.to);

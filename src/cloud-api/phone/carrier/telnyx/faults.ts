@@ -1,6 +1,6 @@
 /**
- * What the carrier's refusals mean (phone.md 2.0 trap 2, 2.8, 2.11): its four shapes of an error, and what each code stands for as data.
- * A code that nobody knows is on the service's side: nobody is blamed for what we cannot read. Must not know requests.
+ * What the carrier's refusals mean: its four shapes of an error, and what each code stands for as data. An unknown code
+ * counts as a fault of the service: nobody is blamed for what we cannot read. Must not know requests.
  */
 import { CarrierFault, type CarrierFaultKind } from '../port.ts';
 
@@ -15,7 +15,7 @@ export interface CarrierError {
 
 const codesOf = (kind: CarrierFaultKind, ...codes: string[]) => codes.map((code) => [code, kind] as const);
 
-/** What each code stands for, whatever was asked. Sources: phone.md 2.1, 2.8, 2.10, 2.11. */
+/** What each code stands for, whatever was asked, by the carrier's own documentation. */
 export const kindOfCode: ReadonlyMap<string, CarrierFaultKind> = new Map([
   // Money, level, key, rate, outage: ours or theirs.
   ...codesOf('service', '20100', '20012', '20013', '20014', '20016', '20017', '20002', '10009'),

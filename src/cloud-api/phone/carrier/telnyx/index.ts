@@ -1,4 +1,4 @@
-/** The carrier over Telnyx's wire (phone.md 2): the real one, and the simulator, which speaks the same. Nothing here retries. */
+/** The carrier over Telnyx's wire: the real one, or the simulator, which speaks the same. Nothing here retries. */
 import type { Carrier } from '../port.ts';
 import { createTelnyxCalls } from './calls.ts';
 import { createTelnyxClient, type TelnyxOptions } from './client.ts';

@@ -1,9 +1,9 @@
-/** Numbers and their messaging profiles on the carrier's wire (phone.md 2.1). */
+/** Numbers and their messaging profiles on the carrier's wire. */
 import { iso } from '../../../../kit/clock/clock.ts';
 import type { CarrierNumbers, CarrierOffer, NumberOrder } from '../port.ts';
 import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
 
-/** Those that the carrier answers itself; its own three cannot be taken away (phone.md 2.9). */
+/** The keywords that the carrier answers itself. Its own three cannot be taken away. */
 const keywords = {
   stop: ['STOP', 'STOPALL', 'STOP ALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'],
   start: ['START', 'UNSTOP'],

@@ -1,4 +1,4 @@
-/** Ports on the carrier's wire (phone.md 2.3): orders that may be split, details and documents, and two states each. */
+/** Ports on the carrier's wire: orders that may be split, details and documents, and two states each. */
 import type { PortingOrder } from 'telnyx/resources/porting-orders/porting-orders';
 import { portMessagingStates, portStates } from '../../../../contracts/phone/values.ts';
 import type { CarrierPortOrder, CarrierPorts } from '../port.ts';

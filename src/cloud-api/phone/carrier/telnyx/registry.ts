@@ -1,4 +1,4 @@
-/** Brands, their codes, campaigns and what numbers belong to, on the registry's wire: flat answers (phone.md 2.4 to 2.6). */
+/** Brands, their codes, campaigns and the numbers linked to them, on the registry's wire: flat answers. */
 import type { TelnyxBrand } from 'telnyx/resources/messaging-10dlc/brand';
 import type { TelnyxCampaignCsp } from 'telnyx/resources/messaging-10dlc/campaign';
 import type { Assignment, Brand, BrandAsked, Campaign, CampaignAsked, CarrierRegistry } from '../port.ts';
@@ -7,7 +7,7 @@ import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts
 import { withoutSecrets } from './faults.ts';
 import { createTelnyxTollFree } from './toll-free.ts';
 
-/** What a campaign's word stands for; all others are on their way (phone.md 2.6). */
+/** What each status of a campaign means. Every other status is still under review. */
 export const campaignStates: Readonly<Record<string, Campaign['state']>> = {
   MNO_PROVISIONED: 'approved',
   TCR_FAILED: 'failed',
@@ -26,7 +26,7 @@ export const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
   PENDING_UNASSIGNMENT: 'none',
 };
 
-/** Words that nobody knows are on their way: nobody is refused by what we cannot read (phone.md 2.4). */
+/** An unknown status counts as still under review: nobody is refused over what we cannot read. */
 export function brandState({ status, identityStatus }: Pick<TelnyxBrand, 'status' | 'identityStatus'>): Brand['state'] {
   if (status === 'REGISTRATION_FAILED') return 'failed';
   if (status !== 'OK') return 'pending';
@@ -57,7 +57,7 @@ const reasonOf = (reasons: unknown) =>
 const webhookOf = ({ webhookUrl, key }: BrandAsked) =>
   key === undefined ? webhookUrl : `${webhookUrl}?ref=${encodeURIComponent(key)}`;
 
-/** What a sole proprietor does not have is not sent (phone.md 2.5). */
+/** What a sole proprietor does not have is not sent. */
 function brandBody(asked: BrandAsked) {
   const { key: _key, webhookUrl: _url, ein, companyName, ...rest } = asked;
   const business = asked.entityType === 'SOLE_PROPRIETOR' ? {} : { ein, companyName };

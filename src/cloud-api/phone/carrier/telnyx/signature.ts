@@ -1,6 +1,6 @@
 /**
- * Who posted: Ed25519 over `<telnyx-timestamp>|<raw body>`, at most five minutes off either way (phone.md 2.2). Own, because builds of the
- * carrier's client have looked for another scheme (phone.md 4). Fails closed.
+ * Who posted: Ed25519 over `<telnyx-timestamp>|<raw body>`, at most five minutes off either way. Our own check, because
+ * some builds of the carrier's client verify another scheme and refuse real events. Fails closed.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -1,4 +1,4 @@
-/** Texts on the carrier's wire (phone.md 2.8, 2.9). */
+/** Texts on the carrier's wire. */
 import { iso } from '../../../../kit/clock/clock.ts';
 import { CarrierFault, type CarrierTexts } from '../port.ts';
 import { first, inner, needed, type TelnyxClient } from './client.ts';

@@ -1,4 +1,4 @@
-/** Verification of toll-free numbers on the carrier's wire: flat answers (phone.md 2.7). */
+/** Verification of toll-free numbers on the carrier's wire: flat answers. */
 import type { RequestCreateParams } from 'telnyx/resources/messaging-tollfree/verification/requests';
 import { CarrierFault, type CarrierRegistry, type TollFreeAsked, type TollFreeRequest } from '../port.ts';
 import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
