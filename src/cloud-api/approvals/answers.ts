@@ -1,6 +1,7 @@
 /**
- * Brings answers to the computers that asked: one lane a computer, appended in the transaction of the answer (architecture.md 4).
- * The computer says whether it acted on it or no longer waited. Must not know how a computer is reached.
+ * Brings answers to the computers that asked: one lane a computer, appended in the transaction of the answer, so that a
+ * crash loses none. The computer reports whether it acted on the answer or no longer waited. Must not know how a
+ * computer is reached.
  */
 import type { AnswerOutcome, ApprovalAnswerBody } from '../../contracts/approvals/approval.ts';
 import { answerApproval } from '../../contracts/approvals/routes.ts';

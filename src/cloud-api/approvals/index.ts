@@ -1,6 +1,6 @@
 /**
- * Approvals of every area: the one table, its doors and the lane that brings answers back (gaps.md C "Approvals").
- * Owns their composition; the host gives it the store and the way to a computer.
+ * Approvals of every area: the one table, its routes and the lane that brings answers back. Owns their composition; the
+ * host gives it the store and the way to a computer.
  */
 import { listApprovals, putApproval, resolveApproval } from '../../contracts/approvals/routes.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

@@ -1,4 +1,4 @@
-/** The one table of approvals (gaps.md C "Approvals"). Expiry is no state: it is read from `expires_at`. */
+/** The one table of approvals. Expired is not a state: it is read from `expires_at`. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const approvalMigrations: readonly Migration[] = [

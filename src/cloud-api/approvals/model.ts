@@ -1,6 +1,6 @@
 /**
- * Approvals as the cloud keeps them: the row, its wire shape, and the moves of "Approval (factory)" in interface.md as data.
- * Pure. Must not know SQL or HTTP.
+ * Approvals as the cloud keeps them: the row, its wire shape, and its transitions as data. Pure. Must not know SQL or
+ * HTTP.
  */
 import type {
   Approval,
@@ -62,7 +62,7 @@ export function phaseOf(row: Pick<ApprovalRow, 'state' | 'expiresAt'>, now: numb
   return row.expiresAt <= now ? 'expired' : 'pending';
 }
 
-/** What the events of an approval say (gaps.md G). */
+/** The data of an approval's events. */
 export function eventData(row: ApprovalRow): EventData<'approval.requested'> {
   return {
     ...(row.agentId === null ? {} : { botId: row.agentId }),

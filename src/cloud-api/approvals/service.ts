@@ -1,6 +1,6 @@
 /**
- * The rules of approvals behind every door (gaps.md C "Approvals"): one row, one winner, the same refusals everywhere. Tells
- * listeners of this process what changed, once it is durable. Must not know HTTP.
+ * The rules of approvals behind every route: one row, one winner, the same refusals everywhere. Tells listeners of this
+ * process what changed, once it is durable. Must not know HTTP.
  */
 import type { Approval, ApprovalDecision, ApprovalDetail, ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { approvalEventId, byOwnClock, parseApprovalEventId } from '../../contracts/approvals/approval.ts';

@@ -1,6 +1,6 @@
 /**
- * Approvals in the database: whole operations, nothing awaited inside (architecture.md 10). One winner by
- * `UPDATE … WHERE state = 'pending'`, in whatever process. One text serves both engines. Must not know HTTP.
+ * Approvals in the database: whole operations, nothing awaited inside. One winner by `UPDATE … WHERE state =
+ * 'pending'`, in whichever process. One SQL text serves both engines. Must not know HTTP.
  */
 
 import type { ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';

@@ -1,6 +1,6 @@
 /**
- * The answer to what a run waits for, given through the run (gaps.md H): it is the approval of the one table, so that the first answer
- * holds whichever door it comes through. Must not know how a run goes on.
+ * Answers what a run waits for, through the run. It is the approval of the one table, so the first answer wins
+ * whichever route it comes through. Must not know how a run goes on.
  */
 import type { Approval, ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -35,7 +35,10 @@ export interface ApproveDeps {
   readonly timers: Timers;
 }
 
-/** A run is asked again until it has heard of the answer; and a question may still be on its way here (gaps.md H: 5 s). */
+/**
+ * The run is read again until it has seen the answer, and the question may still be on its way to the cloud. Both are
+ * given this long.
+ */
 const patienceMs = 5_000;
 const lookEveryMs = 50;
 /** Bytes of a run. */

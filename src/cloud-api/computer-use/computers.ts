@@ -1,6 +1,6 @@
 /**
- * The caller's computers as this area asks them: one, or those that are linked until one knows the thing (gaps.md H). Owns what is
- * said of a computer that is away. Must not know what is asked.
+ * The caller's computers as this area asks them: one, or each linked one until one knows the run or session. Owns what
+ * is answered about a computer that is away. Must not know what is asked.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

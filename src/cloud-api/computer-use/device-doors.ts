@@ -1,6 +1,6 @@
 /**
- * The device routes of the cloud (interface.md D; gaps.md D): `this-device` is the computer that the call names, an id is one of the
- * caller's computers, and a hosted one is its own area's. Must not know members, leases or frames.
+ * The device routes of the cloud: `this-device` is the computer that the call names, an id is one of the caller's
+ * computers, and a hosted computer is left to its own area. Must not know members, leases or frames.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';

@@ -1,6 +1,6 @@
 /**
- * What this area needs of hosted computers, whose area fills it: their device routes, and who may answer what a caller's project is
- * asked (gaps.md D). Must not know drivers, projects or settings.
+ * What this area needs of hosted computers, whose area implements it: their device routes, and who may answer the
+ * approvals of a caller's project. Must not know drivers, projects or settings.
  */
 import type { Route } from '../../contracts/common/route.ts';
 import type { Context, Principal } from '../../kit/http/types.ts';

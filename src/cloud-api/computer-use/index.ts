@@ -1,6 +1,6 @@
 /**
- * The cloud's half of computer use: a proxy without a table before the caller's computers, and the answer to what a run asks
- * (interface.md D and H). Owns its composition; must not know a member or a state of a run.
+ * The cloud's half of computer use: a proxy without a table in front of the caller's computers, and the answer to what
+ * a run asks. Owns its composition; must not know a member or a state of a run.
  */
 import type { BoundRoute } from '../../kit/http/types.ts';
 import { type ApproveDeps, createApproveRoute } from './approve.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs and sessions on their way to the caller's computer, unread but for which computer is meant (interface.md H; gaps.md H). Has no
- * table: the computer keeps them. Must not know what a run does.
+ * Passes runs and sessions to the caller's computer, reading only which computer is meant. Has no table: the computer
+ * keeps them. Must not know what a run does.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';

@@ -1,6 +1,7 @@
 /**
- * The cloud's half of connector events (interface.md E): it listens for each subscription of its computers, also while they are off, and
- * brings them what came. Owns the registrations and the receipts; the connectors themselves are the computer's.
+ * The cloud's half of connector events: it listens for each subscription of its computers, also while they are off, and
+ * brings them the events that came. Owns the registrations and the receipts; the connectors themselves are the
+ * computer's.
  */
 import { eventCallback, registerSubscription, unregisterSubscription } from '../../contracts/connectors/relay.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';

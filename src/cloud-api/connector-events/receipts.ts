@@ -1,6 +1,7 @@
 /**
- * What became of each event that came: the mark by which a repeated one is known for seven days after it was last seen, and what the
- * trail says of events that never reached the computer (gaps.md E). Never their data. Must not know lanes or signatures.
+ * What became of each event that came: the mark that identifies a repeated event for seven days after it was last seen,
+ * and what the trail shows of events that never reached the computer. Never keeps their data. Must not know lanes or
+ * signatures.
  */
 import { hash } from 'node:crypto';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';

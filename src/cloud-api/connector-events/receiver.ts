@@ -1,7 +1,7 @@
 /**
- * The callback that servers post events to: signature over the bytes as they came, time, size, and an id that is the signed one; then
- * the receipt and the parcel for the computer in one durable commit (interface.md E; gaps.md E "Callback"; security.md 4, row 18). Name,
- * times and data the computer checks: it alone knows what was subscribed to.
+ * The callback that servers post events to. It checks the signature over the raw bytes, the time, the size, and that
+ * the id is the signed one; then it stores the receipt and the row for the computer in one durable commit. The computer
+ * checks name, times and data, because only it knows what was subscribed to.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * What the cloud listens for: one registration a subscription of a computer, with its callback's key and its secrets, sealed (gaps.md E,
- * "Cloud registration"). A new secret is good at once, each one before it for an hour more. Must not know events.
+ * What the cloud listens for: one registration a subscription of a computer, with its callback's key and its secrets,
+ * sealed. A new secret is valid at once, the one before it for another hour. Must not know events.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * What was taken in on its way to the computer: one lane a subscription, signed for the computer's device, for 24 hours (gaps.md E,
- * "Relay"; store.md 4.2). Owns what each answer of a computer means; must not know servers or their signatures.
+ * Brings events to the computer: one lane a subscription, signed for the computer's device, retried for 24 hours. Owns
+ * what each answer of a computer means; must not know servers or their signatures.
  */
 import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contracts/connectors/relay.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

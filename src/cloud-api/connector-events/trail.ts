@@ -1,6 +1,6 @@
 /**
- * What became of each event: the computer's answer, and between its entries those that never came there (gaps.md E). Goes on page by
- * page in both lists at once. Must not know how a computer is asked.
+ * What became of each event: the computer's entries, and between them the events that never reached it. Pages through
+ * both lists at once. Must not know how a computer is asked.
  */
 import type { TrailEvent } from '../../contracts/connectors/subscription.ts';
 import { iso } from '../../kit/clock/clock.ts';

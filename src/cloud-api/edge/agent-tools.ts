@@ -1,4 +1,7 @@
-/** The tools of the agents server: they read what a person's bots do and change nothing (gaps.md B). Must not know how a computer is asked. */
+/**
+ * The tools of the agents server: they read what a person's bots do and change nothing. Must not know how a computer is
+ * asked.
+ */
 import { z } from 'zod';
 import { Id } from '../../contracts/common/values.ts';
 import { agentTranscript, getAgent, listAgents } from '../../contracts/factory/agents-routes.ts';

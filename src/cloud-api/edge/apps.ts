@@ -1,6 +1,6 @@
 /**
- * Apps at the edge: which program acts with a credential, noted at its first accepted use (gaps.md B, "An app is …"). Must not know
- * endpoints, tools or subscriptions.
+ * Apps at the edge: which program acts with a credential, noted at its first accepted use. Must not know endpoints,
+ * tools or subscriptions.
  */
 import type { EdgeApp } from '../../contracts/edge/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';

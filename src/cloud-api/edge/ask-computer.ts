@@ -1,6 +1,6 @@
 /**
- * One question to the caller's computer through a route of the factory, with the caller's own identity and rights; its answer as
- * JSON, its refusal as the typed error (gaps.md B, "Which computer"). Must not know tools.
+ * Asks the caller's computer one question through a route of the factory, with the caller's own identity and rights;
+ * gives its answer as JSON and its refusal as the typed error. Must not know tools.
  */
 import { randomUUID } from 'node:crypto';
 import { AppError, FactoryError } from '../../contracts/common/errors.ts';

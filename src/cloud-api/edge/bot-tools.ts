@@ -1,7 +1,7 @@
 /**
- * The tools of one bot's connector (gaps.md B): they talk to that bot and read its runs. The app of a vendor's bot is that bot: it reads
- * what is written to it and answers as it. Owns that no call of it reaches another bot,
- * another bot's words, or a thread in which somebody else writes. Must not know how a computer is asked.
+ * The tools of one bot's connector: they talk to that bot and read its runs. The app of a vendor's bot is that bot: it
+ * reads what is written to it and answers as it. Owns that no call reaches another bot, another bot's messages, or a
+ * thread in which somebody else writes. Must not know how a computer is asked.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';

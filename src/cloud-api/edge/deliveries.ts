@@ -1,7 +1,8 @@
 /**
- * What is sent to apps: one lane a subscription, in order, each message tried again by the schedule of gaps.md B and then given up;
- * the subscription stays. Before each attempt it is asked whether the app may still be told. Control messages say that something was
- * lost (`gap`) or that a subscription has ended (`terminated`). Must not know where events come from.
+ * What is sent to apps: one lane a subscription, in order. A message is retried by a fixed schedule and then given up;
+ * the subscription stays. Before each attempt it is checked again that the app may still be told. Control messages say
+ * that something was lost (`gap`) or that a subscription has ended (`terminated`). Must not know where events come
+ * from.
  */
 import { type ControlMessage, type DeliveredEvent, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

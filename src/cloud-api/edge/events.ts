@@ -1,6 +1,6 @@
 /**
- * Events of the public edge (interface.md B; gaps.md B; mcp.md 4): apps list them, subscribe with a webhook, and get what happens
- * signed. Owns the composition of subscriptions, verification, fan-out and deliveries; must not know endpoints, tools or pages.
+ * Events of the public edge: apps list them, subscribe with a webhook, and get what happens, signed. Owns the
+ * composition of subscriptions, verification, fan-out and deliveries; must not know endpoints, tools or pages.
  */
 import { type EdgeSubscription, endEdgeSubscription } from '../../contracts/edge/routes.ts';
 import { eventMethods, eventsCapability } from '../../contracts/tool-server/mcp-events.ts';

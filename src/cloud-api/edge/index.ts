@@ -1,7 +1,7 @@
 /**
- * The public edge (interface.md B, "Public edge for events"; gaps.md B): two MCP servers for outside apps, the page that tells of them,
- * and what a person sees of the apps that were let in. Events are answered here and tools by the caller's computer, so an app can
- * subscribe while that sleeps. Must not know how events are delivered or what a tool does.
+ * The public edge: two MCP servers for outside apps, the page that describes them, and what a person sees of the apps
+ * that were let in. Events are answered here and tools by the caller's computer, so an app can subscribe while the
+ * computer sleeps. Must not know how events are delivered or what a tool does.
  */
 import {
   type EdgeSubscription,

@@ -1,6 +1,6 @@
 /**
- * One signed POST to an app (mcp.md 4.3, 4.4; Standard Webhooks): with every secret that is live at this moment, a new time each
- * attempt, no redirects, public addresses alone. Says what came of it in the few words that the protocol has. Must not know rows.
+ * One signed POST to an app (Standard Webhooks): with every secret that is valid now, a new timestamp each attempt, no
+ * redirects, only public addresses. Reports the outcome in the few words that the protocol has. Must not know rows.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { webhookHeaders } from '../../contracts/tool-server/mcp-events.ts';

@@ -1,7 +1,7 @@
 /**
- * What apps may read at the edge beside calling tools (interface.md B, rule 3): boards and runs by the addresses that they have at the tool
- * server, asked of the caller's computer. There are no files and no prompts: an app sees bots, not the workspace. Must not know how a
- * computer is asked.
+ * What apps may read at the edge beside calling tools: boards and runs by the addresses that they have at the tool
+ * server, asked of the caller's computer. There are no files and no prompts: an app sees bots, not the workspace. Must
+ * not know how a computer is asked.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

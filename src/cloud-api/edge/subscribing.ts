@@ -1,6 +1,6 @@
 /**
- * `events/list`, `events/subscribe`, `events/unsubscribe` (mcp.md 4.2): what is wrong with a request and what it comes to. Must not
- * know how deliveries are sent.
+ * `events/list`, `events/subscribe` and `events/unsubscribe`: validates a request and answers it. Must not know how
+ * deliveries are sent.
  */
 import type { z } from 'zod';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether an address wants what is to be sent there (mcp.md 4.3): a signed challenge that it must echo, before the first delivery;
- * known for a week for each app and address. Owns `edge_verified`; must not know subscriptions.
+ * Whether an address wants what is to be sent there: a signed challenge that it must echo before the first delivery.
+ * The result is kept for a week for each app and address. Owns `edge_verified`; must not know subscriptions.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { longestTtlMs } from '../../contracts/tool-server/mcp-events.ts';

@@ -1,7 +1,7 @@
 /**
- * The event backbone of the cloud: what happened to a user is a row, written in the transaction of its cause and kept once by
- * `(user, type, source id)` (store.md 7.3). Wakes readers in every process; whoever misses that finds it by looking.
- * Must not know who reads.
+ * The event backbone of the cloud. What happened to a user is a row, written in the transaction of its cause and kept
+ * once by `(user, type, source id)`. Wakes readers in every process; a reader that misses a wake finds the row when it
+ * polls. Must not know who reads.
  */
 
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';

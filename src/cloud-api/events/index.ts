@@ -1,6 +1,6 @@
 /**
- * The backbone with its door for computers (gaps.md G): what they forward is checked against the registry, each by itself, so that
- * a bad one is refused without holding up the rest. Must not know who reads.
+ * The backbone with its route for computers. Each event that a computer forwards is checked against the registry on its
+ * own, so that a bad one is refused without holding up the rest. Must not know who reads.
  */
 
 import type { RouteAnswer } from '../../contracts/common/route.ts';

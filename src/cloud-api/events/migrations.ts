@@ -1,4 +1,4 @@
-/** What happened, once each (gaps.md G), and which computers say so. `seq` is the order in which it was stored. */
+/** What happened, once each, and which computers report it. `seq` is the order in which it was stored. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const eventMigrations: readonly Migration[] = [

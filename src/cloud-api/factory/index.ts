@@ -1,7 +1,7 @@
 /**
- * The cloud's half of the factory: every route of the engine but approvals, passed on unread (interface.md C; gaps.md, "Which
- * computer", "Scopes"). The caller is authenticated here; the engine gets the link's own credential and for whom it acts.
- * Must not know what the routes mean, and has no table.
+ * The cloud's half of the factory: passes every route of the engine but approvals on unread. The caller is
+ * authenticated here; the engine gets the link's own credential and the user for whom it acts. Must not know what the
+ * routes mean, and has no table.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Approval events between the engine's own in one stream (interface.md "Factory event stream", 2): put in where an event of the
- * engine ends, without reading any. Must not know what the events mean.
+ * Puts approval events between the engine's own events in one stream, where an event of the engine ends, without
+ * reading any. Must not know what the events mean.
  */
 import { Transform } from 'node:stream';
 

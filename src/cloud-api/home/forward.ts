@@ -1,5 +1,5 @@
 /**
- * One request of the person at this computer, passed on to their home cloud and back unread (gaps.md "Home cloud"). Owns the
+ * Passes one request of the person at this computer to their home cloud, and the answer back, unread. Owns the
  * credential that signs them in there; must not know which routes pass.
  */
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';

@@ -1,6 +1,7 @@
 /**
- * What the server of one computer does while that computer is paired (gaps.md "Home cloud"): the person signs in here and their
- * own bots are reached directly; everything else is asked at home. Owns which route goes where; must not know what any means.
+ * What the server of one computer does while that computer is paired: the person signs in here, their own bots are
+ * reached directly, and everything else is asked at the home cloud. Owns which route goes where; must not know what any
+ * means.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listApprovals } from '../../contracts/approvals/routes.ts';

@@ -1,6 +1,7 @@
 /**
- * What calls of a computer wait for (gaps.md D): the question as its executor asked it, one answer, and bringing it there: the answer
- * goes along with the next call that names it, so that a computer that sleeps or is away loses none. Must not know HTTP.
+ * The approvals that calls of a computer wait for: the question as its executor asked it, one answer, and the way back.
+ * The answer travels with the next call that names it, so a computer that sleeps or is away loses none. Must not know
+ * HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';

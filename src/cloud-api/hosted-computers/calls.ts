@@ -1,7 +1,7 @@
 /**
- * A toolset call on its way to a computer's executor and back (interface.md D, "How a toolset call travels"): spend cap, key cap, the
- * state of the computer, waking it; then the call, unread; then what it used and what happened. Never acts itself. Must not know
- * members or policy.
+ * A toolset call on its way to a computer's executor and back: checks the spend cap, the key's cap and the state of the
+ * computer, wakes it, passes the call on unread, then records what it used and what happened. Never acts itself. Must
+ * not know members or policy.
  */
 import { z } from 'zod';
 import {

@@ -1,4 +1,4 @@
-/** What a project may use at most (gaps.md D): its spend cap of the month, and how much at once. Must not know calls or phases. */
+/** What a project may use at most: its spend cap of the month, and how much at once. Must not know calls or phases. */
 import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import { microPerCent, spentOf } from './meters.ts';
 import { spendCapReached } from './model.ts';

@@ -1,6 +1,7 @@
 /**
- * What hosted computers are made by: the port that each kind of machine fills (gaps.md D). A driver holds computers apart from each
- * other, from its host and from private networks; one that cannot says so in `refused`, and nothing is made. Must not know projects.
+ * The port that makes hosted computers; each kind of machine implements it. A driver isolates computers from each
+ * other, from its host and from private networks. One that cannot says so in `refused`, and nothing is made. Must not
+ * know projects.
  */
 
 export interface DriverCapabilities {

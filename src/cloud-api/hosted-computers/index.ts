@@ -1,6 +1,7 @@
 /**
- * Hosted computers (interface.md D; gaps.md D): computers of a project that programs make, drive and pay for, relayed to the executor
- * inside each. Gives routes, the port of computer use, and what time alone does. Must not know how a computer is made.
+ * Hosted computers: computers of a project that programs make, drive and pay for. Calls are relayed to the executor
+ * inside each. Gives the routes, the port of computer use, and the work that is due by time. Must not know how a
+ * computer is made.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';

@@ -1,7 +1,7 @@
 /**
- * What becomes of a computer (gaps.md D): made, started, put to sleep, woken, stopped, deleted, and put right after a crash. The
- * database says first what is to be, the driver does it, the database says that it is; each step under the turn of its computer.
- * Must not know HTTP.
+ * A computer's life: made, started, put to sleep, woken, stopped, deleted, and repaired after a crash. The database
+ * first records what is to be, the driver does it, and the database records that it is done; each step runs while it
+ * holds the turn of its computer. Must not know HTTP.
  */
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';

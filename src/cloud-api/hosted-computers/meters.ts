@@ -1,6 +1,6 @@
 /**
- * What a computer uses (interface.md D, "Two meters"): minutes by the window from where they were counted last, actions one each, and
- * what both cost. Each is counted once by its id, in the transaction of what it counts. Must not know phases or HTTP.
+ * What a computer uses: minutes in windows since they were last counted, actions one each, and what both cost. Each is
+ * counted once by its id, in the transaction of what it counts. Must not know phases or HTTP.
  */
 import type { MeterLine } from '../../contracts/hosted-computers/computer.ts';
 import { iso } from '../../kit/clock/clock.ts';

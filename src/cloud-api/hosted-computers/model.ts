@@ -1,6 +1,6 @@
 /**
- * A hosted computer as the cloud keeps it: its phases and what moves it as data, its wire shape, and the refusals of the area
- * (gaps.md D). Pure. Must not know SQL, HTTP or drivers.
+ * A hosted computer as the cloud keeps it: its phases and transitions as data, its wire shape, and the refusals of the
+ * area. Pure. Must not know SQL, HTTP or drivers.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedComputer, HostedEvent, HostedStatus } from '../../contracts/hosted-computers/computer.ts';

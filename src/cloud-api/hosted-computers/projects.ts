@@ -1,7 +1,7 @@
 /**
- * Whose hosted computers a request is about (decided here: gaps.md D says only "project"): the project that `x-gantry-project` names,
- * else that of the computer in the path, else the caller's oldest. A project belongs to one person; theirs are all its keys. Must not
- * know what is done.
+ * Whose hosted computers a request is about: the project that `x-gantry-project` names, else that of the computer in
+ * the path, else the caller's oldest. A project belongs to one person, and so do all its keys. Must not know what is
+ * done.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,4 +1,6 @@
-/** What a project may change of its hosted computers, and the pool that all share (gaps.md D). Must not know who may. */
+/**
+ * What a project may change about its hosted computers, and the pool that all projects share. Must not know who may.
+ */
 import {
   type ComputerSettings,
   usualIdle,

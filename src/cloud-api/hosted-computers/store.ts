@@ -1,6 +1,6 @@
 /**
- * Hosted computers in the database: whole operations, one text for both engines (architecture.md 10). Every change of a phase goes
- * through {@link ComputerStore.move}, which counts the minutes that end with it and appends the event that tells of it. Must not know
+ * Hosted computers in the database: whole operations, one SQL text for both engines. Every change of a phase goes
+ * through {@link ComputerStore.move}, which counts the minutes that end with it and appends its event. Must not know
  * drivers or HTTP.
  */
 import type { HostedEvent, HostedStatus } from '../../contracts/hosted-computers/computer.ts';

@@ -1,6 +1,6 @@
 /**
- * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>` (interface.md D). What is known of a way
- * holds until the computer is started anew. Must not know routes, phases or meters.
+ * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>`. What is known about a
+ * way holds until the computer is restarted. Must not know routes, phases or meters.
  */
 import { Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
 import { driverUser } from '../../contracts/hosted-computers/computer.ts';

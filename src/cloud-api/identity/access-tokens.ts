@@ -1,6 +1,6 @@
 /**
- * Access tokens of the OpenID provider as credentials (RFC 9068; security.md 1.5): for this resource, from this issuer, signed by
- * one of its keys with an algorithm that we list. Who was never signed in here is nobody. Must not know routes.
+ * Access tokens of the OpenID provider as credentials (RFC 9068): for this resource, from this issuer, signed by one of
+ * its keys with an algorithm that we list. A subject that never signed in here is refused. Must not know routes.
  */
 import { errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { AppError } from '../../contracts/common/errors.ts';

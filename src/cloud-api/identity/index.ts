@@ -1,6 +1,6 @@
 /**
- * Who people are (issues 2 and 4; security.md 1): the one owner of a computer, or the many of a cloud, by the same tables and
- * code; what differs is how one gets in. Gives routes, authenticators and the ports of other areas. Must not know the factory.
+ * Who people are: the one owner of a computer, or the many people of a cloud, by the same tables and code; only the
+ * ways to sign in differ. Gives routes, authenticators and the ports of other areas. Must not know the factory.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';

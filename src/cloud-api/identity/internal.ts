@@ -1,6 +1,6 @@
 /**
- * The internal service token (gaps.md B): other programs of this installation, and `gantry admin` on the server's own machine.
- * `x-platform-user-id` names for whom they act; it counts for nobody else. Must not know routes.
+ * The internal service token: for other programs of this installation, and for `gantry admin` on the server's own
+ * machine. `x-platform-user-id` names for whom they act; any other caller that sends it is refused. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { bearerOf, everyScope, linkHeaders } from '../../kit/http/principals.ts';

@@ -1,6 +1,6 @@
 /**
- * The public keys of the OpenID provider (JWKS). The last set is kept on disk and serves for a day while the provider is away
- * (security.md 1.5); tokens with keys that nobody knows cannot make us ask without end. Must not know what is signed.
+ * The public keys of the OpenID provider (JWKS). The last set is kept on disk and serves for a day while the provider
+ * is away. Tokens with unknown keys cannot make us ask the provider without end. Must not know what is signed.
  */
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';

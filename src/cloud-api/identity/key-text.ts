@@ -1,6 +1,6 @@
 /**
- * The text of an API key: `gantry_`, 24 random bytes, a checksum of 6 characters (security.md 1.5), so that scanners of secrets
- * and our own log know one at sight, and a mistyped one is refused without a look into the store. Pure.
+ * The text of an API key: `gantry_`, 24 random bytes, a checksum of 6 characters. Scanners for leaked secrets and our
+ * own log filter recognise it, and a mistyped key is refused without a look into the store. Pure.
  */
 import { hash } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * API keys (security.md 1.5): for programs of a person, with scopes, an end and a name, kept by hash. Two of one name may live at
- * once, so that a new one can take over. Must not know routes.
+ * API keys for a person's programs, with scopes, an expiry and a name, stored only as a hash. Two of one name may be
+ * valid at once, so that a new one can take over. Must not know routes.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';

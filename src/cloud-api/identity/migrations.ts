@@ -1,4 +1,4 @@
-/** Tables of identity in `cloud.db`. Secrets stand there by hash only (security.md 1.5). */
+/** Tables of identity in `cloud.db`. Secrets are stored only as hashes, so a copied database signs nobody in. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const identityMigrations: readonly Migration[] = [

@@ -1,4 +1,4 @@
-/** Rules of one-time codes and sessions (security.md 1.4.9): pure. */
+/** Rules of one-time codes and sessions. Pure. */
 import { hash } from 'node:crypto';
 
 export const codeLifeMs = 10 * 60 * 1000;

@@ -1,4 +1,4 @@
-/** One-time addresses: how a browser gets in on the owner's own computer (security.md 1.4.9). Codes are kept by hash. */
+/** One-time addresses: how a browser signs in on the owner's own computer. Codes are stored only as hashes. */
 import { iso } from '../../kit/clock/clock.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';

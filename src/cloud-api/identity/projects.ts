@@ -1,6 +1,6 @@
 /**
- * Projects of area D with their flags and caps, and prices (gaps.md C and D): rows that only `gantry admin` writes and that other
- * areas ask for. Must not know routes.
+ * Projects of hosted computers with their flags and caps, and prices: rows that only `gantry admin` writes and that
+ * other areas read. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';

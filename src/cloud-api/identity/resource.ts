@@ -1,6 +1,6 @@
 /**
- * Which resource a request is for, and what a client may know about it (RFC 9728; security.md 1.5). A token's audience is the
- * resource: this cloud as a whole, or one MCP endpoint alone. Pure.
+ * Which resource a request is for, and what a client may know about it (RFC 9728). A token's audience is the resource:
+ * this cloud as a whole, or a single MCP endpoint. Pure.
  */
 import { type Scope, scopes } from '../../contracts/common/route.ts';
 import { edgeAgents, edgeBase } from '../../contracts/edge/routes.ts';

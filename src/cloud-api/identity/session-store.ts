@@ -1,4 +1,4 @@
-/** Sign-ins in `cloud.db`, by hash only: whole operations (architecture.md 10). */
+/** Sign-ins in `cloud.db`, stored only as hashes: whole operations. */
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Changes } from './changes.ts';
 

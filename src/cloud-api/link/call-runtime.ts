@@ -1,6 +1,6 @@
 /**
- * How the cloud calls a computer on its own account: over the link, signed with that device's key, so that the computer needs to
- * trust nobody between (security.md 2.1). Must not know routes.
+ * How the cloud calls a computer on its own behalf: over the link, signed with that device's key, so that the computer
+ * need trust nobody in between. Must not know routes.
  */
 import type { Agent } from 'node:http';
 import type { Clock } from '../../kit/clock/clock.ts';

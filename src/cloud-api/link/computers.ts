@@ -1,6 +1,6 @@
 /**
- * The computers of every person: which one a call means, what they are called, and the end of a pairing (gaps.md "Which computer";
- * security.md 2.1). Owns what ends together when a computer is revoked. Must not know how a link works or what signs a person in.
+ * The computers of every person: which one a call means, what they are called, and the end of a pairing. Owns what ends
+ * together when a computer is revoked. Must not know how a link works or what signs a person in.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';

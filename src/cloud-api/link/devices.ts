@@ -1,7 +1,7 @@
 /**
- * What signs for each computer, sealed (security.md 2.1: the key is as good as the token, so a hash would protect nothing). A new
- * token counts from its first use, so that an answer lost on its way locks no computer out; from then on the one before is good
- * for an hour more. Must not know routes.
+ * The signing key of each computer, sealed and not hashed: signatures are made with the token's hash, so the hash would
+ * be as good as the token. A new token takes over with its first use, so that an answer lost on its way locks no
+ * computer out; from then on the previous one is valid for another hour. Must not know routes.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
@@ -31,7 +31,7 @@ export interface Devices {
 
 /** Opened keys in memory. */
 const keptOpen = 1000;
-/** Long enough for what was signed before to arrive (security.md 2.1). */
+/** Long enough for requests that were signed before the change to arrive. */
 const previousKeptMs = 60 * 60_000;
 
 interface KeyRow {

@@ -1,6 +1,6 @@
 /**
- * The cloud's end of links: computers dial in, the cloud opens connections to them (architecture.md 11). One carrier a computer;
- * the newest wins, the one before finishes what runs. Owns who is linked since when; must not know routes or tables.
+ * The cloud's end of links: computers dial in, the cloud opens connections to them. One carrier a computer; the newest
+ * wins, and the previous one finishes what runs. Owns who is linked since when; must not know routes or tables.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

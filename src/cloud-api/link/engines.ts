@@ -1,7 +1,7 @@
 /**
- * The engines of all computers as the areas of a cloud ask them for a person (gaps.md "Which computer"): which computer is meant,
- * under which credential of the link, and once more where that harms nothing. First user: the factory proxy; second: the tool
- * server. Must not know routes, nor what an area says of a computer that is away.
+ * The engines of all computers as the areas of a cloud ask them for a person: which computer is meant, under which
+ * credential of the link, with one retry where that does no harm. First user: the factory proxy; second: the tool
+ * server. Must not know routes, nor what an area answers about a computer that is away.
  */
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * How the cloud API reaches a computer (architecture.md 11): one function that moves bytes and knows no route. Embedded it is a
- * Unix socket, paired a stream inside the connection that the computer dialled. First user: the factory proxy; second: signed
- * calls to a computer; third: peers.
+ * How the cloud API reaches a computer: one function that moves bytes and knows no route. Embedded it is a Unix socket,
+ * paired a stream inside the connection that the computer dialled. First user: the factory proxy; second: signed calls
+ * to a computer; third: peers.
  */
 import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';

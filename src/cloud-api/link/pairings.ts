@@ -1,6 +1,6 @@
 /**
- * Pairing by a short code (security.md 2.2): who may ask, how often a person may mistype, and that what signs for a computer is
- * handed out once. Must not know what a computer does once it is in.
+ * Pairing by a short code: who may ask, how often a person may mistype, and that a computer's signing token is handed
+ * out once. Must not know what a computer does once it is paired.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,7 @@
 /**
- * How replicas of one cloud know each other: both prove that they have the internal service token, and neither sends it. Whoever
- * listens at the address of a replica that is gone learns nothing that is of use (security.md 1.4.6). Must not know what follows.
+ * How replicas of one cloud recognise each other: both prove that they have the internal service token, and neither
+ * sends it. A program that listens at the address of a replica that is gone learns nothing useful. Must not know what
+ * follows.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

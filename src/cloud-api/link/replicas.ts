@@ -1,7 +1,7 @@
 /**
- * This replica among those that share the database: that it is there, which links it holds, and who holds the others (store.md 7.3).
- * The newest connection of a computer counts, wherever it was made: an older one is let go by whoever holds it, and writes nothing.
- * Must not know how a link works or how another replica is asked.
+ * This replica among those that share the database: that it is running, which links it holds, and which replica holds
+ * each other link. The newest connection of a computer counts, wherever it was made; the replica that holds an older
+ * one closes it and writes nothing. Must not know how a link works or how another replica is asked.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';

@@ -1,6 +1,6 @@
 /**
- * What the cloud signs for computers (security.md 2.3): peer tickets, by which one computer lets a person in whom the cloud knows,
- * and device access tokens, for the few routes of a device that cannot be signed. Owns the key pair, sealed. Must not know
+ * What the cloud signs for computers: peer tickets, by which one computer lets in a person whom the cloud knows, and
+ * device access tokens, for the few routes of a device that cannot be signed. Owns the key pair, sealed. Must not know
  * what a ticket opens.
  */
 import type { IncomingMessage } from 'node:http';

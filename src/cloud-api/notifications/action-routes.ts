@@ -1,4 +1,4 @@
-/** The buttons of a notification: the token is the credential, and answers its one approval alone (gaps.md, "Scopes"). */
+/** The buttons of a notification. The token is the credential, and it answers only its own approval. */
 import type { ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { pushAction } from '../../contracts/notifications/push.ts';

@@ -1,7 +1,7 @@
 /**
- * What the buttons of a notification are good for (gaps.md, "Scopes"): a token answers one approval and came to one device. It is
- * kept hashed. The approval itself has one winner, so a token that was used says who answered. Owns `push_action`; reads whether
- * the device is still there.
+ * What a notification's buttons may do: a token answers one approval and belongs to one device. It is stored only as a
+ * hash. The approval itself has one winner, so a token that was used answers with who decided. Owns `push_action`;
+ * reads whether the device still exists.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The words, the link and the tag of an event's notification (interface.md "Notification events and web push"; gaps.md G). Pure: the
- * same for a push and for the list in the app. Must not know rows, devices or preferences.
+ * The words, the link and the tag of an event's notification. Pure: the same for a push and for the list in the app.
+ * Must not know rows, devices or preferences.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import { runWordsIn } from '../../contracts/events/run-words.ts';

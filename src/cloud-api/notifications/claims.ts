@@ -1,6 +1,6 @@
 /**
- * The six steps of the sink for one batch of events, in one transaction (interface.md "Notification events and web push"): claim,
- * age, preference, build, message limits, send. Reads the backbone's rows; must not know timers.
+ * The six steps of the sink for one batch of events, in one transaction: claim, age, preference, build, message limits,
+ * send. Reads the backbone's rows; must not know timers.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

@@ -93,5 +93,5 @@ export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
   ];
 }
 
-/** Keys and access tokens answer no approval (gaps.md, "Scopes"), so what they register gets nothing that does. */
+/** Keys and access tokens may not answer approvals, so a device that one of them registered gets no buttons. */
 const isInPerson = ({ kind, via }: Principal) => kind !== 'key' && via !== 'oidc';

@@ -1,4 +1,4 @@
-/** The devices that take a person's pushes (gaps.md G "Devices"). Owns `push_device`; must not know how a push is sent. */
+/** The devices that take a person's pushes. Owns `push_device`; must not know how a push is sent. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DeviceOutcome, PushDevice } from '../../contracts/notifications/push.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Direct pushes of messages that came through a channel address (interface.md "Notification events and web push"): only for a
- * computer that has never forwarded an event, since the event of one that does is pushed by the sink; and for every computer while
- * the sink is not working. Follows the preference of `message.received`; the limits are the sink's.
+ * Direct pushes of messages that came through a channel address. Only a computer that has never forwarded an event gets
+ * them, since the sink pushes the events of one that does; while the sink is not working, every computer gets them.
+ * Follows the preference of `message.received`; the limits are the sink's.
  */
 import type { EventData } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * Makes a payload fit into one push (store.md 6: 3,993 bytes of text are the most that every service takes). Words are shortened,
- * ids and links never. A question that cannot be shown whole loses its buttons: nobody approves what they saw a part of. Pure.
+ * Makes a payload fit into one push: 3,993 bytes of text are the most that every service takes. Words are shortened,
+ * ids and links never. A question that cannot be shown whole loses its buttons, so that nobody approves what they saw
+ * only in part. Pure.
  */
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Notifications of a cloud (interface.md G and "Notification events and web push"): preferences, the sink from events to pushes,
- * devices, the list in the app. Owns their composition; the host gives it store, client and what it must know of other areas.
+ * Notifications of a cloud: preferences, the sink from events to pushes, devices, the list in the app. Owns their
+ * composition; the host gives it the store, the client and what it must know of other areas.
  */
 import { randomBytes } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

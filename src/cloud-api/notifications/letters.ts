@@ -1,6 +1,7 @@
 /**
- * Pushes on their way: one lane a device, appended in the transaction that claimed the event (architecture.md 4), so that a crash
- * loses none and repeats none. What may have been sent when the program ended is not sent again. Must not know why one is sent.
+ * Pushes to be sent: one lane a device, appended in the transaction that claimed the event, so that a crash loses none
+ * and repeats none. A push that may have been sent when the program ended is not sent again. Must not know why one is
+ * sent.
  */
 import type { ApprovalDetail } from '../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';

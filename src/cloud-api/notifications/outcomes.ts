@@ -1,6 +1,6 @@
 /**
- * What became of events for their person (interface.md "Notification events and web push", steps 1 and 6). Owns `notification`;
- * must not know what an event says.
+ * What became of each event for its person: `sent`, `off`, `unreachable` or `skipped`. Owns `notification`; must not
+ * know what an event says.
  */
 import type { NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { NotificationOutcome } from '../../contracts/notifications/routes.ts';

@@ -1,6 +1,6 @@
 /**
- * How many messages a person is told of (interface.md "Limits"): one a conversation and 20 seconds, 40 an hour; what a direct push
- * told is not told again for 2 minutes. Counts what was queued for a device. Owns `push_message`.
+ * How many messages a person is notified of: one every 20 seconds in a conversation, 40 an hour, and none within 2
+ * minutes of a direct push. Counts what was queued for a device. Owns `push_message`.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';

@@ -1,6 +1,6 @@
 /**
- * What a person wants to be told of (interface.md G): a row only where it differs from the default, so that a default that changes
- * reaches everybody who never said otherwise. Owns `notification_preference`; must not know pushes.
+ * What a person wants to be notified of: a row only where it differs from the default, so that a changed default
+ * reaches everybody who never chose. Owns `notification_preference`; must not know pushes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { findNotifiable, type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';

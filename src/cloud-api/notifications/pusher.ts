@@ -1,6 +1,6 @@
 /**
- * One push to one device: encrypted, signed, sent through the guarded client, and what the push service's answer means (store.md 6;
- * RFC 8030). Must not know rows or what is told.
+ * One push to one device: encrypted, signed, sent through the guarded client, and what the push service's answer means
+ * (RFC 8030). Must not know rows or what is pushed.
  */
 import { hash } from 'node:crypto';
 import type { PushPayload } from '../../contracts/notifications/push.ts';

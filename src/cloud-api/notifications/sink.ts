@@ -1,6 +1,6 @@
 /**
- * When events are looked at (interface.md: every 3 seconds), and at once when this process stores one. Several sinks on one
- * database share the events: each is claimed once. Must not know what is done with them.
+ * When events are looked at: every 3 seconds, and at once when this process stores one. Several sinks on one database
+ * share the events: each is claimed once. Must not know what is done with them.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

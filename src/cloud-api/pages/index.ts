@@ -1,6 +1,6 @@
 /**
- * The web interface as files (architecture.md, "Ideas" 1: Express keeps static files and the shell around the dispatcher).
- * Serves the built renderer with its Content-Security-Policy, as the build compressed it where the client takes that, and its one page
+ * The web interface as files; Express serves them, because the dispatcher answers only routes. Serves the built
+ * renderer with its Content-Security-Policy, as the build compressed it where the client takes that, and its one page
  * for every path that is no file. Must not know what the renderer shows.
  */
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import Negotiator from 'negotiator';
 import { pageHeaders, plainPage } from '../../kit/http/plain-page.ts';
 
-/** desktop.md 6.1.5: everything from here, styles may be inline (xterm and React set them), images may be data. */
+/** Everything from this origin. Styles may be inline, because xterm and React set them; images may be data. */
 export const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self'",

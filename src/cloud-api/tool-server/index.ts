@@ -1,6 +1,6 @@
 /**
- * The cloud's half of the tool server (interface.md B; gaps.md B, "Which computer"): the protocol is spoken here, tools, prompts and
- * resources are asked of the caller's computer. Has no table, and must not know a single tool.
+ * The cloud's half of the tool server: the protocol is spoken here, and tools, prompts and resources are asked of the
+ * caller's computer. Has no table, and must not know a single tool.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';

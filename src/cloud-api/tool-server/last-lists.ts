@@ -1,6 +1,6 @@
 /**
- * What computers listed last, for when they are away (gaps.md "Which computer"). In memory alone: a cloud that has just begun asks the
- * computers. Must not know who may see a list.
+ * What computers listed last, for when they are away. In memory only: a cloud that has just started asks the computers.
+ * Must not know who may see a list.
  */
 
 /** Bytes of all lists together: those that were read longest ago go first. */

@@ -1,6 +1,7 @@
 /**
- * Where a provider meets this cloud when a person signs in for an attached server: who asks, and the way back to the computer that
- * began (gaps.md B; RFC 6749; OAuth client-id metadata document). Must not know codes or tokens: the computer reads them.
+ * Where a provider meets this cloud when a person signs in for an attached server: the client's metadata document, and
+ * the way back to the computer that began (RFC 6749; OAuth Client ID Metadata Document). Must not know codes or tokens:
+ * the computer reads them.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
@@ -32,9 +33,9 @@ export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAut
   const document = { client_id: `${origin}${oauthClientDocument.path}`, ...oauthClientMetadata(origin) };
 
   /**
-   * Who comes back must be who began: what a provider gives is for the computer's owner, not for whoever was sent the address
-   * (security.md 1.5, mix-up). The session's cookie is not sent with a navigation from another site, so the browser is led
-   * here once more by our own page.
+   * The person who comes back must be the one who began: what a provider gives is for the computer's owner, not for
+   * anybody who was sent the address. The session's cookie is not sent with a navigation from another site, so our own
+   * page leads the browser here a second time.
    */
   async function isOwner(context: Context<Route>, computerId: string): Promise<boolean> {
     const { principal, request, response } = context;

@@ -1,6 +1,5 @@
 /**
- * The REST routes of tools and attached servers on their way to the caller's computer, unread (gaps.md B, "Which computer"). Must not
- * know what they mean.
+ * Passes the REST routes of tools and attached servers to the caller's computer, unread. Must not know what they mean.
  */
 import type { Route } from '../../contracts/common/route.ts';
 import { serverRoutes } from '../../contracts/tool-server/servers.ts';

@@ -1,6 +1,6 @@
 /**
- * The public door of triggers: what is posted goes into the lane of the computer that the key begins with, and the answer is 202
- * once that is durable (gaps.md C, "Trigger"). Which keys are good only the computer knows. No table of its own.
+ * The public route of triggers: what is posted goes into the lane of the computer that the key begins with, and the
+ * answer is 202 once that is durable. Only the computer knows which keys are valid. No table of its own.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

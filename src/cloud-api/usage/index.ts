@@ -1,6 +1,6 @@
 /**
- * What a person spends in a month and when to say so (gaps.md D "Usage"; interface.md `usage.threshold`): once when the alert of the
- * budget is crossed, once when all of it is spent, in the transaction of the line that crosses it. Other areas of the cloud add
+ * What a person spends in a month and when to say so: `usage.threshold` once when the budget's alert is crossed and
+ * once when all of the budget is spent, in the transaction of the line that crosses it. Other areas of the cloud add
  * their lines through `record`. Must not know who is told.
  */
 import type { EventData } from '../../contracts/events/registry.ts';

@@ -1,8 +1,9 @@
 /**
- * Tells readers which tasks changed, wherever the change was made (gaps.md A, events): one look a person and process, for all who
- * read there, in pages. A change that was committed late, behind others that were seen already, is found because each look goes back a
- * little, and now and then further than any change may take. Whoever cannot read as fast as tasks change goes on alone, at its own
- * pace, until it has caught up. A reader that comes back may be told the last seconds again.
+ * Tells readers which tasks changed, in whichever process the change was made: one poll a person and process, for all
+ * who read there, in pages. A change that was committed late, behind others that were already seen, is found because
+ * each poll looks back a little, and now and then further than any change may take. A reader slower than the changes
+ * continues alone, at its own pace, until it has caught up. A reader that comes back may be told the last seconds
+ * again.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

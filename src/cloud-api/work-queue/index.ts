@@ -1,6 +1,6 @@
 /**
- * The work queue (interface.md A; gaps.md A): tasks that people hand to their own workers, which lease them over HTTP, beat, and end
- * them. Gives routes, and what time alone does. Must not know what a task is for.
+ * The work queue: tasks that people give to their own workers, which lease them over HTTP, beat, and end them. Gives
+ * the routes and the work that is due by time. Must not know what a task is for.
  */
 import { leaseSeconds } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -24,7 +24,7 @@ export interface WorkQueueDeps {
   readonly clock: StoreClock;
   readonly timers: Timers;
   readonly ids: { next(prefix: string): string };
-  /** How long a lease lasts without a beat, ms; default: the 60 seconds of the interface. */
+  /** How long a lease lasts without a beat, ms. Default: 60 seconds. */
   readonly leaseMs?: number;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }

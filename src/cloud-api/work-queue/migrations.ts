@@ -1,6 +1,7 @@
 /**
- * Tables of the work queue. What is leased next is found by partial indexes alone (store.md 3.5): their cost does not grow with what
- * waits or has ended, and nothing but them holds the order, so that no planner walks another one.
+ * Tables of the work queue. The next lease is found only by partial indexes: their cost does not grow with what waits
+ * or has ended. Nothing but them holds the order, because a planner may walk another index that does and read every
+ * ended row first.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * States of a task and what moves it (interface.md, "States and transitions"; gaps.md A), as data: the statements of the store take
- * their conditions from here, and a test walks the table. Must not know SQL engines or HTTP.
+ * States of a task and its transitions, as data: the statements of the store take their conditions from here, and a
+ * test walks the table. Must not know SQL engines or HTTP.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The rules of the queue over its store: who may lease, beat, end, stop and retry, and what each is told when it may not (interface.md
- * A; gaps.md A). Must not know routes or SQL.
+ * The rules of the queue over its store: who may lease, beat, end, stop and retry, and what each is told when it may
+ * not. Must not know routes or SQL.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { TaskError } from '../../contracts/work-queue/task.ts';

@@ -1,6 +1,6 @@
 /**
- * How long tasks are kept once they have ended (docs/decisions.md, "Work queue"). What waits or is held stays however old it is, and so
- * do sessions and deployments, so that a task's link leads somewhere. Must not know leases.
+ * How long tasks are kept once they have ended. What waits or is held stays however old it is, and so do sessions and
+ * deployments, so that a task's link leads somewhere. Must not know leases.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';

@@ -1,9 +1,10 @@
 /**
- * The store's clock: leases end by it, whichever replica took or renews them (gaps.md A). It runs steadily, whatever a person or NTP
- * does to the wall clock. On SQLite it begins with the wall clock at each start, and when the two part (a step, or a computer that
- * slept: Linux's steady clock stands still then) it follows, and takes the ends of leases along: what was left of a lease is left of
- * it. On PostgreSQL it is the database's, as this process last compared it with its own steady one. An answer's way puts it back and
- * never forward: a lease then seems shorter to us, and is taken from nobody too early.
+ * The store's clock. Leases end by it, whichever replica took or renews them. It runs steadily, whatever a person or
+ * NTP does to the wall clock. On SQLite it begins with the wall clock at each start. When the two part (a step, or a
+ * computer that slept: Linux's steady clock stands still then), it follows and moves the ends of leases along, so that
+ * each lease keeps what was left of it. On PostgreSQL it is the database's clock, as this process last compared it with
+ * its own steady one. The time of an answer's way back only ever makes it slow, never fast: a lease then seems shorter
+ * to us, and nobody loses one too early.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';

@@ -1,6 +1,7 @@
 /**
- * Tasks in the database: whole operations, most of them one statement, so that whoever comes second finds nothing to change
- * (architecture.md 10; store.md 3.5). Every statement names the owner. Two texts only where a lease is taken. Must not know HTTP.
+ * Tasks in the database: whole operations, most of them one statement, so that whoever comes second finds nothing to
+ * change. Every statement names the owner. The two engines have different SQL only where a lease is taken. Must not
+ * know HTTP.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
