@@ -1,4 +1,4 @@
-/** Numbers linked to campaigns, on the carrier's wire: only then does a number text (phone.md 2.1). */
+/** Links numbers to campaigns, on the carrier's wire. A number can send texts only once it is linked. */
 import type { PhoneNumberCampaign } from 'telnyx/resources/messaging-10dlc/phone-number-campaigns';
 import { type Call, ok, type Reply, type Route } from './exchange.ts';
 import type { JobHandlers } from './jobs.ts';

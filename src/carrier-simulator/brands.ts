@@ -1,4 +1,7 @@
-/** Brands at the registry, on the carrier's wire: filed, vetted, corrected; and the code of a sole proprietor (phone.md 2.4, 2.5). */
+/**
+ * Brands at the registry, on the carrier's wire: filing, vetting and correcting them, and the code that a sole
+ * proprietor confirms.
+ */
 import { createHash } from 'node:crypto';
 import type {
   BrandGetFeedbackResponse,

@@ -1,4 +1,7 @@
-/** What an account does with calls, on the carrier's wire. A command repeated with its `command_id` is obeyed once (phone.md 2.10). */
+/**
+ * What an account does with calls, on the carrier's wire. A command repeated with its `command_id` takes effect only
+ * once.
+ */
 import type { CallDialResponse } from 'telnyx/resources/calls/calls';
 import { type Call, data, optional, type Reply, type Route, required } from './exchange.ts';
 import { dialFee, type Legs } from './legs.ts';

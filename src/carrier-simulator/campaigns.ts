@@ -1,4 +1,7 @@
-/** Campaigns at the registry, on the carrier's wire: filed, reviewed in turn by three, corrected in place, ended (phone.md 2.6). */
+/**
+ * Campaigns at the registry, on the carrier's wire: filed, reviewed by three parties in turn, corrected in place,
+ * ended.
+ */
 import type { TelnyxCampaignCsp } from 'telnyx/resources/messaging-10dlc/campaign/campaign';
 import { nameOf } from './brands.ts';
 import { type Call, type Json, ok, type Reply, type Route } from './exchange.ts';

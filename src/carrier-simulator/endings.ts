@@ -1,4 +1,4 @@
-/** Test numbers, by their last four digits (phone.md 8): what a demo and a test can count on. */
+/** Test numbers. The last four digits decide how such a number behaves, so that a demo and a test can rely on it. */
 
 export interface MagicEnding {
   readonly suffix: string;

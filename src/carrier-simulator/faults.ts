@@ -1,6 +1,6 @@
 /**
- * What can be made to go wrong (phone.md 8, "Faults to inject"), by name, and how often. `POST /sim/faults` plants one; what it strikes
- * asks for it. Must not know routes.
+ * The faults that can be injected, by name, and how often each strikes. `POST /sim/faults` plants one; the code that it
+ * affects asks for it. Must not know routes.
  */
 import type { Json } from './exchange.ts';
 import { Refusal, refused } from './refusal.ts';

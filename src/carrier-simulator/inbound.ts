@@ -1,4 +1,7 @@
-/** Texts from handsets to numbers of the account: keywords, the carrier's own answers and block list, the event (phone.md 2.9). */
+/**
+ * Texts from handsets to numbers of the account: the keywords, the carrier's own answers to them, its block list, and
+ * the event that it posts.
+ */
 import { createHash } from 'node:crypto';
 import type { MessagingInboundMessagePayload } from 'telnyx/resources/messages/messages';
 import type { Reply, Route } from './exchange.ts';

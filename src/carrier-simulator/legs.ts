@@ -1,6 +1,6 @@
 /**
- * The legs of calls: how one begins, rings, is answered, joined to another and ends, and the events of each (phone.md 2.10). People pick
- * up on handsets; what an account commands is calls.ts's. Must not know routes.
+ * The legs of calls: how a leg begins, rings, is answered, is joined to another and ends, and the events of each.
+ * People answer on handsets; what an account commands is in calls.ts. Must not know routes.
  */
 import type { CallCostWebhookEvent, CallHangup, CallInitiated } from 'telnyx/resources/webhooks';
 import { endingOf } from './endings.ts';

@@ -1,4 +1,7 @@
-/** Numbers brought from other carriers, on the carrier's wire: two states each, calls first and texts after (phone.md 2.3). */
+/**
+ * Numbers brought from other carriers, on the carrier's wire. A port has two states, because calls arrive first and
+ * texts follow later.
+ */
 import { iso } from '../kit/clock/clock.ts';
 import { endingOf } from './endings.ts';
 import { type Call, data, type Json, page, type Reply, type Route, texts } from './exchange.ts';

@@ -1,6 +1,6 @@
 /**
- * Events on their way to whoever asked for them: kept, signed as they leave, one after another, three times at most (phone.md 2.2). Owns
- * what can go wrong on that way. Must not know what an event is about.
+ * Posts events to the addresses that asked for them: kept until sent, signed as they leave, one after another, three
+ * attempts at most. Owns what can go wrong on the way. Must not know what an event is about.
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { iso } from '../kit/clock/clock.ts';

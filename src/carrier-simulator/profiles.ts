@@ -7,7 +7,7 @@ import { notFound, refused } from './refusal.ts';
 import type { SimAutoResponse, SimProfile } from './state.ts';
 import type { World } from './world.ts';
 
-/** Words that no profile can give another meaning (phone.md 2.9). */
+/** STOP, START and HELP. The carrier does not let a profile give these words another meaning. */
 export const stopWords = ['STOP', 'STOPALL', 'STOP ALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'];
 export const startWords = ['START', 'UNSTOP'];
 export const helpWords = ['HELP'];

@@ -1,4 +1,4 @@
-/** How the carrier says no, in each of its shapes (phone.md 2.0). Must not know what it is said about. */
+/** How the carrier refuses, in each of the shapes that its APIs use for errors. Must not know what is refused. */
 
 export class Refusal extends Error {
   readonly status: number;

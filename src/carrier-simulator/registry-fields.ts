@@ -1,4 +1,7 @@
-/** What the registry's forms hold, and how it says that one cannot be read (phone.md 2.0 trap 2, 2.4). Must not know its resources. */
+/**
+ * The fields of the registry's forms, and the registry's own error shape for a field that it cannot read. Must not know
+ * its resources.
+ */
 import { type Call, type Json, ok, type Reply } from './exchange.ts';
 import { unreadable } from './refusal.ts';
 

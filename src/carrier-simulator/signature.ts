@@ -1,4 +1,6 @@
-/** The carrier's signature: Ed25519 over `timestamp|body`, the key given out as the base64 of its 32 bytes (phone.md 2.2). */
+/**
+ * The carrier's signature: Ed25519 over `timestamp|body`. The public key is given out as the base64 of its 32 bytes.
+ */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 /** Bytes of an Ed25519 key in its DER wrapping. */

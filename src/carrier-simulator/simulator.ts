@@ -1,6 +1,6 @@
 /**
- * A carrier that is not there: Telnyx's wire over HTTP on loopback, events signed with a key of its own, handsets of people who are not
- * there either. Composes its parts. For the demo phone, and for tests that speak the wire (phone.md 8).
+ * A simulated carrier: Telnyx's wire over HTTP on loopback, events signed with a key of its own, and simulated
+ * handsets. Composes its parts. For the demo phone, and for tests that speak the wire.
  */
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../kit/clock/clock.ts';

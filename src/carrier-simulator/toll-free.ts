@@ -1,4 +1,4 @@
-/** Verification of toll-free numbers, on the carrier's wire (phone.md 2.7). */
+/** Verification of toll-free numbers, on the carrier's wire. */
 import type {
   RequestRetrieveResponse,
   TfVerificationStatus,

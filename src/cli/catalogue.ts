@@ -1,4 +1,4 @@
-/** Every part and verb of Gantry's command line (gaps.md C, "CLI parts and verbs"), with the words of its help. */
+/** Every part and verb of Gantry's command line, with the words of its help. */
 import { admin } from './admin/catalogue.ts';
 import { backup, restore } from './backup/catalogue.ts';
 import type { Option, Part, Verb } from './command.ts';

@@ -1,6 +1,6 @@
 /**
- * Finds the engine, makes it prove that it knows our token, and only then hands the token over (security.md 1.4, 6): a stranger that
- * listens on the port learns nothing. The Unix socket comes first, because its folder is closed to other users.
+ * Finds the engine, makes it prove that it knows our token, and only then hands the token over: an unrelated program
+ * that listens on the port learns nothing. The Unix socket comes first, because its folder is closed to other users.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync } from 'node:fs';

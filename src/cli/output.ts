@@ -1,7 +1,7 @@
 /**
- * The one way to stdout and to the exit code. With `--json` stdout gets one JSON document and nothing else
- * (interface.md, Command-line contract); without, text for a person, and problems on stderr. What is printed quotes bots, programs
- * and clouds: here, for every command, it is made harmless.
+ * The only way to stdout and to the exit code. With `--json`, stdout gets one JSON document and nothing else; without
+ * it, stdout gets text for a person and stderr gets problems. Output quotes bots, programs and clouds, so control
+ * characters are made harmless here, for every command.
  */
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
 import { hanging, harmless, harmlessDrawing, harmlessJson, inCell, localTimes } from './words.ts';

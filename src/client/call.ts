@@ -104,7 +104,10 @@ export async function callRoute(
   }
 }
 
-/** Reads either error shape of gaps.md ("Errors"); anything else is judged by its status. */
+/**
+ * Reads both shapes of an error: `{error: {code, fact, action}}` and `{error, message}`. The status decides about
+ * others.
+ */
 async function readError(response: Response, wire: Wire): Promise<AppError> {
   const requestId = response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after')) || undefined;

@@ -101,7 +101,7 @@ function openStream(
   timers: StreamTimers | undefined,
 ): EventStream {
   return openEventStream({
-    // A pane's stream ends with its `gone` event; the others go on for ever (interface.md C, Agents).
+    // A pane's stream ends with its `gone` event; all other streams go on until the caller stops them.
     lastEvent: route.events !== undefined && 'gone' in route.events ? 'gone' : undefined,
     lastEventId: handlers.lastEventId,
     idsRepeat: handlers.idsRepeat,

@@ -1,6 +1,7 @@
 /**
- * Computer use for programs, in browsers and in Node: the operations of interface.md H by their names and positional arguments. Objects
- * of the wire are handed in and out as they are. Must not know sockets: the way to the server is passed in as for every client.
+ * Computer use for programs, in browsers and in Node: one method an operation, with positional arguments. Objects of
+ * the wire are passed in and out unchanged. Must not know sockets: as in every client, the way to the server is passed
+ * in.
  */
 
 import type { z } from 'zod';
@@ -42,7 +43,7 @@ export function hasEnded(run: Pick<Run, 'status'>): boolean {
   return endedStatuses.some((status) => status === run.status);
 }
 
-/** Every call throws `AppError`: `options.wireCode` is the interface's code, such as `run_not_found`. */
+/** Every call throws `AppError`; `options.wireCode` is the code on the wire, such as `run_not_found`. */
 export class ComputerUseClient {
   readonly #client: Client<typeof routes>;
 

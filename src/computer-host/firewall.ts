@@ -1,7 +1,8 @@
 /**
- * What may leave a computer and what may come in (interface.md D; computer-use.md 4c): a table of this machine's, on this machine's
- * side of each computer's cable, where nobody in a computer can change it. It is put up whole, read back, and compared; what was not
- * in it when it was put up, or is no longer, is a fault. Must not know computers beyond their interfaces and addresses.
+ * What may leave a hosted computer and what may reach it: a firewall table of this machine, on this machine's side of
+ * each computer's cable, where nobody inside a computer can change it. The table is written whole, read back and
+ * compared; a rule that was added or is missing is a fault. Must not know computers beyond their interfaces and
+ * addresses.
  */
 import type { Names } from './settings.ts';
 import { HostError, type Tool } from './tools.ts';

@@ -1,4 +1,7 @@
-/** One `close()` in reverse order of start, within a limit (architecture.md, "Processes and ports"). */
+/**
+ * One `close()` in reverse order of start, within a time limit, so that a part that hangs cannot keep the program
+ * alive.
+ */
 
 export interface Closing {
   /** Registers how to undo the step just done. */

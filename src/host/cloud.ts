@@ -1,7 +1,7 @@
 /**
- * Composition root of the cloud API (architecture.md, "Processes and ports"): identity, the factory proxy and the web
- * interface. Embedded in one process with a runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in.
- * It reaches a runtime only over the link.
+ * Composition root of the cloud API: identity, the factory proxy and the web interface. Embedded in one process with a
+ * runtime on 127.0.0.1:3010, or headless for many people; what differs is passed in. It reaches a runtime only over the
+ * link.
  */
 import { createApprovals } from '../cloud-api/approvals/index.ts';
 import { createComputerUse } from '../cloud-api/computer-use/index.ts';

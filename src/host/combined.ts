@@ -1,6 +1,6 @@
 /**
- * Runtime and cloud API in one process: what `gantry start` runs (architecture.md). The same two parts run apart; here the
- * link between them is this computer's socket.
+ * Runtime and cloud API in one process: what `gantry start` runs. The same two parts also run separately; here the link
+ * between them is this computer's socket.
  */
 import { AppError } from '../contracts/common/errors.ts';
 import type { LocalPairing } from '../contracts/link/local-pairing.ts';

@@ -28,7 +28,7 @@ export interface Identified {
 
 export interface CloudFolder {
   readonly places: Places;
-  /** Seals every secret at rest (security.md 3). */
+  /** Seals every secret at rest. */
   readonly masterKey: string;
   /** The service token: whoever can read it administers this cloud. */
   readonly internalToken: string;

@@ -1,7 +1,7 @@
 /**
- * The engine's two doors with one set of routes: 127.0.0.1 for the CLI and bots, a Unix socket in the 0700 folder for those and
- * the cloud API's link (interface.md C; security.md 1.4); what a paired cloud opens over its link is answered at the socket too.
- * Must not know what the routes do.
+ * The engine's two listeners with one set of routes: 127.0.0.1 for the CLI and bots, and a Unix socket in the 0700
+ * folder for those and for the cloud API's link. Connections that a paired cloud opens over its link are served like
+ * those of the socket. Must not know what the routes do.
  */
 import { rmSync } from 'node:fs';
 import type { Duplex } from 'node:stream';

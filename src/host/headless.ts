@@ -1,6 +1,4 @@
-/**
- * The cloud API alone, for many people (architecture.md): what `gantry cloud` runs. Computers dial in; there is no runtime here.
- */
+/** The cloud API without a runtime, for many people: what `gantry cloud` runs. Computers dial in. */
 import { hostname } from 'node:os';
 import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';

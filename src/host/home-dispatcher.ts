@@ -1,6 +1,6 @@
 /**
- * The web port of one computer: one dispatcher while it is not paired, another over the same door while it is (gaps.md "Home
- * cloud"). Owns which of the two answers; must not know what either does.
+ * The web port of one computer: one dispatcher while it is not paired, another on the same listener while it is. Owns
+ * which of the two answers; must not know what either does.
  */
 import { createPairedRoutes, type PairedRoutesDeps } from '../cloud-api/home/index.ts';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';

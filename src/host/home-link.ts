@@ -1,6 +1,6 @@
 /**
- * What ties a runtime to its home cloud (architecture.md 11; gaps.md "Home cloud"): the pairing, what goes home, the link that is
- * dialled while it is paired, and who may come in over it. Owns that these change together.
+ * What ties a runtime to its home cloud: the pairing, what is sent home, the link that the runtime dials while it is
+ * paired, and who may come in over it. Owns that these change together.
  */
 
 import type { HomeDoor } from '../cloud-api/home/index.ts';

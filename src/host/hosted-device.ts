@@ -1,7 +1,7 @@
 /**
- * The program inside of a hosted computer: its display and window manager, a store, the hands with their gate, and their routes on one
- * Unix socket, for the cloud that made it and nobody else (gaps.md D). No factory, no panes, no port. It is told what it is on its
- * stdin, by the helper that made the computer, and ends with its display.
+ * The program inside a hosted computer: its display and window manager, a store, the executor with its gate, and their
+ * routes on one Unix socket, only for the cloud that made the computer. No factory, no panes, no port. The helper that
+ * made the computer passes its settings on stdin. The program ends with its display.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';

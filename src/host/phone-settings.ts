@@ -19,7 +19,7 @@ export interface PhoneSettings {
   readonly url: string;
   /** At which it reaches this Gantry; null: the address that people use. */
   readonly webhookUrl: string | null;
-  /** Absent: the interface's. */
+  /** Absent: `numberLimits`. */
   readonly textLimits?: NumberLimits;
   /** Absent: the usual ones. */
   readonly callLimits?: CallLimits;

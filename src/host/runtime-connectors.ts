@@ -1,6 +1,6 @@
 /**
- * Composes connectors on the runtime (interface.md E): servers of others with their credential, subscriptions to their events, and what
- * bots do of themselves with those. Must not know what an event is.
+ * Composes connectors on the runtime: other people's servers with their credentials, the subscriptions to their events,
+ * and what bots do on their own with those events. Must not know what an event is.
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';

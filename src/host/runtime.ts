@@ -1,6 +1,6 @@
 /**
- * Composition root of the runtime: store, ledger, panes, factory and the engine's doors, started in this order and closed in
- * the other (architecture.md, "Processes and ports"). Bots live in the pane host and outlive it.
+ * Composition root of the runtime: store, ledger, panes, factory and the engine's listeners, started in this order and
+ * closed in the reverse order. Bots live in the pane host and outlive the runtime.
  */
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';

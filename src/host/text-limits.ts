@@ -1,4 +1,4 @@
-/** Limits of texts from the environment (gaps.md F): a number's day, and a sole proprietor's day and minute. Pure. */
+/** Limits of texts from the environment: a number's day, and a sole proprietor's day and minute. Pure. */
 
 import type { NumberLimits } from '../cloud-api/phone/part.ts';
 import { numberLimits } from '../cloud-api/phone/texts/index.ts';
@@ -11,7 +11,7 @@ const names = {
 } as const;
 const most = 1_000_000;
 
-/** Those of gaps.md where nothing is said. Throws `usage`, naming the variable. */
+/** A variable that is not set keeps its default. Throws `usage`, naming the variable, on a bad value. */
 export function readTextLimits(env: Readonly<Record<string, string | undefined>>): NumberLimits {
   function given(name: keyof typeof names, usual: number): number {
     const value = env[names[name]]?.trim() ?? '';

@@ -1,6 +1,6 @@
 /**
- * Links `gantry://…` (desktop.md 6.1.9): where each leads, or null. They come from anywhere, so the list is closed and everything on it
- * only shows something. One reader for the system's links and for the arguments of a second start. Pure.
+ * Links `gantry://…`: where each leads, or null. Any web page or program can open one, so the list is closed and every
+ * link only shows something. The same reader serves the system's links and the arguments of a second start. Pure.
  */
 import type { Destination } from '../contracts/desktop/channels.ts';
 

@@ -1,4 +1,7 @@
-/** The rules of desktop.md 6.1 put on every page that Electron makes, before it shows anything: decided in `navigation.ts`. */
+/**
+ * Puts the rules for pages on every page that Electron makes, before it shows anything. The decisions are in
+ * `navigation.ts`.
+ */
 import { externalTarget, mayNavigate, mayUse } from './navigation.ts';
 import type { ElectronParts } from './parts.ts';
 import { againAddress } from './reviving.ts';

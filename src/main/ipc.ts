@@ -1,6 +1,6 @@
 /**
- * The one way from the page into main (desktop.md 6.1.6): a channel of the table, a payload of its schema, from the main frame of one of
- * our windows that shows our origin. Everything else is refused and written down.
+ * The only way from the page into main: a channel of the table, a payload of its schema, from the main frame of one of
+ * our windows that shows our origin. Everything else is refused and logged.
  */
 import type { IpcMain, IpcMainInvokeEvent } from 'electron';
 import type { z } from 'zod';

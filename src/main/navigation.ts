@@ -1,6 +1,4 @@
-/**
- * What the desktop window may show and do (desktop.md 6.1): decided here, wired in `shell.ts`. Pure; electron only as types.
- */
+/** What the desktop window may show and do: decided here, wired in `shell.ts`. Pure; electron only as types. */
 import type { BrowserWindowConstructorOptions } from 'electron';
 import { smallest } from './bounds.ts';
 

@@ -1,6 +1,6 @@
 /**
- * How the program ends: once, in order, and within a limit however its parts behave (desktop.md 6.3). Everything that ends it comes
- * through here: the menu, the last window, a signal, the system's shutdown, a fault that nobody caught.
+ * How the program ends: once, in order, and within a time limit however its parts behave. Everything that ends the
+ * program comes through here: the menu, the last window, a signal, the system's shutdown, an uncaught fault.
  */
 export const quitLimitMs = 5_000;
 

@@ -1,6 +1,7 @@
 /**
- * Updates of the installed app (desktop.md 6.3): off until a feed is set and in everything that was not made for installing; fetched by
- * themselves, installed only when the person says so and nothing runs. States and what leads from one to the next are one table.
+ * Updates of the installed app. Off until a feed is set, and in every build that is not an installer's. Downloads start
+ * automatically; an update is installed only when the person says so and nothing runs. The states and their transitions
+ * are one table.
  */
 import type { UpdateState } from '../contracts/desktop/channels.ts';
 

@@ -14,7 +14,7 @@ import {
 
 declare const self: ServiceWorkerGlobalScope;
 
-/** The interface's path; the contract's schemas stay out of the worker. */
+/** Written out, because the contract's schemas stay out of the worker. */
 const actionPath = (token: string): string => `/api/v1/push/actions/${encodeURIComponent(token)}`;
 
 // A newer worker takes over at once: it answers to the same server, and nothing of the older one's is kept.

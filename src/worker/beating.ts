@@ -1,6 +1,7 @@
 /**
- * Keeps one lease: beats three times in its life, goes on after a beat that failed until its local deadline, which is counted from when
- * the last accepted beat was sent (store.md 3.3), and tells once when it is lost or the task is asked to stop. Must not know threads.
+ * Keeps one lease. Beats three times in its life and goes on after a failed beat until its local deadline, which counts
+ * from when the last accepted beat was sent; reports once when the lease is lost or the task must stop. Must not know
+ * threads.
  */
 import { AppError } from '../contracts/common/errors.ts';
 

@@ -1,7 +1,7 @@
 /**
- * A worker of the work queue: asks for tasks, works on so many at once, lets a thread of its own beat, and tells the queue how each ended
- * (interface.md A; gaps.md A). A lost lease ends its job and nothing is told; a worker that drains finishes what it holds, takes
- * nothing new and leaves nothing behind. Must not know what a task does.
+ * A worker of the work queue: leases tasks, runs several at once, lets a separate thread beat, and reports how each
+ * ended. A lost lease ends its job without a report. A draining worker finishes what it holds, takes nothing new and
+ * leaves nothing behind. Must not know what a task does.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, type Fetch } from '../client/client.ts';

@@ -1,7 +1,7 @@
 /**
- * The home cloud of this computer, where approvals are answered and events are told (gaps.md "Home cloud"), by the server
- * of the same process: it is home itself, or passes on to the cloud that is. Must not
- * know what is asked there.
+ * The home cloud of this computer, where approvals are answered and events are reported. It is reached through the
+ * server of this computer, which is the home cloud itself or passes requests on to it. Must not know what is asked
+ * there.
  */
 import { type Client, createClient } from '../../client/client.ts';
 import { approvalRoutes, heldApprovalRoutes } from '../../contracts/approvals/routes.ts';

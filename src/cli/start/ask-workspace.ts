@@ -1,6 +1,6 @@
 /**
- * The first start in a terminal asks which folder the bots work in (gaps.md "One workspace an engine"). Enter takes a new one with
- * the sample. Must not make anything: whether a folder can serve is judged where the servers start.
+ * The first start in a terminal asks which folder the bots work in, since an engine serves one workspace. Enter takes a
+ * new folder with the sample. Must not create anything: the servers check the folder when they start.
  */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * How a started Gantry ends (issue text of part 1; gaps.md): the servers always, the bots only when the person says so.
- * Decides and words; what is ended is passed in. Must not know processes or servers.
+ * How a started Gantry ends: the servers always stop, the bots only when the person says so. Decides and words it; what
+ * is stopped is passed in. Must not know processes or servers.
  */
 import { count } from '../words.ts';
 

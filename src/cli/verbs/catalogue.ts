@@ -1,4 +1,4 @@
-/** The parts about bots, teams and messages as data (gaps.md C, "CLI parts and verbs"). */
+/** The parts about bots, teams and messages as data. */
 import type { Option, Part } from '../command.ts';
 import { mail, peers, runs, steer } from '../work-engine/catalogue.ts';
 

@@ -7,7 +7,7 @@ import { table } from '../table.ts';
 import { textOrStdin } from '../text.ts';
 import { ago, count, inCell, inset, oneLine, spoken } from '../words.ts';
 
-/** gaps.md C, Send: "CLI exit: unconfirmed 4, failed 3, else 0". */
+/** The exit code of a send: an unconfirmed delivery exits as a time-out, a failed one as a transport fault. */
 const exitOf: Record<DeliveryState, number> = {
   accepted: 0,
   queued: 0,

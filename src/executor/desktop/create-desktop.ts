@@ -1,6 +1,7 @@
 /**
- * The hands of the desktop: one display, connected when it is needed and again after it went away; one action after the other; whatever
- * was pressed let go of; nothing done when somebody else has moved the pointer meanwhile. Linux under X (computer-use.md 4b).
+ * Input and capture of the desktop: one display, connected when it is needed and reconnected after it went away.
+ * Actions run one after another, every pressed key or button is released, and nothing is done when somebody else moved
+ * the pointer meanwhile. Linux under X.
  */
 
 import { setTimeout as later } from 'node:timers/promises';

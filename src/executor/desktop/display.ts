@@ -1,6 +1,6 @@
 /**
- * One connection to an X display, as promises that also end when the display goes away. Pure JavaScript: a native client of X ends
- * its whole process then (computer-use.md 0.5). Must not know toolsets.
+ * One connection to an X display, as promises that also settle when the display goes away. Pure JavaScript: a native
+ * client built on libX11 ends its whole process when the X server goes away. Must not know toolsets.
  */
 import { setTimeout as later } from 'node:timers/promises';
 import x11, { type Damage, type Fixes, type XClient, type XDisplay, type XEvent, type Xkb, type XTest } from 'x11';

@@ -1,6 +1,6 @@
 /**
- * The members of the `computer` toolset on one display (computer-use.md 1.1). Inputs are valid; their coordinates are pixels of the
- * frame. Must not know who else uses the display.
+ * The members of the `computer` toolset on one display. Inputs are valid; their coordinates are pixels of the frame.
+ * Must not know who else uses the display.
  */
 import { setTimeout as later } from 'node:timers/promises';
 import { isInside, type Point, pictureSize, toImage, toScreen } from '../../contracts/computer-use/frame.ts';

@@ -1,6 +1,7 @@
 /**
- * Typing that is right for every text: what the layout has keys for goes by keys, everything else, tabs and inner line breaks included,
- * by the clipboard; no synthesis of other keys gets all of it through (computer-use.md 4b). A line break at the end is Return.
+ * Types any text. Characters that the layout has keys for are typed by keys; everything else, tabs and inner line
+ * breaks included, is pasted from the clipboard, because synthesised keys lose or change such characters. A line break
+ * at the end is Return.
  */
 import { HandsFault } from '../hands.ts';
 import type { Clipboard, SelectionName } from './clipboard.ts';

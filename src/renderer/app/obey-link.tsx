@@ -1,6 +1,6 @@
 /**
- * Links of notifications: `/?allternit_thread=<thread>&bot=<bot>` and `/?allternit_channel=<provider>` (interface.md F, G).
- * Both lead to the pane of the bot that the thread belongs to; the address is then cleaned, so that Back does not repeat it.
+ * Links of notifications: `/?allternit_thread=<thread>&bot=<bot>` and `/?allternit_channel=<provider>`. Both lead to
+ * the pane of the bot that the thread belongs to; the address is then cleaned, so that Back does not repeat it.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';

@@ -32,7 +32,7 @@ const rootRoute = createRootRoute({
   errorComponent: BrokenPage,
 });
 
-/** The names `allternit_thread`, `allternit_channel` and `bot` are fixed by the interface ("Links" of notifications). */
+/** The names `allternit_thread`, `allternit_channel` and `bot` are part of the wire format of notification links. */
 export const homeSearch = z.object({ allternit_thread: text, allternit_channel: text, bot: text });
 export const workSearch = z.object({
   /** What runs by itself, in place of the campaigns. */
@@ -49,7 +49,7 @@ export const workSearch = z.object({
   start: text,
 });
 export const ledgerSearch = z.object({ type: text, subject: text, actor: text, row: text });
-/** A task that is open, and which page of which tasks; the names are those of the interface. */
+/** The open task, and the page and filters of the list of tasks; the names are those of the API. */
 export const tasksSearch = z.object({
   status: TaskStatus.optional().catch(undefined),
   session_id: text,

@@ -1,6 +1,6 @@
 /**
- * The app's window events, dispatched by one helper and heard in one place (interface.md, "Window events of the app").
- * A detail of another shape is ignored: anything on the page may dispatch.
+ * The app's window events, dispatched by one helper and heard in one place. A detail of another shape is ignored,
+ * because any code on the page may dispatch one.
  */
 import { type WindowEventDetail, type WindowEventName, windowEvents } from '../../contracts/desktop/window-events.ts';
 

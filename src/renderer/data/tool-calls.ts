@@ -15,7 +15,7 @@ export interface ToolDraft {
 export type ToolCall =
   | { readonly state: 'running'; readonly startedAt: string }
   | { readonly state: 'done'; readonly startedAt: string; readonly tookMs: number; readonly result: ToolResult }
-  /** Nobody answered in time: the same call runs once somebody has (gaps.md B). */
+  /** Nobody answered the approval in time. The same call runs once after it is approved. */
   | { readonly state: 'waits'; readonly startedAt: string; readonly approvalId: string | null }
   | { readonly state: 'cancelled'; readonly startedAt: string; readonly tookMs: number }
   | { readonly state: 'failed'; readonly startedAt: string; readonly tookMs: number; readonly error: unknown };

@@ -48,5 +48,5 @@ export function groupOf(tool: ToolInfo): string {
   return tool.server ?? (tool.name.startsWith('document.') ? documentGroup : ownGroup);
 }
 
-/** The name that every client may use (gaps.md B, `?names=safe`). */
+/** The name that every client accepts: only letters, digits, `_` and `-` (`?names=safe`). */
 export const safeName = (name: string): string => name.replaceAll('.', '_');

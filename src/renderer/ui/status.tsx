@@ -259,7 +259,7 @@ export function StatusIcon({ look }: { look: StatusLook }) {
   return <Icon className="size-3.5 shrink-0" strokeWidth={2} aria-hidden="true" />;
 }
 
-/** Icon + word + colour. `wire` (the interface's own word) is in the tooltip. */
+/** Icon, word and colour. `wire`, the status on the wire, is in the tooltip. */
 export function Status({ look, wire, iconOnly = false }: { look: StatusLook; wire: string; iconOnly?: boolean }) {
   return (
     <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${toneClass[look.tone]}`} title={wire}>

@@ -6,7 +6,7 @@ export interface Need {
   /** Since when it waits; null: nobody says. */
   readonly since: string | null;
   readonly look: StatusLook;
-  /** The interface's own word. */
+  /** The word on the wire. */
   readonly wire: string;
   readonly title: string;
   /** Empty: the title says it all. */

@@ -2,7 +2,7 @@
 import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';
 import type { FieldTexts, FormSchema } from '../../ui/schema-fields.ts';
 
-/** The template's params as a form. One named `intent` is the intent itself (interface.md, "Rules for starting a run"). */
+/** The template's params as a form. A param named `intent` is left out: the run's intent fills it. */
 export function schemaOf(template: Template): FormSchema {
   const params = template.params.filter((param) => param.name !== 'intent');
   return {

@@ -1,4 +1,4 @@
-/** A key of the keyboard → the interface's name for it. Must not know terminals or panes. */
+/** A key of the keyboard → its name in the API. Must not know terminals or panes. */
 
 const named: Readonly<Record<string, string>> = {
   Enter: 'Enter',
