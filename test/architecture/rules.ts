@@ -1,4 +1,7 @@
-/** The rules of architecture.md and style.md as data, and what breaks them. Pure: files in, sentences out. */
+/**
+ * The rules of architecture and style as data, and the functions that find what breaks them. Pure: files in, sentences
+ * out.
+ */
 import { dirname, normalize } from 'node:path/posix';
 
 export interface SourceFile {
@@ -16,7 +19,7 @@ interface FolderRule {
   readonly node?: false;
 }
 
-/** architecture.md, "Folders, and what each may know". A folder that is not here may not exist. */
+/** The folders, and what each may import. A folder that is not listed here may not exist. */
 export const folderRules: Readonly<Record<string, FolderRule>> = {
   contracts: { folders: [], node: false },
   kit: { folders: ['contracts'] },
@@ -87,7 +90,10 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'electron-updater': ['main'],
 };
 
-/** Time and chance are passed in (architecture.md 6). Where they enter, and programs too small to be given them. */
+/**
+ * Time and chance are passed in, so that tests can move them. These files are where they enter, and programs that are
+ * too small to be given them.
+ */
 const ambient: readonly { readonly pattern: RegExp; readonly what: string; readonly allowed: readonly string[] }[] = [
   {
     pattern: /\bDate\.now\(\)/,

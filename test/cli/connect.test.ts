@@ -1,4 +1,4 @@
-/** Whom the command line trusts: nothing is sent to a server that has not proved itself (security.md 1.4, 6). */
+/** Whom the command line trusts: it sends nothing to a server that has not proved itself. */
 import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

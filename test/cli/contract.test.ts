@@ -1,10 +1,10 @@
-/** The command-line contract (interface.md C): parts and verbs, JSON, dry runs, exit codes. */
+/** What scripts may rely on in the command line: parts and verbs, JSON, dry runs, exit codes. */
 import { expect, test } from 'vitest';
 import { commands, parts } from '../../src/cli/catalogue.ts';
 import { AppError, errorCodes, exitCode, FactoryError } from '../../src/contracts/common/errors.ts';
 import { agent, run, scratchHome, startEngine } from './support.ts';
 
-/** gaps.md C, "CLI parts and verbs", word for word. */
+/** Every part and its verbs. Scripts call them by these names, so none may disappear. */
 const specified: Record<string, string> = {
   agents: 'ls show capture transcript screen input attach explain doctor',
   teams: 'ls up down check',

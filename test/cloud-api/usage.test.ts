@@ -1,4 +1,4 @@
-/** Budgets and months: when a person is told that money is spent (interface.md `usage.threshold`). */
+/** Budgets and months: when a person is told that money is spent (`usage.threshold`). */
 import { describe, expect, test } from 'vitest';
 import { createEvents, eventMigrations } from '../../src/cloud-api/events/index.ts';
 import { createUsage, usageMigrations } from '../../src/cloud-api/usage/index.ts';

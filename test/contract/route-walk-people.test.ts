@@ -51,7 +51,7 @@ beforeAll(async () => {
   [ada, bob] = (await Promise.all(
     ['ada', 'bob'].map(async (name) => personWith(people, await signInAs(name, people.origin))),
   )) as [Person, Person];
-  // A project without hosted computers would hear of nothing else (gaps.md D: flag first, then scope).
+  // A project without hosted computers is refused before scopes are checked, so every caller would get the same answer.
   const shop = { id: 'shop', userId: ada.id, hostedDriverEnabled: true };
   await people.call('POST', '/api/v1/admin/projects', { token: people.internalToken, body: shop });
   grant = await pairComputer(ada);

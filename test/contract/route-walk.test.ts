@@ -1,4 +1,4 @@
-/** Walks every route of every server with every wrong caller (security.md 5, architecture.md 1). */
+/** Walks every route of every server with every wrong caller, so that no route can be added without a guard. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { type Route, type Scope, scopes } from '../../src/contracts/common/route.ts';
@@ -57,7 +57,7 @@ beforeAll(async () => {
     owners: ownersOf([...factoryRoutes, ...runRoutes], false),
     cloud: { phone: carrierAway },
   });
-  // A project without hosted computers would hear of nothing else (gaps.md D: flag first, then scope).
+  // A project without hosted computers is refused before scopes are checked, so every caller would get the same answer.
   const shop = { id: 'shop', userId: localUserId, hostedDriverEnabled: true };
   expect((await pair.callWeb('POST', '/api/v1/admin/projects', { body: shop })).status).toBe(201);
   doors = {

@@ -1,4 +1,4 @@
-/** The app's window events and the links of notifications, obeyed by the real page (interface.md, "Window events of the app"). */
+/** The app's window events and the links of notifications, obeyed by the real page. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, openBrowser, type Page, seeInPane, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';

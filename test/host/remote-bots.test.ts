@@ -1,6 +1,6 @@
 /**
- * Bots on another computer, end to end: two computers and their cloud, all as their commands start them; every byte between them
- * goes through a proxy that can be cut (interface.md C "Peer routes"; architecture.md 12).
+ * Bots on another computer, end to end: two computers and their cloud, all as their commands start them. Every byte
+ * between them goes through a proxy that can be cut.
  */
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readTextLimits } from '../../src/host/text-limits.ts';
 
-test('limits of texts are the interface’s unless settings say otherwise', () => {
+test('limits of texts keep their defaults unless settings say otherwise', () => {
   expect(readTextLimits({})).toEqual({
     usual: { perDay: 1000, perMinute: null },
     soleProprietor: { perDay: 200, perMinute: 15 },

@@ -1,6 +1,6 @@
 /**
- * The edge with everything behind it: a cloud of many people, two people's computers with bots, and clients that nobody here wrote
- * (gaps.md B; mcp.md 4). One bot's connector reaches neither another bot nor another person.
+ * The edge with everything behind it: a cloud of many people, two people's computers with bots, and clients that others
+ * wrote. One bot's connector reaches neither another bot nor another person.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request as ask, createServer, type IncomingMessage } from 'node:http';

@@ -1,4 +1,7 @@
-/** What the build makes: which module may ask for what at run time (desktop.md 1.5, 4). A build that is older than the sources is not asked: one of our own is. */
+/**
+ * What the build makes: which module may require what at run time. When the build is older than the sources, the test
+ * makes its own.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** desktop.md 6.1, line by line: what every page may do, against a substitute that has Electron's own types. */
+/** What every page of the desktop app may do, rule by rule, against a substitute that has Electron's own types. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { externalTarget, mayNavigate, sessionCookie } from '../../src/main/navigation.ts';

@@ -1,4 +1,4 @@
-/** What electron-builder is told (desktop.md 1.5.5, 6.1.8): by its own schema, and by what the app needs to run. */
+/** The settings for electron-builder, checked against its own schema and against what the app needs to run. */
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The one kill loop (architecture.md, Modes of failure): start a program, drive it, kill it at a random moment, start it
- * again, check what it acknowledged. Its self-test plants a loss and demands that it is found.
+ * The only kill loop: start a program, drive it, kill it at a random moment, start it again, check what it
+ * acknowledged. Its self-test plants a loss and demands that the loop finds it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 

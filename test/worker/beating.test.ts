@@ -1,4 +1,4 @@
-/** A lease is kept by beats, and lost by the queue's word or by its own deadline, never by one beat that failed (store.md 3.3). */
+/** A lease is kept by beats. It is lost by the queue's answer or at its own deadline, never because one beat failed. */
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/contracts/common/errors.ts';
 import { keepBeating } from '../../src/worker/beating.ts';

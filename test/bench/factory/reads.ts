@@ -1,4 +1,4 @@
-/** Reads cost what they return, not what history holds (architecture.md 3). */
+/** The cost of a read follows what it returns, not how much history there is. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { runtimeMigrations } from '../../../src/host/runtime-migrations.ts';

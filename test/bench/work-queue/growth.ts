@@ -1,6 +1,6 @@
 /**
- * What a lease costs with a million tasks waiting, beside a thousand, on each engine: the indexes alone decide (store.md 3.5). Both
- * stores are measured in turns, so that what else the machine does weighs on both.
+ * What a lease costs with a million tasks waiting, compared with a thousand, on each engine; only the indexes decide
+ * it. The two stores are measured in turns, so that other load on the machine affects both alike.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The edge of a cloud of many people, while no computer is there: who gets in, what is said, and what is kept (interface.md B; gaps.md B). */
+/** The edge of a cloud of many people while no computer is linked: who gets in, what is answered, and what is kept. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { CatalogEvent, EdgeApp } from '../../../src/contracts/edge/routes.ts';

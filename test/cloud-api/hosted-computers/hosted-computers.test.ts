@@ -1,4 +1,4 @@
-/** Hosted computers as programs use them (interface.md D; gaps.md D), on every database, with a driver whose wire is real. */
+/** Hosted computers as programs use them, on every database, with a driver whose wire is real. */
 import { describe, expect, test } from 'vitest';
 import { engines } from '../../support/engines.ts';
 import { refusal, result } from './substitute-driver.ts';

@@ -1,4 +1,4 @@
-/** What computers cost and when they sleep (interface.md D; gaps.md D), on every database, by a clock that a test moves. */
+/** What hosted computers cost and when they sleep, on every database, by a clock that the test moves. */
 import { describe, expect, test } from 'vitest';
 import { engines } from '../../support/engines.ts';
 import { result } from './substitute-driver.ts';

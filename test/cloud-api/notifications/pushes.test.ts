@@ -1,4 +1,4 @@
-/** One push and what a push service says to it (store.md 6), the keys behind it, and the devices it goes to. */
+/** One push and what a push service answers, the keys behind it, and the devices it goes to. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';

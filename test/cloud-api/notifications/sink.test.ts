@@ -1,4 +1,4 @@
-/** The sink's six steps, its limits and its times (interface.md "Notification events and web push"). */
+/** From events to pushes: the sink's six steps, its limits and its times. */
 import { describe, expect, test, vi } from 'vitest';
 import { engines } from '../../support/engines.ts';
 import { createTestClock } from '../../support/test-clock.ts';

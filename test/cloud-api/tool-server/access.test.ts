@@ -1,4 +1,4 @@
-/** Who gets in to the tool server of a cloud of many people, and what those learn who do not (mcp.md 2.1; security.md 1.5, 4). */
+/** Who gets in to the tool server of a cloud of many people, and what is answered to everybody else. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import { keepUntilEnd } from '../../kit/http/support.ts';

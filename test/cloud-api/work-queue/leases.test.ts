@@ -1,4 +1,7 @@
-/** Who holds a task, whatever happens: fifty at once, late beats, stale holders, workers that die (issue 5, "Bad input"). Both engines. */
+/**
+ * Who holds a task whatever happens: fifty workers at once, late beats, stale holders, workers that die. On both
+ * engines.
+ */
 import { describe, expect, test } from 'vitest';
 import { readyTopic } from '../../../src/cloud-api/work-queue/store.ts';
 import { createWaiters } from '../../../src/cloud-api/work-queue/waiters.ts';

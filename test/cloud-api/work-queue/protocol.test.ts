@@ -1,4 +1,4 @@
-/** What callers and workers of the work queue are promised, on both engines, over real HTTP (interface.md A; gaps.md A). */
+/** What callers and workers of the work queue are promised, on both engines, over real HTTP. */
 import { describe, expect, test } from 'vitest';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { engines } from '../../support/engines.ts';

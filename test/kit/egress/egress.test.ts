@@ -1,4 +1,4 @@
-/** Addresses that somebody else chose (security.md 4 row 11): what is refused, and where. */
+/** Addresses that somebody else chose: which are refused, and at which point. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';

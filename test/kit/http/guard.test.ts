@@ -1,4 +1,4 @@
-/** Requests as a hostile page, a rebound name or a broken client would send them, byte by byte (security.md 1.2, 1.4.7). */
+/** Requests as a hostile page, a rebound name or a broken client would send them, byte by byte. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';

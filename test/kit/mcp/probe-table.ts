@@ -1,6 +1,6 @@
 /**
- * The raw requests that every answer of the endpoint is judged by: era × header × body faults, with the status and code that the
- * protocol's texts give each (mcp.md 1.4, 9). `code` absent: a result, or nothing at all.
+ * The raw requests that every answer of the endpoint is judged by: era × header × body faults, with the HTTP status and
+ * JSON-RPC code that the published MCP versions give each. `code` absent: a result, or no body at all.
  */
 import { mcpMeta } from '../../../src/contracts/tool-server/mcp.ts';
 import type { RawRequest } from '../../support/mcp/raw.ts';

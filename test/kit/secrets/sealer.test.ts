@@ -1,4 +1,4 @@
-/** Sealed secrets: they open where they were sealed, and nowhere else (security.md 3). */
+/** Sealed secrets open where they were sealed, and nowhere else. */
 import { expect, test } from 'vitest';
 import { createSealer } from '../../../src/kit/secrets/sealer.ts';
 import { newToken } from '../../../src/kit/secrets/token-file.ts';

@@ -1,4 +1,4 @@
-/** A peer ticket opens one computer for one person for five minutes, and nothing that only looks like one does (security.md 2.3). */
+/** A peer ticket opens one computer for one person for five minutes. Nothing that only looks like a ticket does. */
 import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { TicketKey } from '../../../src/contracts/link/pairings.ts';

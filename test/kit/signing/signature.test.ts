@@ -1,4 +1,4 @@
-/** The device signature against its vectors, and every request that must not pass for signed (security.md 2.1). */
+/** The device signature against its vectors, and every request that must not pass for signed. */
 import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -45,7 +45,7 @@ test.each([
   expect(keyName(event)).toBeNull();
 });
 
-test('every named key of the interface can be pressed', () => {
+test('every key that the API names can be pressed', () => {
   const arrows: Record<string, string> = { Up: 'ArrowUp', Down: 'ArrowDown', Left: 'ArrowLeft', Right: 'ArrowRight' };
   for (const name of namedKeys) {
     if (name === 'Space') continue; // plain text without a modifier

@@ -1,6 +1,6 @@
 /**
- * What a figure is (architecture.md, Figures): one name, one bound, one line. A module in `test/bench/<area>/` or
- * `test/faults/<area>/` exports `figures: Figure[]`; the runner finds it, adds the bound and prints the line.
+ * What a figure is: one name, one bound, one line of output. A module in `test/bench/<area>/` or `test/faults/<area>/`
+ * exports `figures: Figure[]`; the runner finds it, adds the bound and prints the line.
  */
 
 export interface FigureOptions {

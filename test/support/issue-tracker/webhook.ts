@@ -1,7 +1,7 @@
 /** Standard Webhooks as its text says, and the POST of one message. No redirects, and ten seconds. */
 import { createHmac } from 'node:crypto';
 
-/** ms, research on the draft: a receiver has this long to answer. */
+/** How long a receiver may take to answer, in milliseconds. */
 export const answerWithin = 10_000;
 
 /** `whsec_` and base64 of 24 to 64 bytes; undefined where it is not that. */

@@ -1,6 +1,7 @@
 /**
- * A small site with something to do on it, made from a seed, and a script that does it with hands (computer-use.md 8). A page tells the
- * server what happened with `report(…)`; the last report is judged. Must not know the executor: only the members of the toolset.
+ * A small site with something to do on it, made from a seed, and a script that does it with input actions. A page
+ * reports to the server with `report(…)`, and the last report is judged. Must not know the executor: only the members
+ * of the toolset.
  */
 import type { Hands } from './hands.ts';
 

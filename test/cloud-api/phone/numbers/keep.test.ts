@@ -49,7 +49,7 @@ describe.each(engines)('on $name', ({ place }) => {
     expect(await replica.list(replica.computer)).toEqual([]);
   });
 
-  test('a move is refused in the words of the interface', async () => {
+  test('a move is refused with the code that names the reason', async () => {
     const world = await openWorld(await place());
     const replica = await world.open();
     const id = await bought(replica);

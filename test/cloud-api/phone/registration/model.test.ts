@@ -26,7 +26,7 @@ describe('the stages of a registration', () => {
     expect(stages.filter((stage) => !left.has(stage))).toEqual(['brand_rejected']);
   });
 
-  test('each says what it is to people, in words of the interface', () => {
+  test('each has the state that people are shown', () => {
     for (const stage of stages) {
       const { state, smsState } = stageSays[stage];
       expect(state === 'kept' || RegistrationState.safeParse(state).success, stage).toBe(true);
