@@ -11,7 +11,7 @@ import { join } from 'node:path';
 export const root = join(import.meta.dirname, '..', '..');
 
 export interface Block {
-  /** `docs/a.md:12` */
+  /** `README.md:12` */
   readonly at: string;
   readonly file: string;
   readonly language: string;

@@ -17,7 +17,7 @@ import { problemOf, problemsOfBrand, problemsOfFault, sentencesOf } from './refu
 import { repliesOf } from './replies.ts';
 import { textsOf } from './same.ts';
 
-/** How long a registration that waits for us waits between attempts. */
+/** The wait between attempts while the fault is not the person's. */
 export const retryMs = 30 * 60_000;
 /** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
 export const unansweredMs = 25_000;
