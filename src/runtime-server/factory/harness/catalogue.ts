@@ -1,7 +1,4 @@
-/**
- * The harnesses that Gantry knows of, as data: how a person gets and signs in to each, where its version stands.
- * Sources of install facts: tui.md 1.
- */
+/** The harnesses that Gantry knows, as data: how a person installs and signs in to each, and where its version is found. */
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 
 export interface CatalogueEntry {

@@ -1,6 +1,6 @@
 /**
- * The environment of a bot's program: the person's own, without what only a surrounding agent, terminal or npm run left there,
- * plus Gantry's doors (gaps.md C: `GANTRY_*`). Must not know a harness.
+ * The environment of a bot's program: the person's own, without what a surrounding agent, terminal or npm run left there, plus
+ * Gantry's `GANTRY_*` variables. Must not know a harness.
  */
 import type { BotDoors, BotSpec } from './harness.ts';
 

@@ -26,7 +26,7 @@ export interface BotSpec {
   readonly adopts?: { readonly sessionId: string; readonly transcript: string | null };
 }
 
-/** What the runtime gives to each bot's program (gaps.md: `GANTRY_*` variables; files are 0600). */
+/** What the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */
 export interface BotDoors {
   readonly urlFile: string;
   readonly tokenFile: string;

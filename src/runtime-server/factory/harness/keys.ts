@@ -1,6 +1,5 @@
 /**
- * Named keys to the bytes that xterm sends (gaps.md C, Panes; xterm "Control Sequences", PC-style function keys).
- * Must not know panes or harnesses.
+ * Named keys to the bytes that xterm sends (xterm "Control Sequences", PC-style function keys). Must not know panes or harnesses.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { namedKeys } from '../../../contracts/factory/agent.ts';

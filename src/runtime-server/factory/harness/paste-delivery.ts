@@ -1,7 +1,8 @@
 /**
- * How a message is put into a composer that takes pastes, and what proves that it arrived (tui.md 5.1): one framed write, Enter as a
- * write of its own once the composer shows the text, then a witness: the submit hook, else the transcript, else the composer.
- * What differs from harness to harness is given; must not know a harness.
+ * How a message is put into a composer that takes pastes, and what proves that it arrived. The paste is one framed write. Enter
+ * follows as a write of its own once the composer shows the text, because some programs lose an Enter that comes too early. Then
+ * a witness is awaited: the submit hook, else the transcript, else the composer. Each harness supplies what is its own; must not
+ * know a harness.
  */
 import type { PaneFacts } from '../../panes/pane-engine.ts';
 import type { DriverContext } from './adapter.ts';

@@ -1,6 +1,7 @@
 /**
- * What goes into a pane and how it is found again: cleaning, the sender's line, the comparison with what a harness says it got
- * (tui.md 0.4, 0.5, 5.1). Must not know how a text is typed.
+ * What goes into a pane and how it is found again: cleaning, the sender's line, the comparison with what a harness says it got.
+ * The sender's line comes first because agent programs run a text that begins with `!` or `/` as a command. Must not know how a
+ * text is typed.
  */
 import type { Outgoing } from './harness.ts';
 

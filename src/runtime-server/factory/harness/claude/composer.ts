@@ -4,7 +4,7 @@ import type { Composer } from '../paste-delivery.ts';
 import { sameText } from '../same-text.ts';
 import { ghostTexts } from './rules.ts';
 
-/** What a paste collapses to: from six lines or about 800 characters on (tui.md 5.1). */
+/** What Claude Code shows instead of a paste of six lines or more, or of more than about 800 characters. */
 const pasteMarker = /^\[Pasted text #\d+(?: \+\d+ lines)?\]$/u;
 
 export function readComposer(view: View): Composer {

@@ -1,6 +1,6 @@
 /**
- * Claude Code's exec mode (tui.md 6): one text in, one JSON result out. Exit code 0 does not mean that the work was done: a
- * refused tool ends with 0, so refusals are counted from the result.
+ * Claude Code's exec mode: one text in, one JSON result out. Exit code 0 does not mean that the work was done: a refused tool
+ * ends with 0, so refusals are counted from the result.
  */
 import { done, execOf, failed, lastLine } from '../exec-run.ts';
 import type { ExecResult } from '../harness.ts';

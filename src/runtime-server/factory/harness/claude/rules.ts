@@ -1,7 +1,7 @@
 /**
- * What Claude Code's hooks, title and screen mean, recorded with 2.1.329 (tui.md 4). Data only.
- * Hooks are the authority. They are silent about an interrupt, a refused or answered dialog and everything before the first
- * prompt: there the screen decides, on the edges named in `from` and after its hold time.
+ * What Claude Code's hooks, title and screen mean, recorded with 2.1.329. Data only. Hooks are the authority. They do not report
+ * an interrupt, a refused or answered dialog, or anything before the first prompt: there the screen decides, on the edges named
+ * in `from` and after its hold time.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 

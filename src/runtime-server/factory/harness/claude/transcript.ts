@@ -1,6 +1,6 @@
 /**
- * Claude Code's transcript as a second witness (tui.md 4.3): a person's prompt has `type: "user"` and a string as content, or blocks
- * where an image or a paste is in it; a tool's result has no `text` block.
+ * Claude Code's transcript as a second witness: a person's prompt has `type: "user"` and a string as content, or blocks where it
+ * holds an image or a paste; a tool's result has no `text` block.
  */
 import { join } from 'node:path';
 import { textsOf } from '../prompt-witness.ts';

@@ -1,8 +1,7 @@
 /**
- * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0 (tui.md 4). Data only.
- * The authority is its own status (OSC 21337, which it sends to a terminal named iTerm.app): it also tells of an interrupt and of a
- * "No". Hooks say sooner that a turn begins, and what is asked; the screen names dialogs and failures, and decides where the status
- * is missing.
+ * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0. Data only. The authority is its own status
+ * (OSC 21337, which it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report sooner that a
+ * turn begins, and what is asked; the screen names dialogs and failures, and decides where the status is missing.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A prompt in Codex's transcript (rollout, tui.md 4.3): a `response_item` that is a message of the user. The file appears with the
+ * A prompt in Codex's transcript (its rollout file): a `response_item` that is a message of the user. The file appears with the
  * first prompt, and the hooks name it.
  */
 import { textsOf } from '../prompt-witness.ts';

@@ -1,6 +1,6 @@
 /**
- * What a program of which nothing is known may still say: shell marks, progress, a spinner in its title (factory.md 2.2), and how
- * programs of every kind draw a question. Data only. Without any of these the driver goes by output alone.
+ * What an unknown program may still reveal: shell marks, progress, a spinner in its title, and how programs of every kind draw a
+ * question. Data only. Without any of these the driver goes by output alone.
  */
 import type { Condition, Ruleset, ScreenRule } from '../judge/rules.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Gemini CLI's exec mode (tui.md 6): one text in, events as JSON lines out. A tool that its mode does not allow is not even offered, and
- * its exit code is no measure: 0 after a refusal, the provider's status cut to a byte after an error. So the events decide. It retries a
- * provider that refuses for minutes, whatever signal it gets.
+ * Gemini CLI's exec mode: one text in, events as JSON lines out. A tool that its mode does not allow is not even offered, and its
+ * exit code says little: 0 after a refusal, the provider's status cut to a byte after an error. So the events decide. When a
+ * provider refuses, it retries for minutes, whatever signal it gets.
  */
 import type { Ran } from '../adapter.ts';
 import { done, execOf, failed } from '../exec-run.ts';

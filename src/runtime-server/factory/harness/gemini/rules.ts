@@ -1,7 +1,7 @@
 /**
- * What Gemini CLI's title and screen mean, recorded with 0.61.0 (tui.md 4). Data only.
- * The title is the authority: it has one sign each for ready, working and a question. The screen says what is asked, and decides where a
- * person has switched the title off. Its whole screen is repainted for a spinner, so idle must hold for a while.
+ * What Gemini CLI's title and screen mean, recorded with 0.61.0. Data only. The title is the authority: it has one sign each for
+ * ready, working and a question. The screen shows what is asked, and decides where a person has switched the title off. The whole
+ * screen is repainted for a spinner, so idle must hold for a while.
  */
 import type { Condition, Ruleset, ScreenRule } from '../judge/rules.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Gemini CLI's transcripts (tui.md 4.3): one JSON object a line, mixed with patches; a prompt has `type: "user"` and texts, a tool's result
- * the same type and none. They lie under a name that Gemini gives the project, which `projects.json` tells. A resumed conversation has
- * more than one, and goes on in any of them.
+ * Gemini CLI's transcripts: one JSON object a line, mixed with patches; a prompt has `type: "user"` and texts, a tool's result
+ * the same type and no texts. They are kept under a name that Gemini gives the project and writes into `projects.json`. A resumed
+ * conversation has more than one file, and may continue in any of them.
  */
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';

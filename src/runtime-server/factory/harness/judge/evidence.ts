@@ -1,6 +1,6 @@
 /**
- * What the judge is told: typed evidence with a claim about the agent's state (factory.md 2.1).
- * Owns the words only; must not know where evidence comes from or what is done with a state.
+ * What the judge is told: typed evidence with a claim about the agent's state. Owns the types only; must not know where evidence
+ * comes from or what is done with a state.
  */
 import type { AgentState } from '../../../../contracts/factory/agent.ts';
 

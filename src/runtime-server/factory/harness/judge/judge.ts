@@ -1,7 +1,8 @@
 /**
- * The judge: a reducer from typed evidence to one state with a reason (factory.md 2.1). One authority per harness; other
- * evidence decides only on the edges its rule names; unclear evidence keeps the state and closes the gate.
- * Pure but for the clock: it arms no timer, it says when it wants to be asked again. Must not know a harness.
+ * The judge: a reducer from typed evidence to one state with a reason. Each harness has one authority; other evidence decides
+ * only on the edges its rule names. Unclear evidence keeps the state and closes the gate, because typing into the wrong state
+ * could answer a dialog. Pure but for the clock: it sets no timer, it says when it wants to be asked again. Must not know a
+ * harness.
  */
 import type { Clock } from '../../../../kit/clock/clock.ts';
 import type { BotState, ExplainStep } from '../harness.ts';

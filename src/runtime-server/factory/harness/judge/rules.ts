@@ -1,6 +1,6 @@
 /**
- * Rules as data (factory.md 2.2, tui.md 4): what a title, a region of the screen, a hook or an OSC of one harness means.
- * Owns the format and its matching; must not know a harness or keep a state.
+ * Rules as data: what a title, a region of the screen, a hook or an OSC of one harness means. They differ by harness and version,
+ * so no rule is shared. Owns the format and its matching; must not know a harness or keep a state.
  */
 import type { AgentState } from '../../../../contracts/factory/agent.ts';
 import type { InterruptKeys } from '../harness.ts';

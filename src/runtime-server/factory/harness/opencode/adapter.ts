@@ -1,6 +1,6 @@
 /**
- * The `opencode` harness: opencode in a pane, spoken to without its keyboard. State, questions and messages go through the HTTP server
- * inside its own program (tui.md 5.3); evidence is the message that the server gives back. Must not know other harnesses.
+ * The `opencode` harness: opencode in a pane, reached without its keyboard. State, questions and messages go through the HTTP
+ * server inside its own program; evidence is the message that the server gives back. Must not know other harnesses.
  */
 import { rm } from 'node:fs/promises';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';

@@ -1,6 +1,6 @@
 /**
- * opencode's exec mode (tui.md 6): one text in, events out, one a line. A tool that would be asked is refused, the program stops and
- * ends with 0: refusals are counted from the events. After a refusing provider it ends with 1 only after its own retries.
+ * opencode's exec mode: one text in, events out, one a line. A tool that would need a question is refused, the program stops and
+ * ends with 0: refusals are counted from the events. After a provider refused, it ends with 1 only after its own retries.
  */
 import { done, execOf, failed, lastLine } from '../exec-run.ts';
 import type { ExecResult } from '../harness.ts';

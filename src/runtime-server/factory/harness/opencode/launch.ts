@@ -23,7 +23,7 @@ const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=$
 
 type Permission = 'ask' | 'allow' | 'deny';
 
-/** Without these everything runs unasked (tui.md 2). */
+/** Without these opencode runs everything unasked. */
 const asking: Readonly<Record<string, Permission>> = {
   bash: 'ask',
   edit: 'ask',

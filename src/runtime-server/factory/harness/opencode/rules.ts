@@ -1,7 +1,7 @@
 /**
- * What opencode's server and screen say, recorded with 1.18.33 (tui.md 4). Data only. Its server is the authority: the driver folds
- * its events into levels (`level.*`), because `busy` comes several times a turn and `idle` twice after an interrupt. Where the
- * server cannot be read the screen decides, after holds that outlast what the server has to say.
+ * What opencode's server and screen say, recorded with 1.18.33. Data only. Its server is the authority: the driver folds its
+ * events into levels (`level.*`), because `busy` comes several times a turn and `idle` twice after an interrupt. Where the server
+ * cannot be read the screen decides, after holds that outlast what the server has to say.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 

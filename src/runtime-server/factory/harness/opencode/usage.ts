@@ -1,6 +1,6 @@
 /**
- * What opencode's database says of tokens and cost (tui.md 4.3): one row a message, an answer's with its count and its end. Read only;
- * sub-agents' conversations count to the one that started them. Must not know prices.
+ * What opencode's database says of tokens and cost: one row a message; an answer's row has its count and its end. Read only;
+ * conversations of sub-agents count to the one that started them. Must not know prices.
  */
 import { join } from 'node:path';
 import { readForeign } from '../../../../kit/store/read-foreign.ts';

@@ -1,6 +1,6 @@
 /**
- * The `qwen` harness: Qwen Code in a pane, with a file of lines for it and one of its events beside the screen (tui.md 5.3). Messages
- * and answers go through the first; evidence is the second, else its transcript. Must not know other harnesses.
+ * The `qwen` harness: Qwen Code in a pane, with an input file of lines and a file of its events beside the screen. Messages and
+ * answers go through the input file; evidence is an event, else its transcript. Must not know other harnesses.
  */
 import { existsSync } from 'node:fs';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';

@@ -1,7 +1,7 @@
 /**
- * Qwen Code's exec mode (tui.md 6): one text in, a list of events out, the last of them the result. It retries a refusing provider for
- * minutes and outlives a signal to itself: the deadline is ours, and ends its whole group. A tool that its mode does not offer is
- * simply not there.
+ * Qwen Code's exec mode: one text in, a list of events out, the last of them the result. When a provider refuses, it retries for
+ * minutes, and it survives a signal to itself: Gantry sets the deadline and ends its whole process group. A tool that its mode
+ * does not offer is simply not there.
  */
 import { readResult } from '../claude/exec.ts';
 import { execOf } from '../exec-run.ts';

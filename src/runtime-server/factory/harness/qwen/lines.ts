@@ -1,6 +1,4 @@
-/**
- * The lines of Qwen Code's file of events and of its transcript, as far as they are read (tui.md 4.3, 5.3). Pure; must not know files.
- */
+/** Parses the lines of Qwen Code's event file and of its transcript, as far as Gantry needs them. Pure; must not know files. */
 import type { ChannelQuestion } from '../channel-questions.ts';
 import { record, text } from '../values.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What Qwen Code's file of events, title and screen say, recorded with 0.24.4 (tui.md 4). Data only. The events say when a turn begins
- * and what is asked; no event tells of a turn's end, an interrupt or a "No" in the pane: there title and screen decide. It repaints
- * whole screens and is without its status row for a moment, so idle must hold.
+ * What Qwen Code's event file, title and screen say, recorded with 0.24.4. Data only. The events report when a turn begins and
+ * what is asked. No event reports a turn's end, an interrupt or a "No" in the pane: there title and screen decide. It repaints
+ * whole screens and lacks its status row for a moment, so idle must hold.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 

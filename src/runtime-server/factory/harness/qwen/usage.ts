@@ -1,4 +1,4 @@
-/** What Qwen Code's transcript says of tokens (tui.md 4.3): one line an answer, with its count. Must not know prices. */
+/** What Qwen Code's transcript says of tokens: one line an answer, with its count. Must not know prices. */
 import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';
 import { count, record, timeOf } from '../values.ts';
