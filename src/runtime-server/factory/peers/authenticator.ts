@@ -1,4 +1,4 @@
-/** Who comes with a peer ticket (security.md 2.3). Must not know routes or where the pairing is kept. */
+/** Who comes with a peer ticket. Must not know routes or where the pairing is kept. */
 import type { TicketKey } from '../../../contracts/link/pairings.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { bearerOf } from '../../../kit/http/principals.ts';

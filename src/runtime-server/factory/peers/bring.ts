@@ -1,6 +1,6 @@
 /**
- * A team comes from another computer (interface.md "Peer team up rules"): checks everything first, then workspace, team folder and
- * bots. What fails on the way is told bot by bot, in the same shape as success. Must not know HTTP or tickets.
+ * Brings a team from another computer: checks everything first, then makes workspace, team folder and bots. A failure on the way
+ * is reported bot by bot, in the same shape as success. Must not know HTTP or tickets.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * The workspace of a team from another computer as a clone of the repository that it works on (interface.md "Peer team up rules";
- * security.md 4, row 9): https and ssh only, nothing of the repository is run, what somebody made there is never thrown away.
- * Must not know bots or HTTP.
+ * The workspace of a team from another computer: a clone of the repository that the team works on. Only https and ssh, because
+ * other git transports can run commands. Nothing of the repository is run, and local changes are never thrown away. Must not know
+ * bots or HTTP.
  */
 import { existsSync } from 'node:fs';
 import { appendFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';

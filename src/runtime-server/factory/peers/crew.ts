@@ -1,7 +1,7 @@
 /**
  * The bots of one team from another computer, in a workspace of their own: the same registry, team service, sends and homes as
- * for the bots of this computer, over that workspace (gaps.md "One workspace an engine"). A crew sees nothing but itself.
- * Must not know HTTP or tickets.
+ * for the bots of this computer, over that workspace. Each crew has its own, because an engine serves one workspace, and so a
+ * crew sees nothing but itself. Must not know HTTP or tickets.
  */
 import { join } from 'node:path';
 import { createBotHomes } from '../bot-homes.ts';

@@ -1,6 +1,6 @@
 /**
- * All crews of this computer, by user and team; found again after a restart. Whoever asks for a user gets that user's alone
- * (security.md 2.3). Must not know HTTP, tickets or uploads.
+ * All crews of this computer, by user and team; found again after a restart. A lookup for a user returns only that user's crews.
+ * Must not know HTTP, tickets or uploads.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

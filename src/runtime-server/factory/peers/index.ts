@@ -1,6 +1,6 @@
 /**
- * Bots that other computers of a person brought here (interface.md C "Peer routes"; gaps.md C). Owns the composition of its parts;
- * the factory gives it what its own bots run on.
+ * Bots that other computers of a person brought here. Owns the composition of its parts; the factory gives it what its own bots
+ * run on.
  */
 
 import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';

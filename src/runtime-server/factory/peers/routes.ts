@@ -1,6 +1,6 @@
 /**
- * Doors of peers: contract → crews. Everything is resolved among the crews of the ticket's user alone: what is somebody else's
- * answers as what does not exist (security.md 2.3).
+ * The peer routes, answered by crews. Every name is looked up among the crews of the ticket's user only, so that another user's
+ * bot answers exactly like one that does not exist.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -38,7 +38,7 @@ import { sendToGuest } from './send.ts';
 
 const captureLines = 80;
 const scrollbackLines = 200;
-/** A stream may outlive its ticket by the tolerance of its check (security.md 2.3). */
+/** The check of a ticket tolerates 30 s of clock difference, so a stream may outlive its ticket by as much. */
 const graceMs = 30_000;
 /** Several changes of a moment are told as one. */
 const gatherMs = 50;

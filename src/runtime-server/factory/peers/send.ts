@@ -1,4 +1,4 @@
-/** A message from another computer to a bot here: a send like any other, answered in the words of peers (gaps.md "Send"). */
+/** A message from another computer to a bot here: a send like any other, answered in the shape of the peer routes. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { PeerSendResult } from '../../../contracts/factory/peer-routes.ts';

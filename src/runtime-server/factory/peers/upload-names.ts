@@ -1,6 +1,6 @@
 /**
- * Which paths of an uploaded folder are taken (security.md 4, row 6): what reads the same on every file system, names nothing
- * outside and nothing that a system or git gives a meaning of its own. Pure; must not know the disk.
+ * Which paths of an uploaded folder are taken: those that read the same on every file system, name nothing outside the folder,
+ * and have no special meaning for an operating system or git. Pure; must not know the disk.
  */
 
 const longestPath = 512;

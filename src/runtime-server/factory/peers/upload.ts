@@ -1,6 +1,6 @@
 /**
  * A team folder that another computer brings: checked whole before anything is written, written into a fresh folder, and put in
- * place by one rename (security.md 4, row 6). Must not know bots or HTTP.
+ * place by one rename, so that a hostile or half-sent upload changes nothing. Must not know bots or HTTP.
  */
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, rename, rm } from 'node:fs/promises';

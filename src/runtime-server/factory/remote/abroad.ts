@@ -1,6 +1,6 @@
 /**
- * Starts bots of a team on another computer (interface.md C, `on`): finds the computer, brings the team folder, and takes what it
- * answers into the registry. Must not know HTTP or how a bot is reached later.
+ * Starts bots of a team on another computer: finds the computer, brings the team folder, and enters what it answers into the
+ * registry. Must not know HTTP or how a bot is reached later.
  */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * A bot on another computer, as the factory sees any bot (architecture.md 12): its state is what that computer says, a message is a
- * send there, keys go there. Whatever is asked twice is answered once: a delivery's id is its key. Must not know registry or rows.
+ * A bot on another computer, as the factory sees any bot: its state is what that computer says, a message is a send there, keys
+ * go there. A request that is repeated has one effect, because a delivery's id is its key. Must not know registry or rows.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { HarnessName } from '../../../contracts/factory/agent.ts';

@@ -1,6 +1,6 @@
 /**
- * Calls to the engine of another computer of the person, by way of the home cloud (interface.md C "Peer routes"). Owns the bearer
- * and how answers read; must not know bots, teams or what a route means.
+ * Calls to the engine of another computer of the person, through the home cloud. Owns the bearer and how answers are read; must
+ * not know bots, teams or what a route means.
  */
 import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http';
 import { request as startSecureRequest } from 'node:https';

@@ -1,6 +1,5 @@
 /**
- * Bots of this workspace on other computers of the person (architecture.md 12). Owns the composition of its parts; the host gives it
- * the home cloud.
+ * Bots of this workspace on other computers of the person. Owns the composition of its parts; the host gives it the home cloud.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';

@@ -1,6 +1,6 @@
 /**
- * Panes on other computers, as the factory reads any pane (architecture.md 12): one stream a pane from there is shared by all who
- * look here. While the computer is away the last screen stays, with its own time. Must not know teams or registry.
+ * Panes on other computers, as the factory reads any pane: everyone who watches a pane here shares one stream from there. While
+ * the computer is away the last screen stays, with its own time. Must not know teams or registry.
  */
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Whether the workspace is a repository that another computer can clone as it is here (interface.md "Peer team up rules"), and if
- * not, why. Reads only; must not know teams.
- */
+/** Whether another computer can clone the workspace as it is here, and if not, why. Reads only; must not know teams. */
 import { realpath } from 'node:fs/promises';
 import { type Git, uncommitted } from '../../../kit/process/git.ts';
 import { urlProblem } from '../peers/clone.ts';
