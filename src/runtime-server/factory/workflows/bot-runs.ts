@@ -1,7 +1,7 @@
 /**
- * The records of bots in terminals that work on nodes (gaps.md C, "AgentRun"): one for each time that a bot works or checks, begun
- * and ended in the transaction of the move that tells of it. Hosted bots write their own, turn by turn; a vendor's bot has its
- * ticket, a command has no bot. Must not know SQL or messages.
+ * The records of bots in terminals that work on nodes: one for each time that a bot works or checks, begun and ended in the
+ * transaction of the node's move. Hosted bots write their own, turn by turn; a vendor's bot has its ticket, a command has no bot.
+ * Must not know SQL or messages.
  */
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Tx } from '../../../kit/store/store.ts';

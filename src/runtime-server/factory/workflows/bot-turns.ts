@@ -1,6 +1,6 @@
 /**
- * Nodes and bots: one bot, one node at a time; a node is handed over by one message whose key is its attempt, so that it arrives at
- * most once whatever dies in between (factory.md 5.2, 7 to 9). Knows dispatches; must not know processes.
+ * Nodes and bots: one bot works on one node at a time. A node is handed over by one message whose key is its attempt, so that it
+ * arrives at most once even if a process dies in between. Knows dispatches; must not know processes.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';

@@ -1,4 +1,4 @@
-/** Cancelling a run (factory.md 5.2, 12): a state with a deadline, then what still works is held for inspection. */
+/** Cancelling a run: a state with a deadline; what still works at the deadline is held for inspection. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Actor } from './deps.ts';
 import { cancelDeadlineMs, isEnded } from './model.ts';

@@ -1,6 +1,7 @@
 /**
- * Who carries out each step (interface.md "Rules for starting a run", 4; factory.md 5.2, 1 and 9): roles, bots and harnesses become
- * addresses, or the run is refused with the names to pick from. Pure; load and teams are asked of others.
+ * Who carries out each step: roles, bots and harnesses become addresses. Where several teams could fill a role, the run is
+ * refused with the names to pick from; where several bots could, the least loaded one gets the step. Pure; load and teams are
+ * asked of others.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { bindingTypes } from '../../../contracts/factory/agent.ts';

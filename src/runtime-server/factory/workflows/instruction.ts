@@ -1,5 +1,6 @@
 /**
- * What a bot is told: one message with everything (factory.md 5.2, 11), which ends with the commands that report. Pure.
+ * What a bot is told about a node: one message that holds everything, because several could arrive in another order. It ends with
+ * the commands that report. Pure.
  */
 import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
 import { fillIn, type ValueFor } from './template/references.ts';

@@ -6,7 +6,7 @@ import type { bindingTypes } from '../../../contracts/factory/agent.ts';
 import { closedNodeStatuses, type NodeCause, type NodeStatus } from '../../../contracts/factory/node.ts';
 import type { RunStatus, Template, TemplateStep } from '../../../contracts/factory/workflow.ts';
 
-/** Moves of a node (factory.md 5.2). `done`, `failed` and `skipped` are left only by a loop, a retry or a person's skip. */
+/** Moves of a node. `done`, `failed` and `skipped` are left only by a loop, a retry or a person's skip. */
 export const nodeMoves: Readonly<Record<NodeStatus, readonly NodeStatus[]>> = {
   new: ['ready', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
   ready: ['new', 'ready', 'working', 'needs_you', 'blocked', 'skipped', 'failed', 'cancelled'],
@@ -91,7 +91,7 @@ export interface Run {
   readonly children: ReadonlyMap<string, readonly RunNode[]>;
 }
 
-/** How long a cancel waits for what works (interface.md, Limits). */
+/** How long a cancel waits for what still works. */
 export const cancelDeadlineMs = 15_000;
 /** A process that ignores the request to end is killed this long after it. */
 export const killAfterMs = 10_000;
@@ -149,7 +149,10 @@ export function missingFromExecutor(node: RunNode): string[] {
   return missingOf(node, executorLines(node.step));
 }
 
-/** The status of a run as its nodes make it (factory.md 5.2, 3 and 5). */
+/**
+ * The status of a run, computed from its nodes. A step that was left out other than by its own condition degrades the run:
+ * skipped is neither success nor failure.
+ */
 export function statusOf(run: Run): RunStatus {
   let working = false;
   let needsYou = false;

@@ -1,6 +1,7 @@
 /**
- * What a start finds (factory.md 5.2, 7 and 8): what worked is shown as interrupted and asked about, never done again by itself;
- * what was assigned and perhaps not sent is sent with the same key; what waited goes on waiting. Pure but for the ways given.
+ * What a start finds. A node that worked is shown as interrupted and its person is asked; it is never repeated automatically,
+ * because half of it may be done. A node that was assigned and perhaps not sent is sent with the same key; what waited keeps
+ * waiting. Pure but for the functions it is given.
  */
 import type { Run, RunNode } from './model.ts';
 import { advance } from './rules.ts';

@@ -1,6 +1,6 @@
 /**
- * The scheduling rules (factory.md 5.2; gaps.md C "Template"): what follows from an event at one node. Changes a {@link Run} through
- * `move` and asks for effects; must not know SQL, processes, messages or clocks.
+ * The scheduling rules: what follows from an event at one node. Changes a {@link Run} through `move` and asks for effects; must
+ * not know SQL, processes, messages or clocks.
  */
 import type { NodeCause, NodeStatus } from '../../../contracts/factory/node.ts';
 import { missingLines, type Run, type RunNode } from './model.ts';
@@ -193,7 +193,7 @@ export function attemptFailed(play: Play, node: RunNode, cause: NodeCause, detai
   loopBack(play, target, node);
 }
 
-/** The failure is final. With `stop`, what works may finish and nothing new starts (factory.md 5.2, 5). */
+/** Ends a node as failed for good. With `stop`, what works may finish and nothing new starts. */
 export function fail(play: Play, node: RunNode, cause: NodeCause, detail: string | null): void {
   node.wakeAt = null;
   node.holder = null;
@@ -351,7 +351,7 @@ export function wake(play: Play, node: RunNode, stop: () => void): void {
   } else if (node.status === 'working' || node.status === 'checking') stop();
 }
 
-/** What still works when the deadline of a cancel has come is held for inspection (factory.md 5.2, 12). */
+/** What still works at the deadline of a cancel is held for inspection. */
 export function holdAtDeadline(play: Play): void {
   if (play.run.cancelAt === null || play.run.cancelAt > play.now) return;
   for (const node of play.run.nodes.values()) {

@@ -1,6 +1,6 @@
 /**
- * Starting runs, saving them as templates, campaigns and projects (interface.md, "Rules for starting a run", "Rules for saving a
- * template"). A dry run is the same code, stopped before the first write. Must not know HTTP.
+ * Starting runs, saving them as templates, campaigns and projects. A dry run is the same code, stopped before the first write.
+ * Must not know HTTP.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { CampaignSummary } from '../../../contracts/factory/board.ts';

@@ -1,6 +1,6 @@
 /**
- * What bots and people do to nodes (gaps.md C, "Node verbs"): who may, in which state, and what follows. The executor is never its
- * own checker where a proof is required (factory.md 5.2, 6). Must not know HTTP.
+ * What bots and people do to nodes: who may, in which state, and what follows. Where a proof is required, the bot that carried
+ * out a step never checks it. Must not know HTTP.
  */
 import { Readable } from 'node:stream';
 import { AppError } from '../../../contracts/common/errors.ts';
