@@ -1,6 +1,6 @@
 /**
- * Events about bots, with the bot's name as its person calls it (gaps.md G). First users: runs, mail, tickets, whoever needs a
- * person. Must not know where events go.
+ * Events about bots, with the bot's name as its person calls it. Used by runs, mail, tickets, and whatever needs a person. Must
+ * not know where events go.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Tx } from '../../kit/store/store.ts';

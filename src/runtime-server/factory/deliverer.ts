@@ -1,6 +1,6 @@
 /**
- * Takes queued sends out of a bot's lane, one at a time, and settles each by what was witnessed (factory.md 2.4, 3–9).
- * Never types unless the bot's gate is open; never types again what may have arrived. Must not know who sent it or HTTP.
+ * Takes queued sends out of a bot's lane, one at a time, and settles each by the evidence for it. Never types unless the bot's
+ * gate is open; never types again what may have arrived. Must not know who sent it, nor HTTP.
  */
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

@@ -84,7 +84,10 @@ export interface FactoryDeps {
   readonly vaultSealer: Sealer;
   /** The environment that `doctor` looks for programs and model keys in. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** hex HMAC-SHA256 of the challenge under the owner's token (security.md 1.4, 6). */
+  /**
+   * hex HMAC-SHA256 of the challenge under the owner's token. A client asks for it before it sends its token, because another
+   * program may have taken the port.
+   */
   readonly prove: (challenge: string) => string;
   /** Takes what threads with an outside channel send; absent where no message comes from outside. */
   readonly channelOut?: ChannelOut;

@@ -1,4 +1,4 @@
-/** "Try what waits now": wakes the lanes of one bot or of all and answers once each head was tried (gaps.md, CLI `drain`). */
+/** Tries what waits now: wakes the lanes of one bot or of all, and answers once each head was tried. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';

@@ -1,8 +1,7 @@
 /**
- * The event streams: ledger rows from a cursor, then the tail, and the live-only states of agents between them
- * (interface.md "Factory event stream"; factory.md 5.4). A stream that is behind reads from the ledger as fast as its client takes, so
- * nothing is buffered, nothing is skipped and nothing comes twice; those at the tail share one reading. Must not know HTTP beyond
- * the sink.
+ * The event streams: ledger rows from a cursor, then the tail, with the live-only states of agents between them. A stream that is
+ * behind reads from the ledger as fast as its client takes, so nothing is buffered, skipped or sent twice; streams at the tail
+ * share one reading. Must not know HTTP beyond the sink.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';

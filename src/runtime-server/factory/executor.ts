@@ -1,6 +1,6 @@
 /**
- * Runs of bots by themselves, each held to a mode (interface.md E "Automation rule"): a hosted bot through Gantry's own loop, a program
- * that has an exec mode through that, and nobody else, for nobody else can be held to one. Must not know rules, jobs or models.
+ * Runs a bot without a person watching, held to a mode: a hosted bot through Gantry's own loop, an agent program through its exec
+ * mode if it has one. Other bots are refused, because nothing could hold them to a mode. Must not know rules, jobs or models.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';

@@ -1,6 +1,6 @@
 /**
- * The factory of one computer: agents, teams, sends, deliveries, threads, events (interface.md, area C).
- * Owns the composition of its parts; the host gives it store, panes, harnesses and time.
+ * The factory of one computer: agents, teams, sends, deliveries, threads, events. Owns the composition of its parts; the host
+ * gives it store, panes, harnesses and time.
  */
 import { availableParallelism } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Templates, boards and runs as clients of the tool server read them (gaps.md B "prompts and resources"). Reads; changes nothing. Must
- * not know protocols.
- */
+/** Templates, boards and runs as clients of the tool server read them. Reads; changes nothing. Must not know protocols. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Template, TemplateStep } from '../../contracts/factory/workflow.ts';
 import { iso } from '../../kit/clock/clock.ts';

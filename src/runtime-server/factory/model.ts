@@ -79,7 +79,7 @@ export interface QueuedSend {
 export const laneOf = (agentId: string): string => `send:${agentId}`;
 export const agentOfLane = (lane: string): string => lane.slice('send:'.length);
 
-/** How many sends may wait for one bot, and how long (factory.md 2.4, 9). */
+/** How many sends may wait for one bot, and for how long: a bot that nobody serves must not collect them without end. */
 export const queueLimit = 100;
 export const queueLifeMs = 24 * 3600 * 1000;
 
@@ -111,7 +111,10 @@ export interface PaneRecord {
   readonly endedAt: number | null;
 }
 
-/** What an agent shows once its program has ended (gaps.md, Agent state: `failed` the harness ended with an error). */
+/**
+ * What an agent shows once its program has ended. An exit code or a signal that means an error is `failed`; every other end is
+ * `offline`.
+ */
 export function shownAfterExit(
   exit: { code: number | null; signal: string | null; reason: string | null },
   since: number,

@@ -1,7 +1,7 @@
 /**
- * Tells that a bot needs its person (gaps.md G `thread.needs_user`), once each time it begins to. A little later than its state: a
- * dialog that is answered at once, and one that waits as an approval, which tells by itself, is not told twice. Must not know
- * where events go.
+ * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that a
+ * dialog that is answered at once is not announced, nor one that becomes an approval, which announces itself. Must not know where
+ * events go.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';

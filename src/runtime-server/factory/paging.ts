@@ -1,4 +1,4 @@
-/** Opaque cursors of the factory's lists (gaps.md, "Lists"). */
+/** Opaque cursors of the factory's lists. */
 import { AppError } from '../../contracts/common/errors.ts';
 
 export const defaultLimit = 50;

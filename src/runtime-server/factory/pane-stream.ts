@@ -1,4 +1,4 @@
-/** The screens of one pane as an event stream (interface.md C, GET `/agents/:id/stream`). Must not know whose pane it is. */
+/** The screens of one pane as an event stream. Must not know whose pane it is. */
 import type { SseSink } from '../../kit/http/types.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { unreadable } from './readable.ts';

@@ -1,7 +1,6 @@
 /**
- * What a pane printed, page by page, as plain text out of its journal (interface.md C; gaps.md "Panes"). The cursor names pane
- * and byte, always stands between characters and sequences, and ends in "-" where text stands before it on its line.
- * Must not know agents.
+ * What a pane printed, page by page, as plain text from its journal. The cursor names pane and byte. It always stands between
+ * characters and sequences, and ends in "-" where text precedes it on its line. Must not know agents.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';

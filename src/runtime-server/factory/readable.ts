@@ -1,4 +1,4 @@
-/** What to say while the pane engine cannot be read: nobody knows then what a pane does (interface.md C "Agent"). */
+/** What to say while the pane engine cannot be read: nobody knows then what a pane does. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 

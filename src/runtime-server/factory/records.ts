@@ -1,6 +1,6 @@
 /**
- * What the factory writes into the ledger, and how those rows read as events. A row and the state it describes are written in
- * one operation (architecture.md 3). Texts never enter the ledger, only their hash: it cannot forget. Must not know HTTP.
+ * What the factory writes into the ledger, and how those rows read as events. A row and the state it describes are written in one
+ * operation. Texts never enter the ledger, only their hash, because nothing can be deleted from it. Must not know HTTP.
  */
 import { createHash } from 'node:crypto';
 import type { FactoryEventData, FactoryEventType } from '../../contracts/factory/events.ts';

@@ -1,7 +1,7 @@
 /**
- * The agents of the workspace and their live bots: who exists (team files, panes), what each shows, which pane is theirs.
- * While the pane engine cannot be read nothing changes but `stale`: nobody is marked dead (interface.md, C "Agent").
- * Owns the agents' rows; must not know sends, ledger or HTTP.
+ * The agents of the workspace and their live bots: who exists (team files, panes), what each shows, which pane belongs to it.
+ * While the pane engine cannot be read nothing changes except `stale`, and no agent is marked dead: its program may well be
+ * running. Owns the agents' rows; must not know sends, ledger or HTTP.
  */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';

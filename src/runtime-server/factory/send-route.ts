@@ -1,6 +1,6 @@
 /**
- * Where a send goes: recipient, thread, and whether the bot can take it now. Refuses everything that can be refused, before
- * anything is written (interface.md C "Rules for send"; gaps.md "Send"). Must not write.
+ * Where a send goes: recipient, thread, and whether the bot can take it now. Everything that can be refused is refused here,
+ * before anything is written. Must not write.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DeliveryVia, SendRequest, Thread } from '../../contracts/factory/delivery.ts';

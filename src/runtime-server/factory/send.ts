@@ -1,7 +1,6 @@
 /**
- * POST /send: answers a repeated key with the first Delivery, writes down what it promised before
- * anything is typed, and waits (at most 10 s) until it can say what became of it (interface.md C "Rules for send";
- * factory.md 2.4; gaps.md "Send"). Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
+ * POST /send: answers a repeated key with the first Delivery, writes down what it promised before anything is typed, and waits
+ * (at most 10 s) until it can say what became of it. Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
@@ -22,7 +21,7 @@ import { cannotTake, createFindRoute, type Sender, type SendRoute } from './send
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
 import { insertMessage } from './store/threads.ts';
 
-/** An answer comes within 10 s (gaps.md, Send); the rest is for writing it down. Milliseconds. */
+/** A send is answered within 10 s; the rest of that time is for writing it down. Milliseconds. */
 const answerWithinMs = 9700;
 
 export interface SendService {

@@ -1,4 +1,4 @@
-/** Who typed last into a pane owns its size (gaps.md, "Panes"). In memory: after a restart the next who asks gets it. */
+/** The viewer that typed last into a pane decides its size. In memory: after a restart the next one that asks gets it. */
 export interface SizeOwners {
   typed(paneId: string, viewer: string): void;
   /** Whether this viewer may set the size: it typed last, or nobody has typed. */

@@ -1,6 +1,6 @@
 /**
- * What starting a team would do, bot by bot, and every reason why it cannot (interface.md C; gaps.md "Team").
- * Pure: facts in, plan out. Must not start anything or touch the disk.
+ * What starting a team would do, bot by bot, and every reason why it cannot start. Pure: facts in, plan out. Must not start
+ * anything or touch the disk.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';

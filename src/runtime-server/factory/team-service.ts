@@ -1,6 +1,6 @@
 /**
- * Teams up and down: plan, prepare every bot before the first starts, start, write down (interface.md C; issue "Bad input").
- * A team starts whole or not at all. Must not know how a harness is started or HTTP.
+ * Teams up and down: plan, prepare every bot before the first starts, start, write down. A team starts whole or not at all. Must
+ * not know how a harness is started, nor HTTP.
  */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The conversations that each harness keeps in the person's home (tui.md 4.3): id, title or first prompt, folder, last use. Reads only
- * the heads of files, and of a head no more than that: they are large and private. Must not know bots.
+ * The conversations that each harness keeps in the person's home: id, title or first prompt, folder, last use. Reads only the
+ * start of each file, because the files are large and private. Must not know bots.
  */
 import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';

@@ -36,7 +36,7 @@ export interface AgentRunEnd {
   readonly error: string | null;
 }
 
-/** Records of what bots were run for (gaps.md C, "AgentRun"). */
+/** Records of what bots were run for. */
 export interface AgentRuns {
   begin(
     tx: Tx,

@@ -38,7 +38,10 @@ export function hostedSpec(agentId: string, address: string, team: ResolvedTeam,
 
 const strictness: readonly HostedMode[] = ['PLAN_ONLY', 'REQUIRE_APPROVAL', 'ACCEPT_EDITS'];
 
-/** A message lends no more rights than its sender has (security.md 4, 2). */
+/**
+ * The stricter of two modes. A message lends no more rights than its sender has, or a bot could get around its own limits by
+ * asking a stronger bot.
+ */
 export function stricter(a: HostedMode, b: HostedMode): HostedMode {
   return strictness.indexOf(a) <= strictness.indexOf(b) ? a : b;
 }

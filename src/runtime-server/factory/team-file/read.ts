@@ -1,6 +1,6 @@
 /**
- * Reads the text of a `team.yaml`: either the team, or every problem at once with path and line (gaps.md, "team.yaml").
- * Knows the file's text and the folders it names; must not know which bots run.
+ * Reads the text of a `team.yaml`: either the team, or every problem at once with path and line. Knows the file's text and the
+ * folders it names; must not know which bots run.
  */
 import { isAbsolute, join, resolve } from 'node:path';
 import { LineCounter } from 'yaml';

@@ -1,4 +1,4 @@
-/** The work engine (gaps.md C, "Work-engine routes"): what bots and their person work with beside runs. Composed by the factory. */
+/** The work engine: what bots and their person work with beside runs. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
 import { type AgentRunReader, type AgentRunsDeps, type AgentRunWriter, createAgentRuns } from './agent-runs.ts';
 import { createLeases } from './leases.ts';

@@ -1,6 +1,6 @@
 /**
- * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes stops a silent edit, not a rewrite by
- * somebody who has the database file; a head that was noted elsewhere does (factory.md 5.3). Knows the file; must not know rows.
+ * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes reveals a silent edit, but not a rewrite by
+ * somebody who has the database file; a head that was noted elsewhere reveals that too. Knows the file; must not know rows.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
