@@ -1,6 +1,7 @@
 /**
- * Asks a person about one call (gaps.md B: waits up to 50 s; the same call within ten minutes of the approval runs once). The desk keeps
- * question and answer; here one approval lets one call run, however many same ones wait for it. Must not know tools or policy.
+ * Asks a person about one call and waits up to 50 s; a client that gives up earlier calls again, and the same call within ten
+ * minutes of the approval runs once. The desk keeps question and answer; here one approval lets one call run, however many
+ * identical ones wait for it. Must not know tools or policy.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

@@ -1,6 +1,7 @@
 /**
- * Who calls over MCP and REST, as tools see it: a bot by its token, with its own folder and variables, or a program of the person's,
- * with the workspace (gaps.md B; security.md 4 row 1). A bot never has more than its owner. Must not know tools.
+ * Who calls over MCP and REST, as tools see it: a bot by its token, with its own folder and variables, or a program of the
+ * person, with the workspace. A bot never has more rights than its owner, because a page or message may have talked it into the
+ * call. Must not know tools.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { longestApprovalWait } from '../../contracts/tool-server/tools.ts';

@@ -1,4 +1,4 @@
-/** The family `file.*` inside the caller's root (gaps.md B, "Native tools"). Must not know policy or approvals. */
+/** The family `file.*` inside the caller's root. Must not know policy or approvals. */
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { join, matchesGlob, relative, sep } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Tools and prompts that are not Gantry's own, as the registry sees them: lists to show and a way to call (gaps.md B "Attached servers").
- * Must not know how a server is reached, and nothing of policy: whoever calls has asked it.
+ * Tools and prompts of attached servers, as the registry sees them: lists to show and a way to call. Must not know how a server
+ * is reached, nor policy: the caller has already asked it.
  */
 
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** `http.get` and `http.post` (gaps.md B): one request under the guard of outgoing requests. Must not know policy or approvals. */
+/** `http.get` and `http.post`: one request under the guard of outgoing requests. Must not know policy or approvals. */
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { defineTool, type Tool } from './tool.ts';

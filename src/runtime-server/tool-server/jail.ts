@@ -1,9 +1,9 @@
 /**
- * Files inside one allowed root, and nowhere else (security.md 4, 7 and 8). A path is never trusted after it was looked at: what is
- * open is asked where it lies. On Linux every step is taken from an open folder (`/proc/self/fd/N/name`, as `openat` does), so a
- * folder that is swapped for a link meanwhile leads nowhere. Elsewhere the real path is compared before and after, which leaves a
- * short race. Links that stay inside are followed. What Gantry keeps to itself lies nowhere for a tool, even where the root holds it.
- * Must not know tools.
+ * Files inside one allowed root, and nowhere else. A checked path is not trusted, because a folder can be replaced by a link
+ * between check and use: after opening, the file itself is asked where it is. On Linux every step is taken from an open folder
+ * (`/proc/self/fd/N/name`, as `openat` does), so a swapped link leads nowhere. Elsewhere the real path is compared before and
+ * after, which leaves a short race. Links that stay inside the root are followed. Gantry's own files do not exist for a tool,
+ * even where the root holds them. Must not know tools.
  */
 import { constants } from 'node:fs';
 import {

@@ -1,7 +1,7 @@
 /**
- * What clients of MCP may read beside calling tools (gaps.md B; interface.md B): templates and prompts of attached servers, boards and results of runs as
- * resources, and files of the caller's root by a template. Files are read by the tool that reads files, so that root, policy and
- * person decide as for any call. Must not know where boards and runs are kept.
+ * What MCP clients may read beside calling tools: templates and prompts of attached servers, boards and results of runs as
+ * resources, and files of the caller's root by a template. Files are read through the tool that reads files, so that root, policy
+ * and person decide as for any call. Must not know where boards and runs are kept.
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

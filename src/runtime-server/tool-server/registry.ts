@@ -99,7 +99,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     return known;
   }
 
-  /** A name with a dot is an attached server's first (interface.md B, rule 2). */
+  /** A name with a dot is looked up among the attached servers before Gantry's own tools. */
   function find(name: string, onNode: boolean): Callable | null {
     const found =
       special.get(name) ??

@@ -1,6 +1,6 @@
 /**
- * The doors of the engine's tool server: MCP and plain REST over the same calls (interface.md B; gaps.md B). Must not know tools,
- * policy or attached servers.
+ * The routes of the engine's tool server: MCP and plain REST over the same calls. Must not know tools, policy or attached
+ * servers.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { mcpServer } from '../../contracts/tool-server/mcp.ts';

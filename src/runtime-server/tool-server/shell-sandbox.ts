@@ -1,8 +1,9 @@
 /**
- * Where commands of tools run (security.md 4 row 10): in bubblewrap where this computer has it. There a command reads what the person can
- * read but Gantry's own folder, changes its own folder, that repository's `.git` and a `/tmp` of its own, but nothing that says what
- * may run (`what-runs-guard.ts`), sees no process but its own, and leaves none behind. It has the person's network. Elsewhere it runs
- * as the person. Must not know policy.
+ * Where commands of tools run: in bubblewrap where this computer has it, because killing a process group misses a child that left
+ * it with `setsid`. In bubblewrap a command reads what the person can read except Gantry's own folder. It changes its own folder,
+ * that repository's `.git` and a `/tmp` of its own, but nothing that decides what may run (`what-runs-guard.ts`). It sees only
+ * its own processes and leaves none behind. It has the person's network. Without bubblewrap it runs as the person. Must not know
+ * policy.
  */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * `shell.exec` (gaps.md B): one program with its arguments, or, with `shell: true`, a line for the system's shell. It begins in the
- * caller's root, sees no secret of Gantry's, and nothing that it started outlives it; `shell-sandbox.ts` says what confines it. Must
- * not know policy or approvals.
+ * `shell.exec`: one program with its arguments, or, with `shell: true`, a line for the system's shell. It starts in the caller's
+ * root, sees no secret of Gantry's, and nothing that it started outlives it; `shell-sandbox.ts` says what confines it. Must not
+ * know policy or approvals.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';

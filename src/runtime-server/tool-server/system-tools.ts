@@ -1,4 +1,4 @@
-/** `system.info` and `system.env` (gaps.md B): where a caller works. Secrets are never among it. Must not know policy. */
+/** `system.info` and `system.env`: where a caller works. They never return secrets. Must not know policy. */
 import { arch, availableParallelism, freemem, hostname, release, totalmem, uptime } from 'node:os';
 import { z } from 'zod';
 import { scrub } from '../../kit/log/scrub.ts';

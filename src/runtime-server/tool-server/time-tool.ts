@@ -1,4 +1,4 @@
-/** `time.now` (gaps.md B): models do not know what time it is. */
+/** `time.now`: models do not know what time it is. */
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';

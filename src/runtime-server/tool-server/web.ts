@@ -1,7 +1,7 @@
 /**
- * Addresses that a caller chose, under the guard of outgoing requests and the policy (security.md 4 rows 11, 12; computer-use.md 6): what
- * is not out on the internet needs a rule that names its host, and a redirect is checked like the first request. First user: `http.*`;
- * second: documents by their address. Must not know what is done with an answer.
+ * Addresses that a caller chose, under the guard of outgoing requests and the policy. An address that is not on the public
+ * internet needs a rule that names its host, and a redirect is checked like the first request. Used by `http.*` and by documents
+ * that are fetched by address. Must not know what is done with an answer.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,7 +1,4 @@
-/**
- * Calls that come over a wire: who calls, the call, and its line in the ledger (gaps.md B). One way for MCP and REST. Must not know
- * either.
- */
+/** Calls that come over a wire: who calls, the call, and its line in the ledger. MCP and REST share it. Must not know either. */
 import type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';

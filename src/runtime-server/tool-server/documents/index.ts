@@ -1,6 +1,6 @@
 /**
- * The family `document.*`: a document as Markdown (gaps.md B, "Conversion"). One tool for all formats, and one a family, which
- * refuses the others by name. Long documents come in parts. Must not know formats, policy or approvals.
+ * The family `document.*`: a document as Markdown. One tool takes all formats; each of the others takes one family and refuses
+ * the rest by name. Long documents come in parts. Must not know formats, policy or approvals.
  */
 import { z } from 'zod';
 import { type Family, families } from '../../../converter/protocol.ts';

@@ -1,7 +1,7 @@
 /**
- * Whether arguments fit a tool's schema, before they are sent: a model learns at once what it got wrong. A courtesy, for the server
- * checks by itself: whatever could take long here (patterns, uniqueness, schemas that refer to themselves or unfold to very much)
- * is left to it (security.md 4, "Further"; store.md 5 for what such schemas cost). Must not know servers.
+ * Whether arguments fit a tool's schema, before they are sent: a model learns at once what it got wrong. The server checks them
+ * in any case, so whatever could take long here is left to it: patterns (`^(a+)+$` can block for seconds), uniqueness
+ * (quadratic), schemas that refer to themselves or unfold to very much. Must not know servers.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { missing, unknown, wrongType } from '../argument-words.ts';

@@ -1,6 +1,6 @@
 /**
- * What attached servers need of whoever signs in at them (gaps.md B "Attached servers", OAuth). Declared here by its user; `host` gives
- * the one that speaks OAuth. Without one, credentials are the headers that the person set. Must not know how OAuth goes.
+ * What attached servers need from the part that signs in at them over OAuth. Declared here, where it is used; `host` supplies the
+ * implementation. Without one, credentials are the headers that the person set. Must not know how OAuth works.
  */
 import type { OAuthTarget, SignIn } from '../../../kit/oauth/oauth-client.ts';
 

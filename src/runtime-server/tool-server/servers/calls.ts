@@ -1,6 +1,6 @@
 /**
- * One call of a tool of an attached server: arguments checked, a deadline, and whatever happens said in words that name the server and
- * the time it took (mcp.md 8, last). Never throws, never repeats what may have been done. Must not know rows or lists.
+ * One call of a tool of an attached server: checks arguments, sets a deadline, and reports every failure in words that name the
+ * server and the time it took. Never throws, never repeats what may have been done. Must not know rows or lists.
  */
 import { doesNotTake, type ToolResult } from '../../../contracts/tool-server/tools.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * The tools, and beside them the prompts, of all enabled servers as one list: `<server>.<tool>`, in byte order, each name one tool's in both spellings (mcp.md 8.5,
- * 8.6). Owns the revision; must not know connections or rows.
+ * The tools and prompts of all enabled servers as one list: `<server>.<tool>`, so that two servers cannot shadow each other, and
+ * in byte order, because a changing order defeats the prompt caches of model vendors. Each name belongs to one tool in both
+ * spellings. Owns the revision; must not know connections or rows.
  */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../kit/ledger/canonical.ts';
@@ -30,10 +31,10 @@ export interface Catalogue {
   readonly problems: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Model vendors take no longer ones (mcp.md 8.1). */
+/** Model vendors refuse longer names (`^[a-zA-Z0-9_-]{1,64}$`). */
 const longestName = 64;
 
-/** The spelling that every client may use (gaps.md B, `?names=safe`). */
+/** The spelling that every client accepts; `?names=safe` asks for it. */
 export const safeName = (name: string) => name.replaceAll('.', '_');
 
 /** `servers`: oldest first. Who was attached first keeps a name that two would have: it never depends on who answers first. */

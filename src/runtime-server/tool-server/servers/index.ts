@@ -1,4 +1,4 @@
-/** Attached tool servers (gaps.md B): others' servers of MCP, over a child's streams or HTTP, whose tools stand beside Gantry's own. */
+/** Attached tool servers: MCP servers of others, over a child's streams or HTTP, whose tools are listed beside Gantry's own. */
 import * as table from '../../../contracts/tool-server/servers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
@@ -47,7 +47,7 @@ export interface AttachedServers {
   readonly tools: ForeignTools;
   /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
   signInAt(id: string): AuthServer | null;
-  /** For connectors (interface.md E), which are these servers seen from their accounts. */
+  /** For connectors, which are these servers seen from their accounts. */
   readonly servers: Omit<Servers, 'tools' | 'start' | 'close' | 'signInAt'>;
   /** Before whoever lists: the last good lists are there once it resolves. Waits for no server. */
   start(): Promise<void>;

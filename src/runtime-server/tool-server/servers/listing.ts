@@ -1,6 +1,7 @@
 /**
- * A server's lists of tools and prompts, made into what Gantry shows: usable names, schemas of one dialect, bounded texts; what cannot be used
- * is left out with a sentence (mcp.md 8.1, 8.2). One bad tool never costs the others. Pure. Must not know other servers.
+ * Makes a server's lists of tools and prompts into what Gantry shows: usable names, schemas of one dialect, texts of limited
+ * length. What cannot be used is left out with a sentence, because many clients drop the whole list over one bad name or schema.
+ * Pure. Must not know other servers.
  */
 import { isObject, normaliseSchema, type Schema, sizeOf } from './schemas.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a server answered to a call, made into a result that fits (mcp.md 8.10): texts cut with a notice, large pictures and files replaced
- * by a note, nothing that cannot be read on. Pure. Must not know which tool it was.
+ * Makes a server's answer to a call into a result that clients can take: long texts are cut with a notice, large images and files
+ * are replaced by a note, unknown blocks are left out. Pure. Must not know which tool it was.
  */
 import type { ContentBlock, ToolResult } from '../../../contracts/tool-server/tools.ts';
 import type { FilledPrompt } from '../foreign-tools.ts';

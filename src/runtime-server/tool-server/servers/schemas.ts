@@ -1,12 +1,13 @@
 /**
- * A tool's schema as another server wrote it, in whatever draft, made into JSON Schema 2020-12 without `$schema` (mcp.md 8.2): what
- * every client can read. Pure: nothing is looked up, a reference that leaves the schema is a refusal (security.md 4, "Further").
+ * Converts a tool's schema, in whatever draft its server wrote it, to JSON Schema 2020-12 without `$schema`: some clients refuse
+ * a tool that names another draft. Pure: nothing is looked up; a reference out of the schema is refused, because it could read a
+ * file or reach a private address.
  */
 
 export type Schema = Readonly<Record<string, unknown>>;
 export type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
 
-/** Of one schema as JSON, characters (store.md 5 has 64 KB; servers that people use go somewhat beyond). */
+/** Characters of one schema as JSON; 64 KiB would refuse servers that people use. */
 export const longestSchema = 128 * 1024;
 const deepestSchema = 64;
 /** Of all that is in it: `properties` and the like stand between two schemas, defaults and examples below. */

@@ -185,8 +185,8 @@ async function connect(
 }
 
 /**
- * Reads messages before the SDK does, for what it leaves out of them: capabilities that it does not know, answers of extensions
- * whose guides show them without `resultType` (mcp.md 4.1), and blocks of content for each of which it would refuse the whole answer.
+ * Reads messages before the SDK does, for what it leaves out or refuses: capabilities that it does not know, answers of
+ * extensions whose guides show them without `resultType`, and content blocks for each of which it would refuse the whole answer.
  */
 function readUnread(transport: SdkTransport, { isSpecType }: Sdk) {
   let capabilities: Record<string, unknown> | null = null;
