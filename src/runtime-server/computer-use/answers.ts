@@ -1,4 +1,4 @@
-/** Answers of the toolset door, from what the executor said (gaps.md D, "Types"). Must not know stages. */
+/** Answers of the toolset route, made from what the executor said. Must not know stages. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Screen, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { Acted, Fault } from '../../executor/protocol.ts';

@@ -1,6 +1,6 @@
 /**
- * What a person was asked about calls, and what became of it: one answer is good for one action, once, while what was seen when it was
- * asked is still there (gaps.md D). Must not know who is asked or how.
+ * What a person was asked about calls, and what became of it. One answer allows one action, once, and only while the screen still
+ * shows what it showed when the question was asked. Must not know who is asked or how.
  */
 import { createHmac, hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';

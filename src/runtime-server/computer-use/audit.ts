@@ -1,6 +1,6 @@
 /**
- * The audit of calls: a row for each, written before anything acts and closed after it (gaps.md D; computer-use.md 1.5). What ended at
- * an earlier stage has a row that names it. Must not know why a call is let through.
+ * The audit of calls: one row a call, written before anything acts and closed afterwards. A call that an earlier stage ended has
+ * a row that names that stage. Must not know why a call is allowed.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

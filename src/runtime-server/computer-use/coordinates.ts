@@ -1,6 +1,6 @@
 /**
- * The coordinates of a call in pixels of the frame, wherever its input has some (gaps.md D: `model_frame`, `coordinate_space`). How one
- * is converted: contracts/computer-use/frame.ts. Pure. Must not know members.
+ * Converts every coordinate in a call's input to pixels of the frame; the call names its space in `model_frame` and
+ * `coordinate_space`. How one coordinate is converted: contracts/computer-use/frame.ts. Pure. Must not know members.
  */
 import { type Space, toFrame } from '../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';

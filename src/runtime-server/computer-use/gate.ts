@@ -1,7 +1,6 @@
 /**
- * What the gate of a computer's executor promises to whoever calls it: the toolset route, runs (interface.md D "How a toolset call
- * travels"). In this order, each a step that can end the call: contract → lease → policy → approval → audit row, durable → action.
- * Must not know HTTP, runs or models.
+ * What the gate of a computer's executor promises its callers: the toolset route and runs. Each of these steps can end the call,
+ * in this order: contract → lease → policy → approval → audit row, durable → action. Must not know HTTP, runs or models.
  */
 import type { RunOptions } from '../../contracts/computer-use/run.ts';
 import type { Control, ToolsetApproval, ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';

@@ -33,8 +33,8 @@ export interface HandsDeps {
   /** Ports of Gantry itself on this computer: no browser of it reaches them. */
   readonly ownPorts: () => readonly number[];
   /**
-   * `own`: outside of what a person started, acting asks, and what cannot be taken back always does. `hosted`: only the latter
-   * (gaps.md D "Default policy").
+   * `own`: outside a run that a person started, every action asks, and one that cannot be undone always asks. `hosted`: only
+   * actions that cannot be undone ask.
    */
   readonly defaults: 'own' | 'hosted';
   /** Which files a page may be handed. */

@@ -1,6 +1,7 @@
 /**
- * Where a browser may go: addresses by their letters before a navigation starts, and by what they resolve to before the executor
- * connects (security.md 4 rows 11, 12). Gantry's own doors never. Must not know calls or approvals.
+ * Where a browser may go. Addresses are checked as written before a navigation starts, and again by what they resolve to before
+ * the executor connects, because a name can resolve to a private address. Gantry's own endpoints are never allowed. Must not know
+ * calls or approvals.
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';

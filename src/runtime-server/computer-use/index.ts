@@ -1,4 +1,4 @@
-/** The gate of a computer's executor, and what composes it (interface.md D, H; gaps.md D). */
+/** The gate of a computer's executor, and what composes it. */
 
 export { createHands } from './create-hands.ts';
 export { createDeskQuestions } from './desk-questions.ts';

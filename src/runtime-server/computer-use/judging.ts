@@ -1,5 +1,5 @@
 /**
- * Whether a call may act: the one policy, on top of it what its run asks for, then a person, for exactly this action once (gaps.md D). Must
+ * Whether a call may act: the policy decides, then its run's own limits, then a person, for exactly this action and once. Must
  * not know how anything is done.
  */
 import { AppError } from '../../contracts/common/errors.ts';
@@ -27,7 +27,7 @@ export function createJudging(deps: JudgingDeps) {
   const { policy, approvals, origins, screens, ends } = deps;
 
   function verdictOf({ caller, files }: Way, action: PolicyAction): PolicyVerdict {
-    // What a person set going themselves, and hosted computers, act unasked (gaps.md D "Default policy").
+    // Runs that a person started, and hosted computers, are asked about only where the policy's own defaults ask.
     const free = deps.defaults === 'hosted' || caller.startedByPerson;
     const decide = (one: PolicyAction) => policy.decide(one, free ? null : 'REQUIRE_APPROVAL');
     // Each file is judged on its own, and they are handed over together: the strictest verdict counts.

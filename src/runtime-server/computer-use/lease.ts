@@ -1,6 +1,6 @@
 /**
- * The right to act: at most one holder, 60 s unless renewed; a person outranks runs and keys, and only a person or another run keeps
- * others out (gaps.md D). In memory: after a restart nobody holds anything. Must not know calls.
+ * The right to act. At most one holder at a time, for 60 s unless renewed. A person outranks runs and keys; only a person or
+ * another run keeps others out. In memory: after a restart nobody holds it. Must not know calls.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Control, controlSeconds } from '../../contracts/computer-use/toolset.ts';

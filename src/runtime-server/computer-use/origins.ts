@@ -1,6 +1,6 @@
 /**
- * Sites that a run by a model may act on: those that its task names, and those that a person let it onto (computer-use.md 1.5: what a
- * page says is data). In memory: a run does not outlive the runtime. Must not know calls.
+ * Sites that a model's run may act on: those that its task names, and those that a person allowed. A page cannot add one, because
+ * what a page says is data, not an instruction. In memory: a run does not outlive the runtime. Must not know calls.
  */
 import type { MemberClass } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCaller } from './gate.ts';

@@ -1,6 +1,6 @@
 /**
- * The doors of this computer's executor (interface.md D "How a toolset call travels"). Who calls becomes who holds control: a person who
- * has taken it, a run, else the client. Must not know stages.
+ * The routes of this computer's executor. The caller determines who holds control: a person who has taken it, a run, otherwise
+ * the client. Must not know stages.
  */
 
 import { hash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Calls of one turn: after the first that did not work none is done, and one that has been done is not done again (gaps.md D). Decided
- * by the audit, so that a restart forgets nothing. Pure.
+ * Calls of one turn: after the first that failed, no later one is carried out, and a call that was carried out is never repeated.
+ * Decided by the audit, so that a restart forgets nothing. Pure.
  */
 import type { AuditRow, Outcome } from './audit.ts';
 

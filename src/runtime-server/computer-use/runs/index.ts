@@ -1,6 +1,6 @@
 /**
- * Computer-use runs and their sessions (interface.md H): rows with gap-free events, acted out through the gate, thought out by a planner.
- * Must not know how something is clicked, or which model answers.
+ * Computer-use runs and their sessions: rows with events numbered without gaps. Runs act through the gate and are planned by a
+ * planner. Must not know how something is clicked, or which model answers.
  */
 import { join } from 'node:path';
 import { createBlobs } from '../../../kit/blobs/blobs.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs, sessions, events and artifacts at rest, and as the interface writes them. Owns the four tables; every change of a status goes
- * through {@link moveRun}. Must not know what a run does.
+ * Runs, sessions, events and artifacts in the database and in their wire form. Owns the four tables; every change of a status
+ * goes through {@link moveRun}. Must not know what a run does.
  */
 import type {
   Artifact,

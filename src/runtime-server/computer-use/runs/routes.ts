@@ -1,4 +1,4 @@
-/** The doors of runs and sessions on the computer itself (gaps.md H). The answer to an approval is the cloud's. Must not know how a run runs. */
+/** The routes of runs and sessions on the computer itself. The cloud answers approvals. Must not know how a run runs. */
 import { createReadStream, statSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** The states of a run and the moves between them, as data (gaps.md H; computer-use.md 3). Must not know stores or who moves. */
+/** The states of a run and the moves between them, as data. Must not know stores or who moves. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { endedStatuses, type RunStatus } from '../../../contracts/computer-use/run.ts';
 
