@@ -1,4 +1,4 @@
-/** Why a server did not do as asked, as a subscription shows it (gaps.md E). Pure. */
+/** Why a server refused or failed, as a subscription shows it. Pure. */
 import type { SubscriptionReason } from '../../contracts/connectors/subscription.ts';
 import { draftEventCodes, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
 import type { Failure } from './attached.ts';

@@ -50,7 +50,8 @@ export interface ConnectorServers {
   onGone(listener: (ref: ConnectorRef) => void): () => void;
 }
 
-// ---- Schemas of others (store.md 5): compiled and applied in a worker, offline, with a deadline.
+// ---- Event schemas of other servers. Some take seconds to apply (`^(a+)+$`, a large `uniqueItems`), so a worker compiles and
+// applies them, offline and with a deadline.
 
 export interface SchemaVerdict {
   readonly ok: boolean;

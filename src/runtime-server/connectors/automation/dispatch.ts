@@ -1,6 +1,7 @@
 /**
- * Runs queued jobs: which may begin now, why the others wait, what became of those that ran (interface.md "Automation job progression").
- * One pass at a time; each ends by arming one timer for whatever comes due next. Must not know bots, models or HTTP.
+ * Runs queued jobs: decides which may begin now, why the others wait, and what became of those that ran. A job that ran when the
+ * runtime stopped is interrupted and never replayed automatically. One pass at a time; each ends by setting one timer for
+ * whatever comes due next. Must not know bots, models or HTTP.
  */
 import type { Rule } from '../../../contracts/connectors/rule.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';

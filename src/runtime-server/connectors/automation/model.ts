@@ -10,7 +10,7 @@ import {
   ruleDefaults,
 } from '../../../contracts/connectors/rule.ts';
 
-/** interface.md "Automation job progression"; gaps.md E. What is not listed cannot be. */
+/** The moves of a job. A move that is not listed here is refused. */
 export const nextStates = {
   batching: ['awaiting_approval', 'queued', 'cancelled'],
   awaiting_approval: ['queued', 'denied', 'cancelled'],
@@ -42,7 +42,7 @@ export function stricter(a: RuleMode, b: RuleMode): RuleMode {
   return strictness.indexOf(a) <= strictness.indexOf(b) ? a : b;
 }
 
-/** interface.md "Limits": a cancellation that is not acknowledged by then is held for inspection. */
+/** A cancellation that the bot has not acknowledged by then ends as interrupted, for a person to look at. Milliseconds. */
 export const stopDeadlineMs = 15_000;
 export const dayMs = 24 * 60 * 60_000;
 /** Jobs that run at once, over all bots, without those that wait for a person's yes; one bot runs one. */

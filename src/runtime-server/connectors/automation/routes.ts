@@ -1,4 +1,4 @@
-/** The rule and run routes of subscriptions (interface.md E), at both mounts. Each is answered by the rule's or run's own part. */
+/** The rule and job routes of subscriptions, at both mounts. Each is answered by the rule's or job's own part. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Route } from '../../../contracts/common/route.ts';
 import { twinOf } from '../../../contracts/connectors/mount.ts';

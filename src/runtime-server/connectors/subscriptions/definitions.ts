@@ -1,4 +1,4 @@
-/** What a server offers, kept for 60 s (interface.md "Limits": event list cache). Must not know subscriptions. */
+/** The events that a server offers, cached for 60 s. Must not know subscriptions. */
 import type { EventDefinition } from '../../../contracts/connectors/subscription.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import { type ConnectorServers, EventFault } from '../ports.ts';

@@ -1,6 +1,6 @@
 /**
- * The door of events: what the cloud relays becomes a ticket, a line of the trail, a ledger entry and work for rules, in one transaction,
- * once (interface.md "Connector events"). Must not know the cloud's queue.
+ * Receives the events that the cloud relays. Each becomes a ticket, a line of the trail, a ledger entry and work for rules, in
+ * one transaction, so that a repeated event changes nothing. Must not know the cloud's queue.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * Makes a subscription active: secret at the cloud first, then at the server with it (interface.md "Connector event subscription
- * status"). A secret that the cloud has and the server may not is kept until the server took it: a third one would push out the one that
- * the server still signs with. Must not know when it is asked to.
+ * Makes a subscription active: registers its secret at the cloud first, then subscribes at the server with it, so that the cloud
+ * can verify the server's first event. A secret that the cloud has and the server may not have is kept until the server took it:
+ * a third one would push out the one that the server still signs with. Must not know when it is asked to.
  */
 
 import { eventMethods, SubscribeResult } from '../../../contracts/tool-server/mcp-events.ts';
@@ -89,7 +89,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     if (row.callback_url !== null && row.callback_url !== url) await unsubscribe(row, row.callback_url);
   }
 
-  /** A schema that cannot be used is told once, here, and not for each event (store.md 5). */
+  /** Checks a schema when its subscription begins, so that one that cannot be used is reported once and not with each event. */
   async function usableSchema(row: SubscriptionRow): Promise<string> {
     const { payloadSchema } = await within(answerMs, (signal) =>
       deps.definitions.find(row.connector_id, row.name, signal),

@@ -1,4 +1,7 @@
-/** What a subscription is called: the same owner, connector, event and arguments are the same subscription (interface.md E). Pure. */
+/**
+ * The id of a subscription. It is derived from owner, connector, event and arguments, so that subscribing to the same thing again
+ * finds the same row. Pure.
+ */
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Subscriptions of a person's bots to events of their connectors (interface.md E; gaps.md E): rows, the loop that keeps them alive, and
- * the door through which events come. Must not know how connectors are reached and what rules do.
+ * Subscriptions of a person's bots to events of their connectors: their rows, the loop that keeps them alive, and the route
+ * through which events come. Must not know how connectors are reached or what rules do.
  */
 import type { BoundRoute } from '../../../kit/http/types.ts';
 import type { SubscriptionLookup } from '../ports.ts';

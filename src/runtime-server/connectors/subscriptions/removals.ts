@@ -1,6 +1,6 @@
 /**
- * Removals that are owed to the cloud: written with what caused them, sent until the cloud took them (interface.md E). Those for another
- * home wait until it is home again. Owns `connector_removal`; must not know servers.
+ * Removals that the cloud still has to hear of: written in the transaction of their cause, sent until the cloud took them. Those
+ * for another home cloud wait until the computer is paired with it again. Owns `connector_removal`; must not know servers.
  */
 import { unregisterSubscription } from '../../../contracts/connectors/relay.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';

@@ -1,7 +1,7 @@
 /**
- * The loop of 60 s (interface.md "Connector event subscription status"): what is due is refreshed, what failed and may work again is
- * tried again, what is owed to the cloud is sent, subscriptions of connectors that are gone end. And what connectors tell between:
- * a sign-in that is lost or back. Must not know HTTP.
+ * The loop that runs every 60 s: refreshes what is due, retries what failed and may work again, sends owed removals to the cloud,
+ * and ends subscriptions of connectors that are gone. Between rounds it acts on what connectors report: a sign-in that was lost
+ * or restored. Must not know HTTP.
  */
 import type { SubscriptionReason } from '../../../contracts/connectors/subscription.ts';
 import { pause } from '../../../kit/clock/timers.ts';

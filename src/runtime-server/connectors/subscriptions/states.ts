@@ -1,4 +1,4 @@
-/** What a subscription may become of what, and which reasons end by themselves (interface.md E; gaps.md E). Pure. */
+/** The moves of a subscription's status, and which errors are retried automatically. Pure. */
 import type { Subscription, SubscriptionReason } from '../../../contracts/connectors/subscription.ts';
 import { transientReasons } from '../../../contracts/connectors/subscription.ts';
 

@@ -1,4 +1,4 @@
-/** What became of each event, step by step; its data stays in its ticket (interface.md E; gaps.md E). Owns `connector_trail`. */
+/** What became of each event, step by step. The event's data is kept only in its ticket. Owns `connector_trail`. */
 
 import { createHash } from 'node:crypto';
 import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
