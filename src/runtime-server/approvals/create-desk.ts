@@ -1,6 +1,7 @@
 /**
- * The desk over durable holds: asks, answers, deadlines, restarts (gaps.md C "Approvals"). Owns when a hold lives and who gets its
- * answer; an answer and what it causes in the database are one transaction. Must not know HTTP or the cloud's table.
+ * Asks questions and takes their answers over durable holds: asking, answering, deadlines, restarts. Owns how long a hold lives
+ * and who gets its answer; an answer and what it changes in the database are one transaction. Must not know HTTP or the cloud's
+ * table.
  */
 import { hash } from 'node:crypto';
 import {
@@ -67,7 +68,9 @@ interface Waiter {
   readonly resolve: (answer: ApprovalAnswer) => void;
 }
 
-/** How long after its answer an approval can still be acted on by asking again (gaps.md B). */
+/**
+ * How long after its answer an approval can still be used by asking again: a client that stopped waiting needs time to come back.
+ */
 export const answerKeptMs = 10 * 60_000;
 /** After a restart: whoever asked with a key has this long to ask again. */
 export const askAgainMs = 60_000;

@@ -1,10 +1,10 @@
 /**
- * The desk where this computer's parts ask a person (gaps.md C "Approvals"): workflows, gates, tools, harnesses. Whoever asks
- * declares the part of {@link ApprovalDesk} that it needs and gets it from the host. Must not know who answers or where.
+ * Where this computer's parts ask a person: workflows, gates, tools, harnesses. Each part that asks declares the methods of
+ * {@link ApprovalDesk} that it needs and gets them from the host. Must not know who answers or where.
  *
  * What an asker can rely on: an answer reaches it only while its hold lives; at most one asker acts on it, once. An asker that
- * left (a restart, an aborted `signal`) finds an answer that came meanwhile by asking again with the same `dedupeKey`, once,
- * within ten minutes of it.
+ * left (a restart, an aborted `signal`) can pick up an answer that came meanwhile by asking again with the same `dedupeKey`,
+ * once, within ten minutes of the answer.
  */
 import type { Approval, ApprovalDetail, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import type { Tx } from '../../kit/store/store.ts';

@@ -1,6 +1,6 @@
 /**
- * The gate "may I?" (gaps.md C): policy first, then a person, for exactly this action and once. A caller that stops waiting asks again:
- * it joins its question, or takes the answer that came meanwhile. Must not know how an answer arrives.
+ * The gate "may I?": the policy decides first, then a person, for exactly this action and once. A caller that stops waiting asks
+ * again: it joins its open question, or takes the answer that came meanwhile. Must not know how an answer arrives.
  */
 import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';

@@ -1,5 +1,5 @@
 /**
- * Approvals on this computer: the desk that asks, the lane to the cloud, and the door for answers (gaps.md C "Approvals").
+ * Approvals on this computer: the desk that asks, the lane that carries questions to the cloud, and the route that takes answers.
  * Owns their composition; the host gives it the store and the way to the cloud.
  */
 import { answerApproval, listApprovals } from '../../contracts/approvals/routes.ts';

@@ -1,6 +1,7 @@
 /**
- * Brings questions and withdrawals to the cloud: a lane in `runtime.db`, appended in the transaction of the hold (architecture.md
- * 4). Each report is whole, so that a repeated or late one changes nothing there. Must not know who asked.
+ * Brings questions and withdrawals to the cloud through a lane in `runtime.db`. A report is appended in the transaction of its
+ * hold, so that neither exists without the other. Each report is whole, so that a repeated or late one changes nothing there.
+ * Must not know who asked.
  */
 import { type ApprovalReport, withDetails } from '../../contracts/approvals/approval.ts';
 import { putApproval } from '../../contracts/approvals/routes.ts';

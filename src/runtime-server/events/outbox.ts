@@ -1,6 +1,6 @@
 /**
- * What this computer tells its home cloud: events and model spend, a row each in the transaction of its cause, sent in order and
- * kept while the cloud is away (architecture.md 4). The cloud keeps each once, by its id. Must not know who emits.
+ * What this computer tells its home cloud: events and model spend. Each is a row written in the transaction of its cause, sent in
+ * order and kept while the cloud cannot be reached. The cloud keeps each once, by its id. Must not know who emits.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import { type ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts';

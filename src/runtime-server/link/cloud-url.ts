@@ -1,4 +1,4 @@
-/** The address of a cloud, as a person types it (gaps.md "Home cloud"). Must not call it. */
+/** The address of a cloud, as a person types it. Must not call it. */
 import ipaddr from 'ipaddr.js';
 import { AppError } from '../../contracts/common/errors.ts';
 

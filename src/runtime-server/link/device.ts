@@ -1,7 +1,7 @@
 /**
- * This computer's identity towards the cloud of its own process (interface.md "Authentication", E): a device token, made at the
- * first start and kept sealed in `runtime.db`. Both directions are signed with the key made from it. What it has at a paired cloud
- * is in `home-secrets.ts`. Must not know routes.
+ * This computer's identity towards the cloud of its own process: a device token, made at the first start and kept sealed in
+ * `runtime.db`. Requests in both directions are signed with the key made from it. The secrets for a paired cloud are in
+ * `home-secrets.ts`. Must not know routes.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';

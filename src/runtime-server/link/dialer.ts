@@ -1,6 +1,7 @@
 /**
- * The runtime's end of its link: dials its home cloud, serves what the cloud opens, and dials again when the link is gone
- * (architecture.md 11). Owns when to dial; must not know routes, or how a computer is paired.
+ * The runtime's end of its link: dials its home cloud, serves the streams that the cloud opens, and dials again when the link is
+ * gone. The runtime always dials, so that a computer behind a firewall needs no open port. Owns when to dial; must not know
+ * routes, or how a computer is paired.
  */
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';

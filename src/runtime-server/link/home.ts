@@ -1,6 +1,6 @@
 /**
- * The home cloud of this computer (gaps.md "Home cloud"): one at a time, unpaired the embedded one, paired the remote one. What
- * goes home (approvals, events, usage) goes through `call` and need not know which it is. Must not know routes.
+ * The home cloud of this computer. It has exactly one at a time: the embedded one while unpaired, the remote one once paired.
+ * What goes home (approvals, events, usage) goes through `call` and need not know which it is. Must not know routes.
  */
 import type { TicketKey } from '../../contracts/link/pairings.ts';
 import type { Clock } from '../../kit/clock/clock.ts';

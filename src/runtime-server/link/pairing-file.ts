@@ -1,6 +1,6 @@
 /**
- * The pairing file `pairing.json` (gaps.md "Pairing file"): which cloud this computer belongs to and whose tickets it takes. Private
- * like a token though it holds none: who could write it could move the computer to another cloud. Must not know secrets.
+ * The pairing file `pairing.json`: which cloud this computer belongs to and whose tickets it takes. It holds no token, yet it is
+ * as private as one: anyone who could write it could move the computer to another cloud. Must not know secrets.
  */
 import { rmSync } from 'node:fs';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * The pairing of this computer with a cloud (security.md 2.2; gaps.md "Home cloud", "Pairing file"): asking for a code, taking what
- * was granted, reading the file again every half minute, new keys every thirty days, and the end. Owns the home's changes;
- * must not know links, screens or what goes home.
+ * The pairing of this computer with a cloud: asking for a code, taking what was granted, rereading the pairing file every half
+ * minute, replacing the keys every thirty days, and unpairing. Owns changes of the home cloud; must not know links, screens or
+ * what goes home.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
@@ -67,7 +67,7 @@ const checkMs = 30_000;
 const describeMs = 10 * 60_000;
 const jumpMs = 5_000;
 const rotateMs = 30 * 24 * 60 * 60_000;
-/** As long as the cloud takes it (security.md 2.1). */
+/** How long the cloud still accepts the key that a new one replaced. Milliseconds. */
 const previousKeptMs = 60 * 60_000;
 const callMs = 15_000;
 const mostNamed = 5;

@@ -1,6 +1,6 @@
 /**
- * Models: which ones can be asked, over which wire, at which price, and the one loop over them (architecture.md 13).
- * No SDK is loaded before the first request: a start without hosted bots pays nothing for them. Must not know bots or tools.
+ * Models: which ones can be asked, over which wire, at which price, and the one loop over them. No SDK is loaded before the first
+ * request, so that a start without hosted bots pays nothing for them. Must not know bots or tools.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

@@ -1,4 +1,4 @@
-/** Rows of what was spent, and their sums (gaps.md D, "Usage": a runtime reports model spend). Must not know prices or bots. */
+/** Rows of model spend, and their sums; this computer reports them to its home cloud. Must not know prices or bots. */
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Usage, Wire } from './model.ts';

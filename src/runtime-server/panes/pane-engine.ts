@@ -1,6 +1,6 @@
 /**
- * What the factory needs of panes, wherever they live: the local pane host now, another computer's later (architecture.md 12).
- * The engine reports facts; it never judges an agent's state. No harness is named here.
+ * What the rest of the runtime needs of panes, wherever they live: in the local pane host or on another computer. The engine
+ * reports facts; it never judges an agent's state. No harness is named here.
  */
 import type { Engine, PaneSize, Screen } from '../../contracts/factory/agent.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The phone on this computer (interface.md F; gaps.md F): texts that the cloud brings become messages in their bot's thread, what is said
- * there goes out as texts, and which numbers there are is read when the cloud says so. Carriers, consent and STOP are the cloud's.
+ * The phone on this computer. Texts that the cloud brings become messages in their bot's thread, replies in that thread go out as
+ * texts, and the list of numbers is read again whenever the cloud says so. Carriers, consent and STOP belong to the cloud.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { deliverText, type RelayedText, resync } from '../../contracts/phone/texts.ts';

@@ -1,6 +1,6 @@
 /**
- * Which numbers are this computer's and whose bot each is, as its home cloud says (gaps.md F, "Resync"). Read at the start, with another
- * home, when the cloud says that something changed, and when one is asked for that is not known. Must not know texts.
+ * Which numbers belong to this computer, and which bot has each, as its home cloud says. Read at the start, when the home cloud
+ * changes, when the cloud says that something changed, and when an unknown number is asked for. Must not know texts.
  */
 import { z } from 'zod';
 import { listNumbers } from '../../contracts/phone/number.ts';

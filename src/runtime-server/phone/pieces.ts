@@ -1,9 +1,9 @@
-/** What a bot says, cut into texts that carriers take (gaps.md F: 1,600 characters and ten parts). Pure. */
+/** Cuts what a bot says into texts that carriers take: at most 1,600 characters and ten parts each. Pure. */
 import { longestText } from '../../contracts/phone/values.ts';
 
 /**
- * Ten parts of seven-bit letters hold 1,530 and of all others 670 (phone.md 6.3), but a letter of several units, as a family of
- * pictures, is not torn between two of them: ten units of each part may stay empty.
+ * Ten parts hold 1,530 characters of the seven-bit GSM alphabet (153 a part) and 670 of any other (67 a part). A character of
+ * several units, such as a family emoji, is not split between two parts, so up to ten units of each part may stay empty.
  */
 const longestPlain = 1_530;
 const longestOther = 560;

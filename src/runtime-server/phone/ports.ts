@@ -1,7 +1,7 @@
 /** What the phone's half on this computer has of the factory, and the factory of it. Must not know how threads or sends are made. */
 import type { Tx } from '../../kit/store/store.ts';
 
-/** The outside end of a thread (gaps.md C, "Threads"). `peer`: who is at the other end, as the carrier says it. */
+/** The outside end of a thread. `peer`: who is at the other end, as the carrier names them. */
 export interface Channel {
   readonly provider: string;
   readonly numberId: string;

@@ -1,6 +1,6 @@
 /**
- * Reads the text of `.gantry/policy.yaml`: rules in their order, or every problem at once with path and line (gaps.md C
- * "policy.yaml"). Pure. Must not know where the file lies.
+ * Reads the text of `.gantry/policy.yaml`: rules in their order, or every problem at once with path and line. Pure. Must not know
+ * where the file is.
  */
 import { type Document, isMap, isNode, isPair, isScalar, LineCounter } from 'yaml';
 import { z } from 'zod';
@@ -28,7 +28,7 @@ const Rule = z.strictObject({
     host: Glob.optional(),
     command: Glob.optional(),
   }),
-  // biome-ignore lint/suspicious/noThenProperty: the file's own word (gaps.md C "policy.yaml").
+  // biome-ignore lint/suspicious/noThenProperty: `then` is a key of policy.yaml.
   then: z.enum(['allow', 'ask', 'deny']),
   reason: z.string().max(500).optional(),
 });

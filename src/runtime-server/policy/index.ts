@@ -1,6 +1,6 @@
 /**
- * The one policy of a workspace, read again as soon as its file is another one (architecture.md 13). A look at the file costs a
- * few microseconds, so nothing is watched and nothing is late. Must not know who asks.
+ * The policy of a workspace, reread as soon as its file has changed. A look at the file costs a few microseconds, so it is
+ * checked at each decision instead of watched, and no decision uses an old version. Must not know who asks.
  */
 import { join } from 'node:path';
 import { printOf, readTextWithin } from '../../kit/files/within.ts';

@@ -1,5 +1,5 @@
 /**
- * What the one policy answers (architecture.md 13; gaps.md C "policy.yaml", D "Default policy"). Whoever asks declares
+ * What the policy answers. It is the only one: gates, tools, the executor, hosted bots and automation all ask it. Each declares
  * `Pick<Policy, 'decide'>` and gets it from the host. Must not know who asks.
  */
 export const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;

@@ -1,6 +1,6 @@
 /**
- * How much an action can do: it looks, it acts, or what it does cannot be taken back (gaps.md D, "Members are `observe`, `act` or
- * `risky`"). What nobody classified acts. Pure.
+ * The risk of an action: it observes, it acts, or its effect cannot be undone. An action that nobody classified counts as acting.
+ * Pure.
  */
 import { memberClasses, membersOf, type Toolset, toolsets } from '../../contracts/computer-use/members.ts';
 import type { PolicyAction } from './policy.ts';
