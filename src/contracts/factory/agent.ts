@@ -1,4 +1,4 @@
-/** Agents, teams and panes as the wire shows them (interface.md C; gaps.md C "Agent", "Agent state", "Panes", "Team"). */
+/** Agents, teams and panes in their wire form. */
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 
@@ -67,7 +67,7 @@ export type Engine = z.infer<typeof Engine>;
 
 export const Cursor = z.strictObject({ x: z.number().int(), y: z.number().int(), visible: z.boolean() });
 
-/** A parsed screen. `ansi`, `revision`, `at` are the interface's; `cols`, `rows`, `cursor` stand beside them (gaps.md, Panes). */
+/** A parsed screen, with its size and cursor. */
 export const Screen = z
   .strictObject({
     ansi: z.string(),

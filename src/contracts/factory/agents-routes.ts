@@ -1,4 +1,4 @@
-/** Routes of agents and their panes (interface.md C "Agents"; gaps.md C "Agent", "Panes"). */
+/** Routes of agents and their panes. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** Campaigns and their boards (interface.md C "Workspace"; gaps.md C "Board"). */
+/** Campaigns and their boards. */
 import { z } from 'zod';
 import { NodeCard } from './node.ts';
 import { RunStatus } from './workflow.ts';

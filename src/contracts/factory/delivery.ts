@@ -1,4 +1,4 @@
-/** Sends, deliveries, threads (interface.md C "Orchestration"; gaps.md C "Send", "Delivery", "Threads"). */
+/** Sends, deliveries, threads. */
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 

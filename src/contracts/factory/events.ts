@@ -1,4 +1,4 @@
-/** The factory event stream (interface.md "Factory event stream"). Envelope `{type, at, data}`; ids are ledger ids. */
+/** The factory event stream. Envelope `{type, at, data}`; ids are ledger ids. */
 import { z } from 'zod';
 import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';

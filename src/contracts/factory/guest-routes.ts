@@ -1,4 +1,4 @@
-/** (+) Bots that other computers of the person brought here, as whoever sits at this one sees them (gaps.md C; interface.md C "Peer routes"). */
+/** Bots that other computers of the person brought here, as the person at this computer sees them. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { AgentState, HarnessName, PaneRef } from './agent.ts';

@@ -1,4 +1,4 @@
-/** Nodes of a run, their pages and the verbs that move them (gaps.md C "Flow", "NodeCard", "NodePage", "Node verbs"). */
+/** Nodes of a run, their pages and the verbs that move them. */
 import { z } from 'zod';
 import { Approval } from '../approvals/approval.ts';
 import { Time } from '../common/values.ts';
@@ -20,7 +20,7 @@ export const nodeStatuses = [
 export const NodeStatus = z.enum(nodeStatuses);
 export type NodeStatus = z.infer<typeof NodeStatus>;
 
-/** "open" = not one of these (gaps.md, "NodePage"). */
+/** A node is "open" in every other status. */
 export const closedNodeStatuses = ['done', 'failed', 'skipped', 'cancelled'] as const;
 
 /** Why a node has its status: a closed list, so that a screen can say it in words. */

@@ -1,4 +1,4 @@
-/** Routes of sends, deliveries, threads and events (interface.md C "Orchestration"; gaps.md C "Send", "Threads"). */
+/** Routes of sends, deliveries, threads and events. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging } from '../common/values.ts';

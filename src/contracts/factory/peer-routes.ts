@@ -1,7 +1,7 @@
 /**
- * Peer routes (interface.md C "Peer routes"; gaps.md C): what a paired computer's engine serves to the engine of another computer
- * of the same person, on its peer port and on the link's door `peer`, and the cloud's route that leads there. Another version may
- * stand at the other end: bodies and answers tolerate fields that they do not know. `(+)` marks what the interface leaves room for.
+ * Peer routes: what a paired computer's engine serves to the engine of another computer of the same person, on its peer port and
+ * on the link's `peer` stream, and the cloud's route that leads there. The other end may run another version, so bodies and
+ * answers tolerate unknown fields. `(+)` marks additions to the first version of this protocol.
  */
 import { z } from 'zod';
 import { FactoryError } from '../common/errors.ts';
@@ -13,7 +13,7 @@ import { ClosingEvent } from './events.ts';
 import { area, base, errors } from './route-parts.ts';
 import { BotSlug, TeamName } from './team-file.ts';
 
-/** At most, of one team's upload (interface.md, Limits). Bytes are those of the texts in UTF-8. */
+/** The limits of one team's upload. Bytes are those of the texts in UTF-8. */
 export const uploadFiles = 200;
 export const uploadBytes = 4 * 1024 * 1024;
 
@@ -166,11 +166,11 @@ export const peerCapture = defineRoute({
   method: 'GET',
   path: `${peer}/capture`,
   query: z.strictObject({ to: Address, lines }),
-  // `at` (+): of a closed pane its end.
+  // Of a closed pane its end.
   answers: { 200: PeerCapture.extend({ at: Time.optional() }) },
 });
 
-/** From `state` on (+): a caller's floor shows them. */
+/** The fields from `state` on may be missing; the caller's floor shows them. */
 export const PeerAgent = z
   .object({
     address: z.string(),

@@ -1,4 +1,4 @@
-/** Route table of the factory engine, as far as it is built (interface.md C). Served under `/api/factory`. */
+/** Route table of the factory engine, served under `/api/factory`. */
 
 import { checkGate } from '../approvals/gate.ts';
 import { adoptRoutes } from './adopt-routes.ts';

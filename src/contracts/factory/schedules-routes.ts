@@ -1,4 +1,4 @@
-/** Schedules: a template that runs at given times, each time at most once (factory.md 3.4). */
+/** Schedules: a template that runs at given times, each time at most once. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** What bots spent, how much they may a day, and what holds one that reached a limit (gaps.md D "Usage"; factory.md 5.2, 10). */
+/** What bots spent, how much they may spend a day, and what stops a bot that reached a limit. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** `team.yaml` (gaps.md C, "team.yaml"): the schema that the reader checks and that is published as JSON Schema. */
+/** `team.yaml`: the schema that the reader checks and that is published as JSON Schema. */
 import { z } from 'zod';
 import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 

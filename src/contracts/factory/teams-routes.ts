@@ -1,4 +1,4 @@
-/** Routes of teams (interface.md C "Agents"; gaps.md C "team.yaml", "Team"). */
+/** Routes of teams. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { QueryFlag } from '../common/values.ts';

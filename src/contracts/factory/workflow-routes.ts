@@ -1,4 +1,4 @@
-/** Route table of templates, runs, campaigns, projects and nodes (interface.md C "Workflows", "Workspace"). */
+/** Route table of templates, runs, campaigns, projects and nodes. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, QueryFlag } from '../common/values.ts';
@@ -226,7 +226,7 @@ export const getNode = defineRoute({
   answers: { 200: NodePage },
 });
 
-/** Largest proof file, bytes (gaps.md, "Node verbs"). */
+/** Largest proof file, bytes. */
 export const largestProof = 25 * 1024 * 1024;
 
 export const uploadProof = defineRoute({

@@ -1,4 +1,4 @@
-/** Templates, runs and projects (interface.md C "Workflows"; gaps.md C "Template", "Project", "Flow"). */
+/** Templates, runs and projects. */
 import { z } from 'zod';
 import { TeamProblem } from './agent.ts';
 import { gateKinds, NodeCard } from './node.ts';

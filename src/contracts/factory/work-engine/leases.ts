@@ -1,4 +1,7 @@
-/** Leases: an exclusive claim on a path of the workspace or on a name, for a while, with a fence (gaps.md C). Advisory. */
+/**
+ * Leases: an exclusive claim on a path of the workspace or on a name, for a limited time, with a fence. Advisory: a bot that does
+ * not ask is not stopped.
+ */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { QueryFlag, Time } from '../../common/values.ts';

@@ -1,4 +1,4 @@
-/** Mail: every bot and the person have an inbox. Nothing is typed anywhere; who is written to looks (gaps.md C, "Work-engine routes"). */
+/** Mail: every bot and the person have an inbox. Nothing is typed into a pane; the recipient looks when it is ready. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, QueryFlag, Time } from '../../common/values.ts';

@@ -1,4 +1,4 @@
-/** Peers: programs on this computer that register, beat, and are written to (gaps.md C: "register, list, send, heartbeat"). */
+/** Peers: programs on this computer that register, send heartbeats, and receive messages. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { QueryFlag, Time } from '../../common/values.ts';

@@ -1,4 +1,4 @@
-/** Plans: a template in the making. Anybody drafts and refines, the person runs it (gaps.md C: "draft → refine → run"). */
+/** Plans: templates that are still being written. Anybody drafts and refines one, the person runs it. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Time } from '../../common/values.ts';

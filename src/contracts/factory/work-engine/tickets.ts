@@ -1,4 +1,4 @@
-/** Tickets: work that came from outside for one bot (gaps.md C, "Ticket"). Written by connectors, triggers and vendor sends. */
+/** Tickets: work from outside for one bot. Written by connectors, triggers and vendor sends. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, Time } from '../../common/values.ts';

@@ -1,6 +1,6 @@
 /**
- * What outsiders post to a trigger: the public door of the cloud API, and how the cloud brings it to the computer whose key it is
- * (gaps.md C, "Trigger").
+ * What outsiders post to a trigger: the public route of the cloud API, and how the cloud brings it to the computer that the key
+ * names.
  */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';

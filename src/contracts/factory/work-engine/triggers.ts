@@ -1,4 +1,4 @@
-/** Triggers: addresses that turn what is posted to them into tickets of a bot (gaps.md C, "Trigger"). */
+/** Triggers: addresses that turn what is posted to them into tickets of a bot. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { QueryFlag, Time } from '../../common/values.ts';

@@ -1,4 +1,4 @@
-/** The vault: secrets by name, put into the environment of bots that name them, never shown again (gaps.md C, "vault"). */
+/** The vault: secrets by name, put into the environment of bots that name them, never shown again. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { QueryFlag, Time } from '../../common/values.ts';
