@@ -1,4 +1,4 @@
-/** Calls: who agreed to be called, references for one call each, and a call that goes on (interface.md F, rules 7 to 10; gaps.md F). */
+/** Calls: who agreed to be called, references for one call each, and control of a call in progress. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** The demo phone's own side: the simulated carrier's handsets and its speed (phone.md 8). Only there while the simulator runs. */
+/** The demo phone: the simulated carrier's handsets and its speed. Only there while the simulator runs. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

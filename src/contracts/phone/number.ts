@@ -1,4 +1,4 @@
-/** A person's numbers: searched, bought, ported, moved, released, and the invites on them (interface.md F; gaps.md F). */
+/** A person's numbers: searched, bought, ported, moved, released, and the invites on them. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
@@ -20,7 +20,7 @@ const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ i
 export const PortProblem = z.strictObject({ code: z.string(), text: z.string(), field: z.string().nullable() });
 export type PortProblem = z.infer<typeof PortProblem>;
 
-/** `orderId` and `state` as the interface says; the rest is told besides. */
+/** A port order. Texts are ported apart from calls, so each has a state of its own. */
 export const Port = z
   .strictObject({
     orderId: z.string(),

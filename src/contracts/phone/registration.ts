@@ -1,4 +1,4 @@
-/** What carriers ask of who texts: the business form, its review, and the page that shows how one opts in (interface.md F; gaps.md F). */
+/** What carriers require of a business that texts: its form, its review, and the page that shows how people opt in. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
@@ -9,7 +9,7 @@ const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ i
 
 export const entityTypes = ['PRIVATE_PROFIT', 'PUBLIC_PROFIT', 'NON_PROFIT', 'GOVERNMENT', 'SOLE_PROPRIETOR'] as const;
 
-/** Of the carriers' registry (phone.md 2.4). */
+/** The industries that the 10DLC registry (The Campaign Registry) knows. */
 export const verticals = [
   'AGRICULTURE',
   'COMMUNICATION',

@@ -1,4 +1,4 @@
-/** The routes of area F by the server that has them. Must not know what they do. */
+/** The routes of the phone, by the server that has them. Must not know what they do. */
 import type { Route } from '../common/route.ts';
 import { callRoutes } from './calls.ts';
 import { demoRoutes } from './demo.ts';

@@ -1,4 +1,4 @@
-/** Texts in and out, who opted out, and the person's own phone (interface.md F, rules 6 and 7; gaps.md F). */
+/** Texts in and out, who opted out, and the person's own phone. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
@@ -205,7 +205,7 @@ export const textRoutes = [
   deleteOwnPhone,
 ] as const;
 
-/** What the cloud brings to the computer of a number (gaps.md F, "Runtime webhook"). */
+/** What the cloud brings to the computer of a number. */
 export const RelayedText = z.strictObject({
   provider: z.literal('sms'),
   messageId: Id,

@@ -1,4 +1,4 @@
-/** Words that every part of the phone shares (interface.md F, "Phone number and registration"; gaps.md F). Must not know routes. */
+/** Values that every part of the phone shares. Must not know routes. */
 import { z } from 'zod';
 
 /** As it is written: `+` and digits. Whether such a number can exist, the cloud decides. */
@@ -28,7 +28,7 @@ export const registrationStates = ['pending', 'approved', 'rejected'] as const;
 export const RegistrationState = z.enum(registrationStates);
 export type RegistrationState = z.infer<typeof RegistrationState>;
 
-/** The carrier's own words for a port of the voice part (phone.md 2.3). */
+/** The states of Telnyx's porting orders, which cover calls. */
 export const portStates = [
   'draft',
   'in-process',
@@ -55,7 +55,7 @@ export const portMessagingStates = [
 export const PortMessagingState = z.enum(portMessagingStates);
 export type PortMessagingState = z.infer<typeof PortMessagingState>;
 
-/** Why a call may be made (gaps.md F). */
+/** Why a call may be made. */
 export const consentBases = [
   'inbound_text',
   'inbound_call',
@@ -66,12 +66,12 @@ export const consentBases = [
 export const ConsentBasis = z.enum(consentBases);
 export type ConsentBasis = z.infer<typeof ConsentBasis>;
 
-/** Characters of one text (gaps.md F); it may have ten parts at most. */
+/** Characters of one text; it may have ten parts at most. */
 export const longestText = 1600;
 export const mostParts = 10;
 export const mostTransferTargets = 20;
 
-/** Routes of the phone take a session, or a key that may compute (interface.md F and "Authentication"). */
+/** Routes of the phone take a session, or a key with the scope `compute`. */
 export const phoneRoute = {
   area: 'phone',
   errors: 'plain',
