@@ -1,7 +1,4 @@
-/**
- * An approval: one question to a person, answered once, whichever surface answers first (interface.md "Approval (factory)";
- * gaps.md C "Approvals"). Must not know who asks.
- */
+/** An approval: one question to a person, answered once, on whichever surface they answer first. Must not know who asks. */
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 

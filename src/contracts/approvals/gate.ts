@@ -1,11 +1,11 @@
 /**
- * The gate: may I? (interface.md C, work-engine routes; gaps.md C "gate"). A bot asks before it does something that no tool of Gantry
- * does for it. The policy answers at once, or a person does. Must not know the policy.
+ * The gate "may I?". A bot asks it before it does something that no tool of Gantry does for it. The policy answers at once, or a
+ * person does. Must not know the policy.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 
-/** How long a call that needs a person waits for the answer (gaps.md B); asking again goes on waiting. Seconds. */
+/** How long a call that needs a person waits for the answer; asking again keeps waiting. Seconds. */
 export const longestGateWait = 50;
 
 const Word = z.string().min(1).max(200);

@@ -1,6 +1,6 @@
 /**
- * Routes of approvals (interface.md C "Approvals"; gaps.md C "Approvals"). The cloud API owns them: the engine serves only the
- * list, from what its own asks still wait for, and takes answers from the cloud by signature.
+ * Routes of approvals. The cloud API owns them: the engine serves only the list, from what its own questions still wait for, and
+ * takes answers that the cloud has signed.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

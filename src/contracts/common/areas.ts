@@ -1,6 +1,6 @@
 /**
- * Which paths belong to the API, and in which shape each area answers errors (gaps.md, "Errors"). Paths that no area claims
- * are pages of the web interface. Must not know single routes.
+ * Which paths belong to the API, and in which shape each area answers errors. Paths that no area claims are pages of the web
+ * interface. Must not know single routes.
  */
 import type { ErrorShape } from './route.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The one closed list of error codes and what each becomes at an edge: an HTTP status, an exit code, a JSON-RPC code.
- * Sources: interface.md "Errors" C (codes, exit codes), gaps.md "Factory statuses". Must not know any area.
+ * The one closed list of error codes and what each becomes at an edge: an HTTP status, an exit code, a JSON-RPC code. Must not
+ * know any area.
  */
 import { z } from 'zod';
 
@@ -30,7 +30,7 @@ export const httpStatus: Record<ErrorCode, number> = {
 export const refusedStatuses = [401, 403, 409, 410, 421, 429] as const;
 export type RefusedStatus = (typeof refusedStatuses)[number];
 
-/** Process exit code per code (interface.md, C). 0 is success. */
+/** Process exit code per code. 0 is success. */
 export const exitCode: Record<ErrorCode, number> = {
   refused: 1,
   not_found: 2,
@@ -63,13 +63,13 @@ export const FactoryError = z
   .meta({ id: 'FactoryError' });
 export type FactoryError = z.infer<typeof FactoryError>;
 
-/** The shape of every area but factory and hosted computers (gaps.md, Errors). */
+/** The shape of every area but factory and hosted computers. */
 export const PlainError = z.strictObject({ error: z.string(), message: z.string() }).meta({ id: 'PlainError' });
 export type PlainError = z.infer<typeof PlainError>;
 
 /**
- * HTTP status where the area's shape is not the factory's and the wire code says more than our code does
- * (RFC 9110; gaps.md, "Errors"). The factory knows only {@link httpStatus} and {@link refusedStatuses}.
+ * HTTP status where the area's shape is not the factory's and the wire code says more than our own code does (RFC 9110). The
+ * factory knows only {@link httpStatus} and {@link refusedStatuses}.
  */
 export const plainStatus: Readonly<Record<string, number>> = {
   bad_request: 400,
@@ -94,7 +94,7 @@ export const plainStatus: Readonly<Record<string, number>> = {
   carrier_unavailable: 503,
 };
 
-/** The shape of hosted computers and `/api/v1/computers/*` (gaps.md, "Errors"). */
+/** The shape of hosted computers and `/api/v1/computers/*`. */
 export const ComputersError = z
   .strictObject({
     error: z.strictObject({ type: z.string(), code: z.string(), message: z.string(), param: z.string().nullable() }),
@@ -109,7 +109,7 @@ export interface AppErrorOptions {
   wireCode?: string;
   /** Extra top-level members of the answer, such as `approval` beside `error`. */
   extra?: Record<string, unknown>;
-  /** In the plain shape the wire code is the whole answer: `{"error": "phone_not_configured"}` (interface.md F, rule 11). */
+  /** In the plain shape the wire code is the whole answer, without a `message`: `{"error": "phone_not_configured"}`. */
   codeAlone?: true;
   /** Seconds, becomes `Retry-After`. */
   retryAfter?: number;

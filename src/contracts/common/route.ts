@@ -9,21 +9,21 @@ export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof methods)[number];
 
 /**
- * Kinds of principal (security.md 1.3):
- * `owner` the person of this computer (token file, cookie); `user` a signed-in person of a cloud; `key` an API key;
- * `bot` a bot's own token, weaker than its owner's; `link` the embedded or paired cloud API on the engine's socket;
- * `device` a runtime by its signature; `peer` a peer ticket; `internal` the service token; `public` nobody in particular.
+ * Kinds of principal: `owner` the person of this computer (token file, cookie); `user` a signed-in person of a cloud; `key` an
+ * API key; `bot` a bot's own token, weaker than its owner's; `link` the embedded or paired cloud API on the engine's socket;
+ * `device` a runtime by its signature; `peer` a peer ticket; `internal` the service token; `public` nobody in particular. An
+ * address such as localhost is never a principal: a web page and every program on the computer can reach it too.
  */
 export const principalKinds = ['public', 'owner', 'user', 'key', 'bot', 'link', 'device', 'peer', 'internal'] as const;
 export type PrincipalKind = (typeof principalKinds)[number];
 
-/** The closed list of scopes (gaps.md, Common). */
+/** The closed list of scopes. */
 export const scopes = ['agents:read', 'bots:act', 'compute', 'computers', 'work', 'admin'] as const;
 export type Scope = (typeof scopes)[number];
 
 export type RouteScope = Scope | 'any' | null;
 
-/** Which error shape an area answers with (gaps.md, Errors). */
+/** Which error shape an area answers with. */
 export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
 
 /**

@@ -1,7 +1,6 @@
 /**
- * The doors of a computer's executor (interface.md D "How a toolset call travels"; gaps.md D). `:id` is `this-device` on the computer
- * itself; the cloud takes `this-device` for the computer that the call names, or the id of one of the caller's computers. Must not know
- * hosted computers.
+ * The routes of a computer's executor. `:id` is `this-device` on the computer itself; the cloud takes `this-device` for the
+ * computer that the call names, or the id of one of the caller's computers. Must not know hosted computers.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

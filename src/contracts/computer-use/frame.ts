@@ -1,7 +1,8 @@
 /**
- * The frame: what a picture of a screen shows, at most 1280 along its longer edge and 1.15 megapixels, and the one way from its
- * coordinates to the screen's and back (computer-use.md 1.1). Every place that has coordinates converts here. Must not know displays,
- * browsers or vendors.
+ * The frame: what a picture of a screen shows, at most 1280 pixels along its longer edge and 1.15 megapixels, and the one
+ * conversion from its coordinates to the screen's and back. Model services scale a larger picture down and then answer in
+ * coordinates of a picture that nobody else has. Every place that has coordinates converts here. Must not know displays, browsers
+ * or vendors.
  */
 import type { Screen } from './toolset.ts';
 

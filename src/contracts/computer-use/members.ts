@@ -1,6 +1,6 @@
 /**
- * The members of the two toolsets, letter for letter as the vendor that defined them has them (gaps.md D; computer-use.md 1.1): 17 of
- * `computer`, 31 of `browser`, each with its input, what it can do, and whether it has to be switched on. Must not know how one is done.
+ * The members of the two toolsets, letter for letter as Anthropic defined them: 17 of `computer`, 31 of `browser`, each with its
+ * input, its class, and whether it has to be switched on. Must not know how one is carried out.
  */
 import { z } from 'zod';
 
@@ -8,7 +8,7 @@ export const toolsets = ['computer', 'browser'] as const;
 export const Toolset = z.enum(toolsets);
 export type Toolset = z.infer<typeof Toolset>;
 
-/** How much a member can do; its risk is low, medium, high (gaps.md D). */
+/** How much a member can do; in this order its risk is low, medium, high. */
 export const memberClasses = ['observe', 'act', 'risky'] as const;
 export type MemberClass = (typeof memberClasses)[number];
 

@@ -1,6 +1,6 @@
 /**
- * Routes of area H (interface.md H; gaps.md H). Served by the cloud API, run by the computer: both tables have them, but for the answer
- * to an approval, which the cloud gives. Must not know how a run runs.
+ * Routes of computer-use runs. Served by the cloud API, run by the computer: both tables have them, except the answer to an
+ * approval, which only the cloud takes. Must not know how a run runs.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
@@ -10,7 +10,7 @@ import { ApproveBody, ControlBody, CreateSession, ExecuteRequest, Run, RunEvent,
 const shared = { area: 'computer-use', errors: 'plain', scope: 'compute' } as const;
 const callers = ['owner', 'user', 'link', 'key'] as const;
 const base = '/computer-use';
-/** gaps.md H "Errors". */
+/** The code for every body that its schema refuses. */
 const bodyCodes = { '*': 'invalid_request' } as const;
 const runParams = z.strictObject({ runId: Id });
 const runOwner = { param: 'runId', noun: 'computer-use-run', word: 'run', list: 'GET /computer-use/runs' } as const;

@@ -1,7 +1,4 @@
-/**
- * A computer-use run, its session and its events (interface.md H; gaps.md H). snake_case, as the interface writes this area. Must not
- * know routes.
- */
+/** A computer-use run, its session and its events. This area's wire names are in snake_case. Must not know routes. */
 import { z } from 'zod';
 import { Id, Time } from '../common/values.ts';
 import { Toolset } from './members.ts';

@@ -1,6 +1,5 @@
 /**
- * One call of a toolset and its answer: the same for a person's own computer and for a hosted one (interface.md D; gaps.md D). Must not
- * know who relays it.
+ * One call of a toolset and its answer: the same for a person's own computer and for a hosted one. Must not know who relays it.
  */
 import { z } from 'zod';
 import { ApprovalRisk } from '../approvals/approval.ts';

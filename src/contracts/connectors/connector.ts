@@ -1,5 +1,5 @@
 /**
- * A connector: a server of somebody else with the credential for it (gaps.md E). It is an attached tool server on HTTP, seen from its
+ * A connector: a server of somebody else with the credential for it. It is an attached tool server on HTTP, seen from its
  * account: one row, one connection, one sign-in. Must not know how it is reached.
  */
 import { z } from 'zod';

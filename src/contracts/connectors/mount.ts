@@ -1,4 +1,7 @@
-/** Area E is served under two mounts (interface.md E): each route is declared once, its twin follows. Must not know any route. */
+/**
+ * Connector routes are served under two mounts: each route is declared once, and its twin follows from it. Must not know any
+ * route.
+ */
 import { defineRoute, type Route } from '../common/route.ts';
 
 export const connectorMounts = ['/api/v1/mcp/connectors', '/mcp/connectors'] as const;

@@ -1,6 +1,6 @@
 /**
- * The way of an event: the server's webhook to the cloud, and the cloud's relay to the computer (interface.md E; gaps.md E). Must not
- * know what becomes of it there.
+ * How an event travels: from the server's webhook to the cloud, and from the cloud to the computer. Must not know what becomes of
+ * it there.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

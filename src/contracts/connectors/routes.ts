@@ -1,4 +1,4 @@
-/** The routes of area E by the server that has them. Must not know what they do. */
+/** The routes of connectors, by the server that has them. Must not know what they do. */
 import type { Route } from '../common/route.ts';
 import { connectorRoutes } from './connector.ts';
 import { twinOf } from './mount.ts';

@@ -1,4 +1,4 @@
-/** Automation rules, and the jobs that they make of events (interface.md "Automation rule", "Automation job progression"; gaps.md E). */
+/** Automation rules, and the jobs that they make of events. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
@@ -46,7 +46,7 @@ export const Rule = RuleConfig.extend({
 }).meta({ id: 'AutomationRule' });
 export type Rule = z.infer<typeof Rule>;
 
-/** gaps.md E: all but the instructions has a default. */
+/** Everything except the instructions has a default. */
 export const ruleDefaults = {
   expectedOutput: '',
   executionMode: 'REQUIRE_APPROVAL',

@@ -1,4 +1,4 @@
-/** Subscriptions of a person to events of their connectors (interface.md E, "Connector event subscription"; gaps.md E). */
+/** Subscriptions of a person to events of their connectors. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** The app's window events (interface.md, "Window events of the app"): names and details, parsed on receipt. */
+/** The app's window events: names and details, parsed on receipt. */
 import { z } from 'zod';
 
 export const windowEvents = {

@@ -1,6 +1,6 @@
 /**
- * The public edge: two MCP servers of the cloud for outside apps, its page, and what an owner sees and ends of them (interface.md B,
- * "Public edge for events", "Owner routes"; gaps.md B). Must not know how events are delivered.
+ * The public edge: two MCP servers of the cloud for outside apps, its page, and the routes by which an owner sees and ends what
+ * they subscribed to. Must not know how events are delivered.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

@@ -1,7 +1,6 @@
 /**
- * Every type of event that the backbone carries, with the words a person reads and what it says (interface.md "Notification
- * preference", "Notification events and web push"; gaps.md G). The one list: preferences, the sink and whoever forwards events
- * read it. Must not know who emits and who listens.
+ * Every type of event that the backbone carries, with the words a person reads and what it says. It is the only list:
+ * preferences, the push sink and the forwarding of events all read it. Must not know who emits and who listens.
  */
 import { z } from 'zod';
 
@@ -36,7 +35,7 @@ const approval = {
 };
 const subscription = { ...about, subscriptionId: id, connectorId: id, name: z.string().max(200) };
 
-/** In the order in which the interface lists them. */
+/** Notification preferences list the types in this order. */
 const notifiable = [
   {
     type: 'approval.requested',

@@ -1,4 +1,4 @@
-/** How a computer forwards events to its home cloud (gaps.md G). Must not know which types there are. */
+/** How a computer forwards events to its home cloud. Must not know which types there are. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** A hosted computer, its settings, events and meters (interface.md D; gaps.md D). snake_case. Must not know drivers. */
+/** A hosted computer, its settings, events and meters. Wire names are in snake_case. Must not know drivers. */
 import { z } from 'zod';
 import { Id, Time } from '../common/values.ts';
 
@@ -28,7 +28,7 @@ export const longestIdle = 24 * 3600;
 export const projectHeader = 'x-gantry-project';
 
 export const HostedComputerId = z.string().regex(/^cmp_[0-9A-Za-z]{8,40}$/, 'an id such as cmp_01J…');
-/** Who owns the computer: never a person's account (interface.md D). */
+/** The user that owns the computer: one made for it, never a person's account. */
 export const driverUser = (computerId: string): string => `platform-drv:${computerId}`;
 
 export const HostedComputer = z

@@ -1,6 +1,6 @@
 /**
- * Routes of hosted computers, all of the cloud (interface.md D; gaps.md D). Flag first, then scope: the area asks for the flag before
- * the dispatcher asks for the scope, so that a project without it hears of that alone. Must not know drivers.
+ * Routes of hosted computers, all of the cloud. The area checks the project's flag before the dispatcher checks the scope, so
+ * that a project without the flag learns only that. Must not know drivers.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
@@ -153,7 +153,7 @@ export const approveHosted = defineRoute({
   },
 });
 
-/** (+) The meters of a computer, oldest first: what usage adds up. */
+/** The meters of a computer, oldest first; usage adds them up. */
 export const listHostedMeters = defineRoute({
   ...one,
   op: 'listHostedMeters',
@@ -163,7 +163,7 @@ export const listHostedMeters = defineRoute({
   answers: { 200: z.strictObject({ lines: z.array(MeterLine) }) },
 });
 
-/** (+) What waits for an answer, for the console. */
+/** What waits for an answer, for the console. */
 export const listHostedApprovals = defineRoute({
   ...one,
   op: 'listHostedApprovals',

@@ -1,6 +1,7 @@
 /**
- * What `gantry admin` asks (gaps.md C and D): people and their plans, projects of area D with their flags and caps, prices, keys, how the database is.
- * For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a signed-in person.
+ * What `gantry admin` asks: people and their plans; projects with hosted computers, their flags and caps; prices, keys, the state
+ * of the database. For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a
+ * signed-in person.
  */
 import { z } from 'zod';
 import { DoctorCheck } from '../common/doctor-check.ts';

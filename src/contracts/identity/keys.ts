@@ -1,4 +1,4 @@
-/** API keys (security.md 1.5): for programs, with what they may do and until when; shown once. */
+/** API keys: for programs, with what they may do and until when; shown once, because only their hash is kept. */
 import { z } from 'zod';
 import { defineRoute, scopes } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** What a person may use of what costs money (gaps.md F); set by `gantry admin`. */
+/** What a person may use of what costs money; set by `gantry admin`. */
 import { z } from 'zod';
 
 export const plans = ['free', 'plus', 'super', 'ultra'] as const;

@@ -1,6 +1,6 @@
 /**
- * How a person gets in and where they are signed in (security.md 1.4, 1.5): a one-time address on their own computer, an OpenID
- * provider at a cloud of many people. One table for both; what a mode does not have says so.
+ * How a person signs in and where they are signed in: a one-time address on their own computer, an OpenID provider at a cloud of
+ * many people. Both use this table; a route that a mode does not have says so.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

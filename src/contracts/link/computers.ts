@@ -1,6 +1,6 @@
 /**
- * The computers of a person, as a cloud knows them (gaps.md "Which computer"; interface.md E). A computer is named by its own id
- * (`computer_…`) or by the cloud's id for it (`cc_…`).
+ * The computers of a person, as a cloud knows them. A computer is named by its own id (`computer_…`) or by the cloud's id for it
+ * (`cc_…`).
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

@@ -1,4 +1,4 @@
-/** What a paired computer asks of its cloud about itself, signed by its device (interface.md "Authentication"; security.md 2.1). */
+/** What a paired computer asks its cloud about itself, signed by its device. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

@@ -1,6 +1,6 @@
 /**
- * The pairing of this computer, for the person who sits at it (gaps.md "Home cloud"): served on both of its doors, never over a
- * link and never by a cloud of many.
+ * The pairing of this computer, for the person who sits at it: served on its own listeners, never over a link and never by a
+ * cloud of many people.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

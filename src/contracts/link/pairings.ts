@@ -1,6 +1,6 @@
 /**
- * Pairing by a short code (security.md 2.2; RFC 8628 in small): the computer shows a code, a signed-in person approves it, the
- * computer gets what signs for it, once.
+ * Pairing by a short code, a small form of RFC 8628: the computer shows a code, a signed-in person approves it, and the computer
+ * gets its signing key once.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

@@ -1,4 +1,4 @@
-/** Which events a person wants to be told of (interface.md G; gaps.md G). */
+/** Which events a person wants to be notified of. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { notifiableEventNames } from '../events/registry.ts';

@@ -1,6 +1,5 @@
 /**
- * Web push: devices, the key that a browser subscribes with, the buttons of a notification, and what a service worker is sent
- * (interface.md "Notification events and web push"; gaps.md G).
+ * Web push: devices, the key that a browser subscribes with, the buttons of a notification, and what a service worker is sent.
  */
 import { z } from 'zod';
 import { ApprovalDecision } from '../approvals/approval.ts';

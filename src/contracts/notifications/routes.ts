@@ -1,4 +1,4 @@
-/** Notifications as a person sees them in the app, and what can reach them now (gaps.md G). */
+/** Notifications as a person sees them in the app, and through what they can be reached now. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Paging, QueryFlag, Time } from '../common/values.ts';

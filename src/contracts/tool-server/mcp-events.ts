@@ -1,6 +1,6 @@
 /**
- * The events extension of MCP as it is on the wire (mcp.md 4): method names, codes, bodies. Both sides of it speak this: the edge, which
- * offers events, and connectors, which subscribe. Must not know what is offered.
+ * The events extension of MCP on the wire: method names, codes, bodies. Two sides speak it: the edge, which offers events, and
+ * connectors, which subscribe. Must not know what is offered.
  */
 import { z } from 'zod';
 

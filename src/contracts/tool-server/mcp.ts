@@ -1,6 +1,6 @@
 /**
- * The names that MCP has on the wire, each written once: versions, headers, `_meta` keys, codes (modelcontextprotocol.io; interface.md
- * B, gaps.md B). Must not know what is listed or called.
+ * The names that MCP has on the wire, each written once: versions, headers, `_meta` keys, codes (modelcontextprotocol.io). Must
+ * not know what is listed or called.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
@@ -74,7 +74,10 @@ export const internalMcpServer = defineRoute({
   scope: null,
 });
 
-/** OAuth of attached servers: a person's browser comes back here, and providers read who asks (gaps.md B; RFC 6749, client-id metadata). */
+/**
+ * OAuth of attached servers: a person's browser comes back here, and providers read here who asks (RFC 6749, OAuth Client ID
+ * Metadata Document).
+ */
 export const oauthCallback = defineRoute({
   op: 'toolServerOauthCallback',
   area: 'tool-server',

@@ -1,4 +1,4 @@
-/** Tool servers of others, attached to a computer (gaps.md B "Attached servers"). Must not know how one is reached. */
+/** Tool servers of others, attached to a computer. Must not know how one is reached. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 

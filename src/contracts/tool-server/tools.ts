@@ -1,6 +1,4 @@
-/**
- * Tools as clients see them: the one registry behind MCP, REST and bots (interface.md B; gaps.md B). Must not know how a tool is run.
- */
+/** Tools as clients see them: the one registry behind MCP, REST and bots. Must not know how a tool is run. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The work queue on the wire (interface.md A; gaps.md A): callers create tasks, their own workers lease them for 60 seconds, beat,
- * and end them. Each route is served at `/beta/work` and, letter for letter the same, at `/api/v1/beta/work`.
+ * The work queue on the wire: callers create tasks; their own workers lease them for 60 seconds, send heartbeats, and end them.
+ * Each route is served at `/beta/work` and, letter for letter the same, at `/api/v1/beta/work`.
  */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';

@@ -1,4 +1,4 @@
-/** What a task of the work queue is (interface.md A; gaps.md A). snake_case, as the interface writes this area. Must not know routes. */
+/** What a task of the work queue is. This area's wire names are in snake_case. Must not know routes. */
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 
