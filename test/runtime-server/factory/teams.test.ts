@@ -22,7 +22,7 @@ function fileTeam(engine: Engine, text: string): string {
   return name;
 }
 
-test('an agent carries what the interface names, before and after its start', async () => {
+test('an agent carries every field of its contract, before and after its start', async () => {
   const engine = shared.current;
   const name = fileTeam(engine, 'bots:\n  - {bot: web, name: Web, role: builder, harness: shell}\n');
   await list(engine);

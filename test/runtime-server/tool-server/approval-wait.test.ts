@@ -1,6 +1,6 @@
 /**
- * Calls of clients that need a person (gaps.md B): they wait up to 50 s, the question outlives them, and one yes lets one call run. On
- * the real desk and a real database; the clock is moved by hand.
+ * Calls of clients that need a person: they wait up to 50 s, the question outlives them, and one approval lets one call run. Uses
+ * the real desk and a real database; the test moves the clock.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What Gantry keeps to itself is out of every tool's reach, also where the workspace holds it (security.md 4 and 8). */
+/** No tool reaches what Gantry keeps to itself, even where the workspace holds it. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `http.get` and `http.post` under the guard (security.md 4 rows 11, 12; computer-use.md 6): every form of an address that is not out on
- * the internet is refused and nobody is asked there, unless a rule names its host; redirects are checked like the first request.
+ * `http.get` and `http.post` under the guard: every form of an address that is not on the public internet is refused without
+ * asking a person, unless a rule names its host; redirects are checked like the first request.
  */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** What lies outside of the root stays out of reach, whatever the path says and whatever is swapped meanwhile (security.md 4, 7 and 8). */
+/** What is outside the root stays out of reach, whatever the path says and whatever is swapped meanwhile. */
 import {
   linkSync,
   mkdirSync,

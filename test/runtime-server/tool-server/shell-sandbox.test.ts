@@ -1,4 +1,4 @@
-/** What a command of a tool can reach: its own folder and its repository, and nothing of Gantry's (security.md 4 row 10). */
+/** What a command of a tool can reach: its own folder and its repository, and nothing of Gantry's. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

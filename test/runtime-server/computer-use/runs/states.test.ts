@@ -12,7 +12,7 @@ import {
   requests,
 } from '../../../../src/runtime-server/computer-use/runs/states.ts';
 
-/** computer-use.md 3 and gaps.md H, written down a second time. */
+/** Every allowed move, written a second time, so that a change in the table alone fails here. */
 const allowed = new Set([
   'queued running',
   'queued cancelling',

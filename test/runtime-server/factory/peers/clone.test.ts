@@ -1,4 +1,4 @@
-/** Which repositories another computer may have cloned here, and how (security.md 4, row 9). Real git, on a repository of the disk. */
+/** Which repositories another computer may have cloned here, and how. Uses real git on a local repository. */
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,

@@ -1,4 +1,4 @@
-/** Who may come in at the port for other computers, and while what (interface.md C "Peer routes"; security.md 2.3). */
+/** Who may use the peer port, and while which pairing and ticket hold. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FactoryError } from '../../../../src/contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** What another computer of the person may do here, and what it may not (interface.md C "Peer routes"; security.md 2.3). */
+/** What another computer of the person may do here, and what it may not. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

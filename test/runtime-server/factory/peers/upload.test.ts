@@ -1,4 +1,7 @@
-/** Which team folders another computer may bring (security.md 4, row 6): nothing outside, nothing twice, nothing with a meaning of its own. */
+/**
+ * Which team folders another computer may bring: no path outside the folder, no path twice, no name that a system gives a
+ * meaning.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Bad servers as real children (mcp.md 8, 9.6): whatever one does, it is told in words, and the others are as if it were not there. */
+/**
+ * Bad servers as real child processes: each fault is reported in words, and the other servers work as if the bad one were not
+ * there.
+ */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
