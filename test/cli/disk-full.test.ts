@@ -45,7 +45,8 @@ test.skipIf(!canMount)(
     child.stdout.on('data', (data: Buffer) => {
       out += data.toString();
     });
-    expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(0);
+    // Not `exit`: what it said last may still be on its way then.
+    expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
     const steps = Object.fromEntries(
       out
         .split('@@ ')
