@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, openBrowser, type Visit, visit } from './support/browser.ts';
+import { type Browser, openBrowser, openPalette, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
 
@@ -45,9 +45,9 @@ test('the palette leads to the sessions; one is chosen, planned and adopted, and
   const { page } = seen;
   await page.setViewportSize(wide);
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
-  await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
+  await openPalette(page);
   await page.keyboard.type('adopt a session');
+  await page.getByRole('option', { name: 'Adopt a session', selected: true }).waitFor();
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Adopt a session' });
   const rows = dialog.getByRole('list', { name: 'Sessions' }).getByRole('button');
@@ -70,7 +70,7 @@ test('what runs as a bot already is shown as that and cannot be chosen, also on 
   const dialog = page.getByRole('dialog', { name: 'Adopt a session' });
   const taken = dialog.getByRole('button', { name: /Mend the roof/ });
   await taken.getByText('runs as claude@adopted').waitFor();
-  expect(await taken.isDisabled()).toBe(true);
+  await expect.poll(() => taken.isDisabled()).toBe(true);
   await looked(page, 'adopt-list', { light: true });
   await page.keyboard.press('Escape');
 });

@@ -3,7 +3,17 @@
  * taken here. Pictures are written only when GANTRY_PICTURES=1, so that a test run does not change the tree.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axe, type Browser, go, openBrowser, seeInPane, themeOf, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  go,
+  openBrowser,
+  openPalette,
+  seeInPane,
+  themeOf,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
 
@@ -92,14 +102,15 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await page.getByRole('button', { name: 'Back to live' }).click();
 
     await page.getByRole('heading', { level: 1 }).click();
-    await page.keyboard.press('Control+k');
-    await page.getByPlaceholder('Find a bot, a run, a message or a command').waitFor();
+    const find = await openPalette(page);
     await looked(page, 'palette');
     await page.keyboard.press('Escape');
+    await find.waitFor({ state: 'detached' });
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor();
     await looked(page, 'shortcuts');
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor({ state: 'detached' });
   });
 
   test('the dialog that stops a team shows its plan, and axe finds nothing', async () => {
@@ -128,11 +139,12 @@ test('a ring turns while a bot works, and with reduced motion nothing turns', as
   const ring = page.locator('[data-bot="tester@demo"] .ring-turn');
   await ring.waitFor();
   const turns = () => ring.evaluate((element) => getComputedStyle(element).animationName !== 'none');
-  expect(await turns()).toBe(false);
+  await expect.poll(turns).toBe(false);
   // Only for a moment: without a graphics card it is drawn sixty times a second by the processor.
   await page.emulateMedia({ reducedMotion: 'no-preference' });
-  expect(await turns()).toBe(true);
+  await expect.poll(turns).toBe(true);
   await page.emulateMedia({ reducedMotion: 'reduce' });
+  await expect.poll(turns).toBe(false);
 });
 
 test('the scripts of a page without bots stay small as they are sent, and terminal and dock come with the first pane', async () => {

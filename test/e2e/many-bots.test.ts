@@ -1,6 +1,6 @@
 /** Five hundred bots: each page draws what fits, and all of it can be reached. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Browser, go, openBrowser, type Page, type Visit, visit } from './support/browser.ts';
+import { type Browser, go, openBrowser, openPalette, type Page, type Visit, visit } from './support/browser.ts';
 import { type Gantry, startGantry } from './support/gantry.ts';
 
 let gantry: Gantry;
@@ -102,15 +102,16 @@ test.each([
   ['/settings/general', 'Settings'],
   ['/settings/usage', 'Settings'],
   ['/settings/set-up', 'Settings'],
-])('%s draws no more rows than fit, and each can be reached in a low window', async (path) => {
+])('%s draws no more rows than fit, and each can be reached in a low window', async (path, place) => {
   const { page } = first;
   await page.setViewportSize({ width: 1440, height: 900 });
   await go(page, path);
-  await page.getByRole('heading').first().waitFor();
+  await page.locator('h1', { hasText: place }).waitFor();
   if (path === '/floor') await page.locator('[data-bot="bot-000@demo"]').waitFor();
   if (path === '/') await page.getByRole('list', { name: 'Bots at work' }).waitFor();
   if (path === '/settings/usage') await page.getByRole('table', { name: 'What each bot used' }).waitFor();
-  expect(await rowsIn(page)).toBeLessThan(mostRows);
+  await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
+  await expect.poll(() => rowsIn(page)).toBeLessThan(mostRows);
   await page.setViewportSize({ width: 1440, height: 420 });
   await expect.poll(() => outOfReach(page)).toEqual([]);
 });
@@ -128,18 +129,18 @@ test('the floor of one computer is scrolled to its last bot', async () => {
     .toBe(1);
   await page.locator(`[data-bot="bot-${bots - 1}@demo"]`).click();
   await expect.poll(() => new URL(page.url()).searchParams.get('bot')).toBe(`agent_${bots - 1}`);
-  expect(await rowsIn(page)).toBeLessThan(mostRows);
+  await expect.poll(() => rowsIn(page)).toBeLessThan(mostRows);
 });
 
 test('the palette draws some of the bots, says how many more there are, and finds each by its name', async () => {
   const { page } = first;
   await go(page, '/');
-  await page.keyboard.press('Control+k');
+  await openPalette(page);
   const palette = page.getByRole('dialog', { name: 'Commands and search' });
   await palette.getByText(/\d+ more\. Type part of a name/).waitFor();
-  expect(await palette.getByRole('option').count()).toBeLessThan(mostRows);
+  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(mostRows);
   await page.keyboard.type('bot-437');
   await palette.getByRole('option', { name: 'Open bot-437@demo' }).waitFor();
-  expect(await palette.getByRole('option').count()).toBeLessThan(mostRows);
+  await expect.poll(() => palette.getByRole('option').count()).toBeLessThan(mostRows);
   await page.keyboard.press('Escape');
 });

@@ -64,6 +64,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   await expect.poll(() => focusedName(page)).toBe('Call now');
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached', ...patience });
+  await expect.poll(() => new URL(page.url()).searchParams.get('call'), patience).not.toBeNull();
   const call = page.url();
   const back = () => go(page, call);
   await atHandset(page, 'Ben', 'Answer');

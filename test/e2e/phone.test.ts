@@ -44,7 +44,7 @@ test('a number is searched, planned with its cost, and bought for a bot', async 
   await dialog.locator('[data-offered]').first().waitFor(patience);
   await dialog.getByRole('textbox', { name: 'Area code' }).fill('303');
   await dialog.locator('[data-offered^="+1303"]').first().check();
-  expect(await button(dialog, 'Buy').isDisabled()).toBe(true);
+  await expect.poll(() => button(dialog, 'Buy').isDisabled()).toBe(true);
   await dialog.getByText('Choose the bot that answers.').waitFor();
   await dialog
     .getByRole('combobox', { name: /^Bot/ })
@@ -93,13 +93,13 @@ test('a registration is looked over before any fee, filed, and corrected at the 
   await looked(page, 'phone-rejected');
   await button(page, /^Correct the/).click();
   const ein = form.getByRole('textbox', { name: /^EIN/ });
-  expect(await ein.inputValue()).toBe('**-***0000');
+  await expect.poll(() => ein.inputValue()).toBe('**-***0000');
   await ein.fill('12-3456789');
   await page.keyboard.press('Control+Enter');
   await plan.waitFor(patience);
   await button(form, /^(File|Correct) it$/).click();
   await status(page, 'Texts and calls');
-  expect(await page.content()).not.toContain('12-3456789');
+  await expect.poll(() => page.content()).not.toContain('12-3456789');
   await looked(page, 'phone-registered');
 });
 
@@ -110,8 +110,8 @@ test('what is registered is corrected where it still can be, and the number text
   await form.getByText(/^Change what is no longer right/).waitFor(patience);
   await expect.poll(() => form.getByRole('textbox', { name: /^Legal name/ }).getAttribute('readonly')).not.toBe(null);
   // What is empty and stays so is not asked for.
-  expect(await form.getByRole('textbox', { name: /^(Terms|Privacy)/ }).count()).toBe(0);
-  expect(await form.getByText('Cannot change.').count()).toBeGreaterThan(3);
+  await expect.poll(() => form.getByRole('textbox', { name: /^(Terms|Privacy)/ }).count()).toBe(0);
+  await expect.poll(() => form.getByText('Cannot change.').count()).toBeGreaterThan(3);
   const website = form.getByRole('textbox', { name: /^Website/ });
   await website.fill('not a website');
   await page.keyboard.press('Control+Enter');
@@ -205,13 +205,13 @@ test('a sole proprietor enters the code that came to their phone; a wrong one is
   await page.keyboard.press('Enter');
   await entry.getByRole('alert').waitFor(patience);
   await looked(page, 'phone-code');
-  const { handsets } = await phone.call<DemoPhone>('GET', '/api/v1/phone/demo');
-  const code =
-    handsets
-      .find(({ name }) => name === 'Chloe')
-      ?.texts.at(-1)
-      ?.text.match(/\d{6}/)?.[0] ?? '';
-  await entry.getByRole('textbox').fill(code);
+  const codeTexted = async (): Promise<string> => {
+    const { handsets } = await phone.call<DemoPhone>('GET', '/api/v1/phone/demo');
+    const chloes = handsets.find(({ name }) => name === 'Chloe');
+    return chloes?.texts.at(-1)?.text.match(/\d{6}/)?.[0] ?? '';
+  };
+  await expect.poll(codeTexted, patience).not.toBe('');
+  await entry.getByRole('textbox').fill(await codeTexted());
   await button(entry, 'Confirm').click();
   await status(page, 'Texts and calls');
   await phone.call('DELETE', `/api/v1/phone/numbers/${number.id}`);
@@ -222,7 +222,9 @@ test('a sole proprietor enters the code that came to their phone; a wrong one is
 test('a port says what is missing, is refused for its PIN, corrected at that field, and comes: calls first, texts after', async () => {
   const { page } = first;
   await go(page, '/phone?page=handsets');
-  await page.getByRole('group', { name: 'Speed' }).getByRole('button', { name: 'Paused' }).click();
+  const paused = page.getByRole('group', { name: 'Speed' }).getByRole('button', { name: 'Paused' });
+  await paused.click();
+  await expect.poll(() => paused.getAttribute('aria-pressed'), patience).toBe('true');
   await page.keyboard.press('n');
   await page.getByRole('button', { name: 'Bring it here' }).click();
   const dialog = page.getByRole('dialog');
@@ -293,7 +295,9 @@ test('the person’s own phone counts once a text with the code that is shown ha
   const code = page.locator('[data-own="waiting"]').getByRole('button', { name: /Copy/ });
   await code.waitFor(patience);
   await looked(page, 'phone-own');
-  const words = (await code.locator('span').first().textContent()) ?? '';
+  const codeShown = async () => (await code.locator('span').first().textContent()) ?? '';
+  await expect.poll(codeShown).not.toBe('');
+  const words = await codeShown();
   await phone.call('POST', `/api/v1/phone/demo/handsets/${encodeURIComponent('+12025550102')}/text`, {
     to: '+13035550150',
     text: words,
@@ -392,7 +396,7 @@ test('a number whose bot cannot answer says so, conversations that wait are mark
   await row.click();
   await page.getByText('clerk cannot answer: it is a plain shell.').waitFor();
   await page.locator('[data-conversation="+13035550102"]').getByText('Unanswered').waitFor();
-  expect(await page.getByText('Unanswered').count()).toBe(1);
+  await expect.poll(() => page.getByText('Unanswered').count()).toBe(1);
   await looked(page, 'phone-nobody');
   await page.setViewportSize(narrow);
   await looked(page, 'phone-nobody');
@@ -400,7 +404,8 @@ test('a number whose bot cannot answer says so, conversations that wait are mark
   await button(page, 'Move').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/Not offered, because they cannot answer: clerk is a plain shell\./).waitFor();
-  expect(await dialog.getByRole('combobox', { name: /^Bot/ }).locator('option', { hasText: 'clerk' }).count()).toBe(0);
+  const offers = dialog.getByRole('combobox', { name: /^Bot/ }).locator('option', { hasText: 'clerk' });
+  await expect.poll(() => offers.count()).toBe(0);
   await looked(page, 'phone-move-missing');
   await own.close();
   await phone.call('DELETE', `${numbers}/${number.id}`);

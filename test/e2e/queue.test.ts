@@ -5,6 +5,7 @@ import {
   type Browser,
   byLetters,
   focusedName,
+  inFocus,
   type Locator,
   openBrowser,
   type Page,
@@ -37,6 +38,8 @@ const inspector = (page: Page): Locator => page.getByRole('region', { name: 'Tas
 const seen = (where: Locator, text: string | RegExp) =>
   where.getByText(text).filter({ visible: true }).first().waitFor();
 const openTask = (page: Page) => new URL(page.url()).searchParams.get('task') ?? '';
+const command = (page: Page): Locator =>
+  page.getByRole('dialog', { name: 'Hand in a task' }).getByRole('textbox', { name: /^Command/ });
 const result = (stdout: string) => ({ exit_code: 0, stdout, stderr: '', truncated: false, duration_ms: 1200 });
 
 test('an empty queue says what it is for and which lines begin, and g q leads to it', async () => {
@@ -44,7 +47,7 @@ test('an empty queue says what it is for and which lines begin, and g q leads to
   await byLetters(page, 'g', 'q', 'Queue');
   await page.getByText(/^curl .*\/beta\/work/).waitFor();
   await page.getByText(`npx gantry worker --url ${gantry.origin} --key-file key`).waitFor();
-  expect(await page.locator('[data-status-filter="queued"]').textContent()).toBe('Queued0');
+  await expect.poll(() => page.locator('[data-status-filter="queued"]').textContent()).toBe('Queued0');
   expect(await axe(page)).toEqual([]);
   await picture(page, 'queue-empty-dark');
 });
@@ -53,7 +56,7 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
   const { page } = first;
   await page.evaluate(() => Object.assign(window, { sameDocument: true }));
   await page.keyboard.press('n');
-  await page.getByRole('dialog', { name: 'Hand in a task' }).waitFor();
+  await inFocus(command(page));
   await page.keyboard.type('npm test');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Control+A');
@@ -75,8 +78,7 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
   await seen(row(page, id), 'Succeeded');
   await seen(inspector(page), 'exit code 0, 1.2 s');
   await seen(inspector(page), '8 passed');
-  expect(await page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
-  expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('button', { name: /^(Retry|Stop)/ }).count()).toBe(0);
   // Now it waits for the next one.
   await seen(page.locator('[data-worker="tower"]'), 'Polling');
   worker.drain();
@@ -122,7 +124,7 @@ test('a running task is asked to stop or ended at once; what was given up goes b
   // Nobody holds it: there is one way to end it, and the way back.
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
   await dialog.getByText('Nobody holds it').waitFor();
-  expect(await dialog.getByRole('radio').count()).toBe(0);
+  await expect.poll(() => dialog.getByRole('radio').count()).toBe(0);
   await page.keyboard.press('Control+Enter');
   await seen(row(page, id), 'Cancelled');
 });
@@ -179,6 +181,7 @@ test('a task leads to its session and deployment, which show what they are, thei
   await row(page, id).getByRole('link', { name: 'Nightly build' }).waitFor();
   // What is handed in here belongs to it.
   await page.keyboard.press('n');
+  await inFocus(command(page));
   await page.keyboard.type('./smoke-test.sh');
   await page.keyboard.press('Control+Enter');
   await inspector(page).getByRole('link', { name: 'shop in production' }).waitFor();
@@ -194,15 +197,15 @@ test('a task leads to its session and deployment, which show what they are, thei
   await inspector(page).getByRole('button', { name: 'Show values' }).click();
   await seen(inspector(page), 'not-for-everybody');
   await inspector(page).getByRole('button', { name: 'Hide values' }).click();
-  expect(await page.content()).not.toContain('not-for-everybody');
+  await expect.poll(() => page.content()).not.toContain('not-for-everybody');
 });
 
 test('a session that there is not is said once, with the way back and nothing to hand in', async () => {
   const { page } = first;
   await page.goto(`${new URL(page.url()).origin}/queue/sessions/session_nope`);
   await page.getByText('There is no session "session_nope".').waitFor();
-  expect(await page.getByRole('alert').count()).toBe(1);
-  expect(await page.getByRole('button', { name: 'Hand in a task' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('alert').count()).toBe(1);
+  await expect.poll(() => page.getByRole('button', { name: 'Hand in a task' }).count()).toBe(0);
   await page.getByRole('link', { name: 'Back to the queue' }).click();
   await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
 });
@@ -235,7 +238,7 @@ describe('with a thousand tasks', () => {
     const newest = await page.locator('tr [data-task]').first().getAttribute('data-task');
     await page.getByRole('button', { name: 'Older' }).click();
     await expect.poll(() => page.locator('tr [data-task]').first().getAttribute('data-task')).not.toBe(newest);
-    expect(await page.locator('tr [data-task]').count()).toBe(50);
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
     // The page is in the address: a reload shows it, and so does the way back.
     await page.reload();
     await page.getByRole('button', { name: 'Newest' }).waitFor();
@@ -251,7 +254,7 @@ describe('with a thousand tasks', () => {
         .evaluateAll((rows) => [...new Set(rows.map((one) => one.getAttribute('data-status')))]);
     await page.getByRole('button', { name: 'Succeeded' }).click();
     await expect.poll(statuses).toEqual(['succeeded']);
-    expect(new URL(page.url()).searchParams.get('status')).toBe('succeeded');
+    await expect.poll(() => new URL(page.url()).searchParams.get('status')).toBe('succeeded');
     await page.keyboard.press('/');
     await expect.poll(() => focusedName(page)).toBe('Filter by worker');
     await page.keyboard.type('laptop');
@@ -262,8 +265,12 @@ describe('with a thousand tasks', () => {
     await page.getByRole('button', { name: 'Show all tasks' }).click();
     await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
     await page.locator('[data-worker="bench"] button').click();
-    expect(new URL(page.url()).searchParams.get('worker_id')).toBe('bench');
-    await page.getByRole('searchbox', { name: 'Filter by worker' }).fill('');
+    const worker = page.getByRole('searchbox', { name: 'Filter by worker' });
+    await expect.poll(() => worker.inputValue()).toBe('bench');
+    await expect.poll(() => new URL(page.url()).searchParams.get('worker_id')).toBe('bench');
+    await worker.fill('');
+    await expect.poll(() => new URL(page.url()).searchParams.get('worker_id')).toBeNull();
+    await expect.poll(() => page.locator('tr [data-task]').count()).toBe(50);
   });
 
   test('arrows move between rows, Enter opens, Escape gives the row back', async () => {
@@ -373,7 +380,7 @@ test('while the queue does not answer, what was known stays, with the reason and
   await page.route('**/beta/work?**', (route) => route.abort());
   await queue.add('true', { not_before: new Date(Date.now() + 3_600_000).toISOString() });
   await page.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
-  expect(await page.locator('[data-stale="true"] tr [data-task]').count()).toBeGreaterThan(0);
+  await page.locator('[data-stale="true"] tr [data-task]').first().waitFor();
   await picture(page, 'queue-away-dark');
   await page.getByRole('button', { name: 'Cancelled' }).click();
   await page.getByRole('button', { name: /^Try again/ }).waitFor();

@@ -7,7 +7,17 @@ import type { LocalPairing } from '../../src/contracts/link/local-pairing.ts';
 import { sections } from '../../src/renderer/areas/settings/sections.ts';
 import { type Desk, startDesk } from '../host/paired-support.ts';
 import { keepUntilEnd } from '../kit/http/support.ts';
-import { axe, type Browser, go, openBrowser, seeInPane, typeInto, type Visit, visit } from './support/browser.ts';
+import {
+  axe,
+  type Browser,
+  go,
+  inFocus,
+  openBrowser,
+  seeInPane,
+  typeInto,
+  type Visit,
+  visit,
+} from './support/browser.ts';
 import { looked, narrow, picture, wide } from './support/looks.ts';
 import { type Reach, signInThrough, startReach } from './support/reach.ts';
 
@@ -17,6 +27,7 @@ let ada: Visit;
 let tower: Desk;
 let laptop: Desk;
 const stop = keepUntilEnd();
+const wholeCode = /^[A-Z]{4}-[A-Z]{4}$/;
 
 beforeAll(async () => {
   [reach, browser] = await Promise.all([startReach(), openBrowser()]);
@@ -37,7 +48,7 @@ test('a stranger at a cloud sees who signs people in, and comes back to the page
   await picture(page, 'sign-in-dark');
   await signInThrough(page, 'ada', reach.origin);
   await page.getByText('Computers that you pair will be here').waitFor();
-  expect(new URL(page.url()).pathname).toBe('/settings/computers');
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/settings/computers');
   await page.goto(`${reach.origin}/floor`);
   await page.getByRole('heading', { name: 'Pair your first computer' }).waitFor();
   expect(await axe(page)).toEqual([]);
@@ -48,12 +59,14 @@ test('a signed-in person has a queue of their own at the cloud, with their sessi
   await page.goto(`${reach.origin}/queue`);
   await page.getByText('Work that you hand to your own computers will be here').waitFor();
   await page.keyboard.press('n');
-  await page.getByRole('dialog', { name: 'Hand in a task' }).waitFor();
+  await inFocus(page.getByRole('dialog', { name: 'Hand in a task' }).getByRole('textbox', { name: /^Command/ }));
   await page.keyboard.type('uname -a');
   await page.keyboard.press('Control+Enter');
   const task = page.getByRole('region', { name: 'Task', exact: true });
   await task.getByText('0 of 5').waitFor();
-  const id = new URL(page.url()).searchParams.get('task') ?? '';
+  const openTask = () => new URL(page.url()).searchParams.get('task') ?? '';
+  await expect.poll(openTask).toMatch(/^task_/);
+  const id = openTask();
   await task.getByRole('button', { name: 'Stop' }).click();
   await page.getByRole('dialog', { name: 'Stop this task?' }).getByRole('button', { name: 'Stop now' }).click();
   await page.locator('tr[data-status="cancelled"]').waitFor();
@@ -65,6 +78,7 @@ test('a signed-in person has a queue of their own at the cloud, with their sessi
 test('a computer is let in by its code, typed by hand, after the page said which one asks', async () => {
   const asked = await tower.web('POST', '/api/v1/pairing', { body: { cloudUrl: reach.origin } });
   const code = (asked.json as never as LocalPairing).userCode ?? '';
+  expect(code).toMatch(wholeCode);
   const { page } = ada;
   await page.goto(`${reach.origin}/pair`);
   await page.getByRole('textbox', { name: 'Code' }).fill(code.toLowerCase().replace('-', ' '));
@@ -95,7 +109,9 @@ test('another one is paired from its own page, which shows the code, waits, and 
   expect(await axe(page)).toEqual([]);
   await picture(page, 'pairing-dark');
   // The code is typed where it is approved: the link brings none along.
-  const shown = (await page.locator('[data-code]').textContent()) ?? '';
+  const codeShown = async () => (await page.locator('[data-code]').textContent()) ?? '';
+  await expect.poll(codeShown).toMatch(wholeCode);
+  const shown = await codeShown();
   expect(link).not.toContain(shown);
   await ada.page.goto(link ?? '');
   await ada.page.getByRole('textbox', { name: 'Code' }).fill(shown);
@@ -134,6 +150,8 @@ test('one floor shows the bots of both computers; a team is started and typed in
   await page.locator('[data-bot="web@notes"]').waitFor();
   // The computer that is looked at stays in the address from page to page.
   await page.getByRole('contentinfo').getByRole('combobox', { name: 'Computer' }).selectOption({ label: 'laptop' });
+  const { computerId } = await laptop.pairing();
+  await expect.poll(() => new URL(page.url()).searchParams.get('computer')).toBe(computerId);
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('heading', { name: 'laptop', level: 2 }).waitFor();
   await page.getByText(laptop.gantry.workspace).waitFor();
@@ -154,7 +172,7 @@ test('the dialog that starts a team offers the other computer, and the bot appea
   const bot = page.locator('[data-bot="ops@build"]');
   await bot.getByText('on laptop').waitFor({ timeout: 30_000 });
   await bot.getByText('Idle').waitFor({ timeout: 20_000 });
-  expect(await bot.count()).toBe(1);
+  await expect.poll(() => bot.count()).toBe(1);
   await typeInto(page, 'ops@build', 'echo guest-$((40+3))');
   await seeInPane(page, 'ops@build', /^guest-43/m);
 });
@@ -207,13 +225,15 @@ test('an API key shows its text once, a second of its name may live beside it, a
     await page.keyboard.press('Control+Enter');
   };
   await create();
-  const secret = (await page.locator('[data-secret] button span').first().textContent()) ?? '';
+  const secretShown = async () => (await page.locator('[data-secret] button span').first().textContent()) ?? '';
+  await expect.poll(secretShown).not.toBe('');
+  const secret = await secretShown();
   expect(
     (await fetch(`${reach.origin}/api/factory/agents`, { headers: { authorization: `Bearer ${secret}` } })).status,
   ).toBe(200);
   expect(await axe(page)).toEqual([]);
   await page.getByRole('button', { name: 'I have it' }).click();
-  expect(await page.getByText(secret).count()).toBe(0);
+  await expect.poll(() => page.getByText(secret).count()).toBe(0);
   await create();
   await page.getByRole('button', { name: 'I have it' }).click();
   await create();
@@ -248,7 +268,7 @@ test('preferences are switched and go back to their defaults; a device is regist
   await summary.getByText('A push reaches one device.').waitFor();
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
   await page.getByText('Its push service took the test.').waitFor();
-  expect(JSON.parse(device.received[0] ?? '')).toMatchObject({ type: 'test' });
+  await expect.poll(() => JSON.parse(device.received[0] ?? 'null')).toMatchObject({ type: 'test' });
   await looked(page, 'notifications');
   device.expire();
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
@@ -262,7 +282,11 @@ test('spending is empty until something was spent, and a budget is checked befor
   await page.getByRole('textbox', { name: /^Budget/ }).fill('twenty');
   await page.getByText('An amount such as 20 or 12.50.').waitFor();
   await page.getByRole('textbox', { name: /^Budget/ }).fill('20');
+  const saved = page.waitForResponse(
+    (answer) => answer.request().method() !== 'GET' && answer.url().includes('budget'),
+  );
   await page.getByRole('button', { name: 'Save' }).click();
+  await saved;
   await page.reload();
   await expect.poll(() => page.getByRole('textbox', { name: /^Budget/ }).inputValue()).toBe('20');
 });
@@ -276,7 +300,7 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await heading.getByText(/seen/).waitFor();
   const bot = page.locator('[data-bot="web@notes"]');
   await bot.waitFor();
-  expect(await bot.getAttribute('data-away')).toBe('true');
+  await expect.poll(() => bot.getAttribute('data-away')).toBe('true');
   await bot.click();
   await page.getByText('laptop is away. Its screen comes when it is back.').first().waitFor();
   await picture(page, 'floor-away-dark');
@@ -341,7 +365,7 @@ test('revoking a computer says what it ends, and its bots are gone from the floo
   await expect.poll(() => page.locator('[data-computer]').count()).toBe(1);
   await page.getByRole('link', { name: 'Floor' }).click();
   await page.locator('[data-bot="web@build"]').waitFor();
-  expect(await page.locator('[data-bot="web@notes"]').count()).toBe(0);
+  await expect.poll(() => page.locator('[data-bot="web@notes"]').count()).toBe(0);
 });
 
 test('a person without a computer reads that there is none, in a wide window and in a narrow one', async () => {
@@ -350,7 +374,7 @@ test('a person without a computer reads that there is none, in a wide window and
   await bob.page.locator('footer').getByText('No computer').waitFor();
   await bob.page.setViewportSize({ width: 390, height: 844 });
   await bob.page.getByRole('status').getByText('No computer').waitFor({ timeout: 20_000 });
-  expect(await bob.page.getByText(/Off since/).count()).toBe(0);
+  await expect.poll(() => bob.page.getByText(/Off since/).count()).toBe(0);
   await bob.close();
 });
 
@@ -363,6 +387,6 @@ test('while home is away the page of a paired computer says so once among the no
   await page.goto(new URL('/settings/notifications', url).href);
   await page.getByRole('alert').first().waitFor();
   await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
-  expect(await page.getByRole('alert').count()).toBe(1);
+  await expect.poll(() => page.getByRole('alert').count()).toBe(1);
   await own.close();
 });

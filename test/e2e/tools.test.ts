@@ -10,6 +10,7 @@ import {
   byLetters,
   focusedName,
   go,
+  inFocus,
   type Locator,
   openBrowser,
   type Page,
@@ -145,8 +146,10 @@ test('a tool is called with a form made from its schema, and answers in type, as
   await field(page, /^name/).fill('engine');
   await field(page, /^title/).fill('It stops');
   await page.getByRole('button', { name: 'Add to labels' }).click();
+  await inFocus(field(page, /^labels 1/));
   await page.keyboard.type('bug');
   await page.getByRole('button', { name: 'Add to labels' }).click();
+  await inFocus(field(page, /^labels 2/));
   await page.keyboard.type('urgent');
   await page.getByRole('button', { name: 'Remove labels 1' }).click();
   await page.getByRole('combobox', { name: 'priority' }).selectOption('high');
@@ -163,7 +166,7 @@ test('a tool is called with a form made from its schema, and answers in type, as
   await result(page).getByRole('cell', { name: 'engine' }).waitFor();
   await result(page).getByRole('button', { name: 'Structured' }).click();
   await result(page).getByText('"number": 42').waitFor();
-  expect(await result(page).getByText('bug').count()).toBe(0);
+  await expect.poll(() => result(page).getByText('bug').count()).toBe(0);
   await result(page).getByText('"urgent"').waitFor();
   expect(await axe(page)).toEqual([]);
 });
@@ -172,22 +175,24 @@ test('the same arguments can be written as JSON, and back; what has no field sta
   const { page } = first;
   await page.getByRole('group', { name: 'How to type them' }).getByRole('button', { name: 'JSON' }).click();
   const json = field(page, /^Arguments as JSON/);
-  expect(JSON.parse(await json.inputValue())).toEqual({
-    repo: { owner: 'ada', name: 'engine' },
-    title: 'It stops',
-    labels: ['urgent'],
-    priority: 'high',
-    assign: { team: 'web' },
-  });
+  await expect
+    .poll(async () => JSON.parse(await json.inputValue()))
+    .toEqual({
+      repo: { owner: 'ada', name: 'engine' },
+      title: 'It stops',
+      labels: ['urgent'],
+      priority: 'high',
+      assign: { team: 'web' },
+    });
   const form = page.getByRole('button', { name: 'Form' });
   await json.fill('{"repo": {"owner": "ada", "name": "engine"}, "title": "x", "color": "red"}');
   await page.getByText('Has something in it that the form has no field for.').waitFor();
-  expect(await form.isDisabled()).toBe(true);
+  await expect.poll(() => form.isDisabled()).toBe(true);
   await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"');
   await page.getByText(/^Not JSON: /).waitFor();
   await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"}');
   await form.click();
-  expect(await field(page, /^owner/).inputValue()).toBe('bob');
+  await expect.poll(() => field(page, /^owner/).inputValue()).toBe('bob');
 });
 
 test('pictures are shown, failures are said, and a call that goes on can be cancelled', async () => {
@@ -200,11 +205,13 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
   await page.getByText('It takes no arguments.').waitFor();
   await call(page).click();
   await result(page).getByRole('img').waitFor();
-  expect(
-    await result(page)
-      .getByRole('img')
-      .evaluate((one: HTMLImageElement) => one.naturalWidth),
-  ).toBe(48);
+  await expect
+    .poll(() =>
+      result(page)
+        .getByRole('img')
+        .evaluate((one: HTMLImageElement) => one.naturalWidth),
+    )
+    .toBe(48);
   await result(page).getByText('image/png, 210 B').waitFor();
 
   await openTool(page, 'tracker.close_issue');
@@ -226,7 +233,7 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
   // The last result of each tool is kept.
   await openTool(page, 'tracker.close_issue');
   await result(page).getByText('There is no issue 7.').waitFor();
-  expect(await field(page, /^id/).inputValue()).toBe('7');
+  await expect.poll(() => field(page, /^id/).inputValue()).toBe('7');
 });
 
 test('a call that needs a person asks on the page itself, and runs once they said yes', async () => {
@@ -250,7 +257,7 @@ test('a call that needs a person asks on the page itself, and runs once they sai
   await result(page)
     .getByText(/^took /)
     .waitFor({ timeout: 60_000 });
-  expect(await page.locator('[data-result="ok"]').count()).toBe(1);
+  await expect.poll(() => page.locator('[data-result="ok"]').count()).toBe(1);
   await openTool(page, 'file.exists');
   await field(page, /^path/).fill('old.txt');
   await page.keyboard.press('Control+Enter');
@@ -282,7 +289,7 @@ test('where nobody answered in time it says so, with the way to the inbox', asyn
   await result(page)
     .getByText(/nobody answered for 50 seconds/)
     .waitFor();
-  expect(await field(page, /^path/).inputValue()).toBe('old.txt');
+  await expect.poll(() => field(page, /^path/).inputValue()).toBe('old.txt');
   await call(page).click();
   await result(page).getByText('"exists": false').first().waitFor();
   // The browser itself notes each refusal.
@@ -293,7 +300,9 @@ test('where nobody answered in time it says so, with the way to the inbox', asyn
 test('a server that dies and does not come back is an error with its reason, until it is connected again', async () => {
   const { page } = first;
   await go(page, '/tools?server=tracker');
-  const pid = Number(await page.locator('dl > div', { hasText: 'Process' }).locator('dd').textContent());
+  const ofProcess = page.locator('dl > div', { hasText: 'Process' }).locator('dd');
+  await expect.poll(() => ofProcess.textContent()).toMatch(/^[1-9]\d*$/);
+  const pid = Number(await ofProcess.textContent());
   writeFileSync(closed, '');
   process.kill(pid);
   await health(page, 'tracker', 'Error');
@@ -327,9 +336,10 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   const { page } = first;
   await page.getByRole('button', { name: 'Change', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Change tracker' });
-  expect(await dialog.getByLabel('Value of TRACKER_TOKEN').inputValue()).toBe('•••');
+  await expect.poll(() => dialog.getByLabel('Value of TRACKER_TOKEN').inputValue()).toBe('•••');
   // Another program gets no secret that it was not given.
   const args = dialog.getByRole('textbox', { name: /^Arguments/ });
+  await expect.poll(() => args.inputValue()).toContain(tracker);
   const before = await args.inputValue();
   await args.fill(`${before}\nmore`);
   await page.keyboard.press('Control+Enter');
@@ -466,7 +476,7 @@ test('a server with two thousand tools draws those in view alone, and a filter f
   await health(page, 'many', /Connected.*2000 tools/);
   await tool(page, 'many.tool_0').waitFor();
   await page.getByRole('status').getByText('2000 tools').waitFor();
-  expect(await page.locator('[data-tool]').count()).toBeLessThan(150);
+  await expect.poll(() => page.locator('[data-tool]').count()).toBeLessThan(150);
   await page.getByRole('searchbox', { name: 'Filter tools' }).fill('tool_1999');
   await expect.poll(() => page.locator('[data-tool]').count()).toBe(1);
   await tool(page, 'many.tool_1999').waitFor();

@@ -129,8 +129,13 @@ export async function keepBusy(page: Page, bot: string): Promise<void> {
 export async function openPalette(page: Page): Promise<Locator> {
   await page.keyboard.press('Control+k');
   const find = page.getByPlaceholder('Find a bot, a run, a message or a command');
-  await expect.poll(() => find.evaluate((one) => one === document.activeElement)).toBe(true);
+  await inFocus(find);
   return find;
+}
+
+/** Waits until this field has the focus: what is typed before goes elsewhere. */
+export async function inFocus(field: Locator): Promise<void> {
+  await expect.poll(() => field.evaluate((one) => one === document.activeElement)).toBe(true);
 }
 
 /** Two letters one after the other as a hand presses them: a busy page has no say in the time between them. */

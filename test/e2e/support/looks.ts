@@ -53,8 +53,9 @@ export const narrow = { name: 'narrow', width: 390, height: 844 } as const;
  */
 export async function looked(page: Page, name: string, options: { light?: boolean } = {}): Promise<void> {
   const isNarrow = page.viewportSize()?.width === narrow.width;
-  expect(await page.locator('h1').count(), name).toBe(1);
-  expect(await standsOut(page), name).toEqual([]);
+  // A window that has just become narrow is laid out anew a moment later.
+  await expect.poll(() => page.locator('h1').count(), { message: name }).toBe(1);
+  await expect.poll(() => standsOut(page), { message: name }).toEqual([]);
   expect(await axe(page), name).toEqual([]);
   await picture(page, `${name}-${isNarrow ? '390' : 'dark'}`);
   if (!(options.light ?? !isNarrow)) return;
