@@ -144,7 +144,8 @@ test('a run is put together from the schemas of its steps, says what is missing,
   await expect.poll(() => replay.locator('[data-replay]').getAttribute('data-replay')).not.toBe(last);
   await replay.getByRole('slider', { name: 'Picture' }).press('End');
   await expect.poll(() => replay.locator('[data-replay]').getAttribute('data-replay')).toBe(last);
-  for (const name of ['pause', 'take', 'approve', 'stop']) expect(await control(page, name).isDisabled()).toBe(true);
+  for (const name of ['pause', 'take', 'approve', 'stop'])
+    await expect.poll(() => control(page, name).isDisabled()).toBe(true);
   await looked(page, 'computers-replay');
 });
 
@@ -163,7 +164,7 @@ test('a run is watched, paused and resumed; taken over, its page is the personâ€
   const picture = page.getByRole('application', { name: 'Live view: you have control' });
   await picture.waitFor();
   // Where the buttons were they are.
-  expect(await control(page, 'resume').boundingBox()).toEqual(before);
+  await expect.poll(() => control(page, 'resume').boundingBox()).toEqual(before);
   const box = (await picture.boundingBox())!;
   const frame = { width: 1280, height: 800 };
   await picture.click({ position: { x: (130 / frame.width) * box.width, y: (170 / frame.height) * box.height } });

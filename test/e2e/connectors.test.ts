@@ -152,7 +152,7 @@ test('a key that the service refuses is an error in words; the right one is type
   expect(await axe(page)).toEqual([]);
   await button(page, 'Change').click();
   const change = page.getByRole('dialog', { name: 'Change robots' });
-  expect(await change.getByLabel(/^API key needed/).inputValue()).toBe('•••');
+  await expect.poll(() => change.getByLabel(/^API key needed/).inputValue()).toBe('•••');
   await change.getByLabel(/^API key needed/).fill('right-key');
   await page.keyboard.press('Control+Enter');
   await change.waitFor({ state: 'detached' });

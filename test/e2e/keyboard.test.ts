@@ -4,6 +4,7 @@ import {
   type Browser,
   chord,
   focusedName,
+  inFocus,
   openBrowser,
   openPalette,
   seeInPane,
@@ -79,7 +80,7 @@ test('from the first page to a bot at work with keys alone', async () => {
 
 test('the filter is in the address, so a reload and a link keep it', async () => {
   const { page } = first;
-  expect(new URL(page.url()).searchParams.get('filter')).toBe('tester');
+  await expect.poll(() => new URL(page.url()).searchParams.get('filter')).toBe('tester');
   await page.reload();
   await expect.poll(() => page.locator('[data-bot]').count()).toBe(1);
   await page.getByRole('searchbox', { name: 'Filter bots' }).fill('');
@@ -90,7 +91,7 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   const { page } = first;
   await page.locator('[data-bot="builder@demo"]').focus();
   await page.keyboard.press('ArrowDown');
-  expect(await page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
+  await inFocus(page.locator('[data-bot="tester@demo"]'));
   await page.keyboard.press('?');
   const dialog = page.getByRole('dialog', { name: 'Shortcuts' });
   await dialog.getByText('Filter bots').waitFor();

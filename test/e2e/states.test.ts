@@ -220,7 +220,7 @@ test('a bot that begins to need a person is said at once, with the way to its pa
   await page.keyboard.press('Enter');
   await page.getByText('web@draft needs you').waitFor();
   await expect.poll(() => page.title()).toBe('(1) Floor · Gantry');
-  expect(await page.locator('[data-bot="web@draft"]').textContent()).toContain('run `npm publish`?');
+  await expect.poll(() => page.locator('[data-bot="web@draft"]').textContent()).toContain('run `npm publish`?');
   await page.getByRole('link', { name: 'Home' }).click();
   await page.getByRole('main').getByText('run `npm publish`?').waitFor();
   await page.getByRole('main').getByRole('button', { name: 'Open its pane' }).click();

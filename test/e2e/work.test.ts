@@ -60,7 +60,7 @@ test('the form is made from the template, names what is missing, and shows the p
   const dialog = page.getByRole('dialog', { name: 'Start a run' });
   await dialog.getByRole('combobox', { name: 'Template' }).selectOption('ship');
   await dialog.getByRole('textbox', { name: 'version' }).waitFor();
-  expect(await dialog.getByRole('textbox', { name: 'channel' }).inputValue()).toBe('beta');
+  await expect.poll(() => dialog.getByRole('textbox', { name: 'channel' }).inputValue()).toBe('beta');
   await page.keyboard.press('Control+Enter');
   await expect.poll(() => dialog.getByText('Is needed.').count()).toBe(2);
   await dialog.getByRole('textbox', { name: 'version' }).fill('0.4.0');
@@ -69,8 +69,8 @@ test('the form is made from the template, names what is missing, and shows the p
   await page.keyboard.press('Control+Enter');
   const plan = dialog.getByRole('region', { name: 'Plan' });
   await plan.getByText('scribe@demo').waitFor();
-  expect(await plan.locator('[data-plan]').count()).toBe(6);
-  expect(await plan.getByText('Build 0.4.0').count()).toBe(1);
+  await expect.poll(() => plan.locator('[data-plan]').count()).toBe(6);
+  await expect.poll(() => plan.getByText('Build 0.4.0').count()).toBe(1);
   // Another value: the plan that was shown no longer holds.
   await dialog.getByRole('textbox', { name: 'channel' }).fill('stable');
   await plan.waitFor({ state: 'detached' });
@@ -81,8 +81,9 @@ test('the form is made from the template, names what is missing, and shows the p
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('heading', { name: 'Ship 0.4', level: 1 }).waitFor();
-  dagId = new URL(page.url()).searchParams.get('dag') ?? '';
-  expect(dagId).not.toBe('');
+  const shownDag = () => new URL(page.url()).searchParams.get('dag') ?? '';
+  await expect.poll(shownDag).not.toBe('');
+  dagId = shownDag();
 });
 
 test('the board moves by events: what works is under Now, what is proven under Proven, the rest under Next', async () => {
@@ -123,7 +124,7 @@ test('a step shows its picture and its diff in place as they are uploaded, with 
   await expect.poll(() => image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBeGreaterThan(300);
   const diff = step.locator('[data-kind="diff"]');
   await diff.locator('[data-line="added"]').getByText('toSorted').waitFor();
-  expect(await diff.locator('[data-line="removed"]').count()).toBe(1);
+  await expect.poll(() => diff.locator('[data-line="removed"]').count()).toBe(1);
   await step.locator('[data-proof="What changed"]').getByText('proven:').waitFor({ state: 'attached' });
 });
 
@@ -300,7 +301,7 @@ test('a board that cannot be read keeps its last state, dimmed, says why, and co
   await gantry.cli('workflows', 'run', 'command', '--project', 'other', '--param', 'command=true', '--json');
   const main = page.getByRole('main');
   await main.getByRole('alert').getByText('Nobody answers at Gantry.').waitFor();
-  expect(await main.locator('[data-stale] [data-node="publish"]').count()).toBe(1);
+  await expect.poll(() => main.locator('[data-stale] [data-node="publish"]').count()).toBe(1);
   await page.unroute('**/board');
   // By hand, unless its own retry was first: the button is gone then.
   await main
