@@ -380,8 +380,11 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   await dialog.getByRole('textbox', { name: /Commit message/ }).fill('Shorten the README');
   await dialog.getByRole('list').waitFor();
   expect(git('log', '--oneline')).not.toContain('Shorten');
+  await expect.poll(() => dialog.getByRole('button', { name: /^Merge \d+ commit/ }).isEnabled()).toBe(true);
   await page.keyboard.press('Control+Enter');
-  await dialog.waitFor({ state: 'detached' });
+  // What it says stands in the failure, should it stay.
+  const left = async () => ((await dialog.count()) === 0 ? 'closed' : dialog.innerText());
+  await expect.poll(left, { timeout: 30_000 }).toBe('closed');
   await changes.getByText('It has changed nothing yet.').waitFor();
   expect(git('log', '--oneline')).toContain('Shorten the README');
   // Refused plans before the message was typed are lines of the browser; nothing else may be there.
