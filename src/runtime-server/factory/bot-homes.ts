@@ -4,6 +4,12 @@ import { join } from 'node:path';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';
 import type { BotDoors } from './harness/harness.ts';
 
+/** Tokens of bots: weaker than their owner's, one an agent, void after `revoke`. */
+export interface BotTokens {
+  mint(agentId: string): Promise<string> | string;
+  revoke(agentId: string): Promise<void> | void;
+}
+
 export interface BotHomes {
   readonly urlFile: string;
   readonly workspace: string;

@@ -1,10 +1,10 @@
 /** The few facts that harnesses keep over a restart, in the agents' rows. Read at once from memory, written behind. */
 import type { Store } from '../../kit/store/store.ts';
-import type { FactoryLog } from './deps.ts';
+import type { Log } from '../base/base.ts';
 import type { BotMemory } from './harness/harness.ts';
 import { readMemories, saveMemory } from './store/agents.ts';
 
-export async function createBotMemory(store: Store, log: FactoryLog): Promise<BotMemory> {
+export async function createBotMemory(store: Store, log: Log): Promise<BotMemory> {
   const memories = await store.read((tx) => readMemories(tx));
   return {
     recall: (agentId) => memories.get(agentId) ?? null,

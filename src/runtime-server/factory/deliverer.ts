@@ -4,11 +4,10 @@
  */
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import type { LaneItem, LaneOutcome } from '../../kit/lane/lane.ts';
+import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
-import type { LaneWorker } from './deps.ts';
 import type { DeliverResult, HarnessBot, Outgoing } from './harness/harness.ts';
 import { obstacleInWords } from './harness/wording.ts';
 import { kindOf } from './member.ts';
@@ -17,6 +16,16 @@ import { unreadable } from './readable.ts';
 import { recordMove } from './records.ts';
 import type { Member } from './registry.ts';
 import { type DeliveryMove, moveDelivery, readDelivery } from './store/deliveries.ts';
+
+/** What is done with a lane's items (kit/lane, `LanesOptions`). */
+export interface LaneWorker {
+  send(item: LaneItem): Promise<LaneOutcome>;
+  gate(lane: string): string | null;
+  onExpired(tx: Tx, item: LaneItem): void;
+}
+
+/** Makes the lanes that hold queued sends. */
+export type OpenLanes = (worker: LaneWorker) => Lanes;
 
 export interface DelivererDeps {
   readonly store: Store;

@@ -4,16 +4,11 @@
  */
 
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/index.ts';
+import type { Base } from '../base/base.ts';
 import type { RuntimeEvents } from '../events/outbox.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -21,29 +16,10 @@ import type { ChannelOut } from '../phone/ports.ts';
 import type { Policy } from '../policy/index.ts';
 import type { ShellSandbox, Tool, ToolRegistry } from '../tool-server/index.ts';
 import type { WorkspaceTrusts } from '../trust/index.ts';
+import type { BotTokens } from './bot-homes.ts';
+import type { OpenLanes } from './deliverer.ts';
 import type { Harnesses } from './harness/harness.ts';
 import type { PeerHome } from './remote/calls.ts';
-
-/** Tells what went wrong where nobody waits for an answer. */
-export interface FactoryLog {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
-
-/** Tokens of bots: weaker than their owner's, one an agent, void after `revoke`. */
-export interface BotTokens {
-  mint(agentId: string): Promise<string> | string;
-  revoke(agentId: string): Promise<void> | void;
-}
-
-/** What the factory does with a lane's items (kit/lane, `LanesOptions`). */
-export interface LaneWorker {
-  send(item: LaneItem): Promise<LaneOutcome>;
-  gate(lane: string): string | null;
-  onExpired(tx: Tx, item: LaneItem): void;
-}
-
-/** Makes the lanes that hold queued sends. */
-export type OpenLanes = (worker: LaneWorker) => Lanes;
 
 /** What hosted bots run on. */
 export interface HostedParts {
@@ -52,16 +28,10 @@ export interface HostedParts {
   tools(more: readonly Tool[]): ToolRegistry;
 }
 
-export interface FactoryDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
+export interface FactoryDeps extends Base {
   readonly openLanes: OpenLanes;
   readonly panes: PaneEngine;
   readonly harnesses: Harnesses;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
-  readonly log: FactoryLog;
   /** What a person may want to hear of. */
   readonly events: RuntimeEvents;
   /** Absolute path of the one workspace. */

@@ -5,7 +5,7 @@
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { eventText } from '../../kit/http/sse.ts';
 import type { Ledger, LedgerRow } from '../../kit/ledger/ledger.ts';
-import { eventOfRow, eventRowTypes } from './records.ts';
+import { eventOfRow, eventRowTypes } from '../events/event-rows.ts';
 import type { AgentStateChange } from './registry.ts';
 
 /** Rows read, and sent, at once. */

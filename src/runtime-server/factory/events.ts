@@ -7,8 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
+import { eventRowTypes } from '../events/event-rows.ts';
 import { batch, createEventTail, type EventStreamDeps, type EventTail, type Place, rowText } from './event-tail.ts';
-import { eventRowTypes } from './records.ts';
 
 /** Streams that are written to before the loop gets a turn: some 5 ms. */
 const slice = 250;

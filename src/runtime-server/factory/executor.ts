@@ -4,8 +4,8 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
+import type { Log } from '../base/base.ts';
 import type { Execution, ExecutionEnd, Executor } from '../connectors/ports.ts';
-import type { FactoryLog } from './deps.ts';
 import type { BotDoors, ExecMode, ExecResult, Harnesses } from './harness/harness.ts';
 import { kindOf, type Member } from './member.ts';
 import type { Registry } from './registry.ts';
@@ -16,7 +16,7 @@ export interface ExecutorDeps {
   readonly homes: { open(agentId: string): Promise<BotDoors> };
   /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
   openSecrets(env: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
-  readonly log: FactoryLog;
+  readonly log: Log;
   /** Why a limit holds this bot; null: none does. */
   readonly held?: (botId: string) => string | null;
 }

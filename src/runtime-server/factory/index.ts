@@ -68,7 +68,7 @@ import { createWorktrees } from './worktrees/index.ts';
 import { worktreeBot } from './worktrees/worktree-bot.ts';
 
 export { createBotMemory } from './bot-memory.ts';
-export type { BotTokens, FactoryDeps, FactoryLog, LaneWorker, OpenLanes } from './deps.ts';
+export type { FactoryDeps } from './deps.ts';
 export const factoryMigrations = [
   ...agentMigrations,
   ...workflowMigrations,

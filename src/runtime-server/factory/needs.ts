@@ -5,8 +5,8 @@
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
 import type { BotEvents } from './bot-events.ts';
-import type { FactoryLog } from './deps.ts';
 import type { Registry } from './registry.ts';
 import { readAgents } from './store/agents.ts';
 
@@ -15,7 +15,7 @@ export interface NeedsDeps {
   readonly events: BotEvents;
   readonly store: Store;
   readonly timers: Timers;
-  readonly log: FactoryLog;
+  readonly log: Log;
   /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
   readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
 }

@@ -3,8 +3,8 @@ import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.t
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
-import type { FactoryLog } from './deps.ts';
 import type { Harnesses } from './harness/harness.ts';
 import type { HostedBot, HostedSpec } from './hosted/index.ts';
 import type { Shown } from './model.ts';
@@ -23,7 +23,7 @@ export interface RegistryDeps {
   readonly harnesses: Pick<Harnesses, 'attach'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly log: FactoryLog;
+  readonly log: Log;
   readonly workspace: string;
   readonly computerId: string;
   /** How many sends wait for the agent. */

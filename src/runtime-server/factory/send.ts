@@ -2,6 +2,7 @@
  * POST /send: answers a repeated key with the first Delivery, writes down what it promised before anything is typed, and waits
  * (at most 10 s) until it can say what became of it. Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
+
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -10,12 +11,13 @@ import type { Ids } from '../../kit/ids/ids.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Actor } from '../base/actor.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { ChannelOut } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
 import { kindOf } from './member.ts';
 import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
-import { type Actor, recordAccepted, recordMessage } from './records.ts';
+import { recordAccepted, recordMessage } from './records.ts';
 import type { Member } from './registry.ts';
 import { cannotTake, createFindRoute, type Sender, type SendRoute } from './send-route.ts';
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';

@@ -2,23 +2,25 @@
  * Teams up and down: plan, prepare every bot before the first starts, start, write down. A team starts whole or not at all. Must
  * not know how a harness is started, nor HTTP.
  */
+
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
+import { type Actor, engineActor } from '../base/actor.ts';
+import type { Log } from '../base/base.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { waitsForYes } from '../trust/trust.ts';
+import type { BotTokens } from './bot-homes.ts';
 import { type BotHomes, doorsFor } from './bot-homes.ts';
-import type { BotTokens, FactoryLog } from './deps.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from './harness/harness.ts';
 import { kindOf } from './member.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
 import { refuseUnreadable } from './readable.ts';
-import { type Actor, engineActor, recordTeamChange } from './records.ts';
 import type { Member, Registry } from './registry.ts';
 import type { Abroad, OtherComputer } from './remote/abroad.ts';
 import { withScratch } from './scratch-folder.ts';
@@ -27,6 +29,7 @@ import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
 import { mostTeams } from './team-file/read.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
+import { recordTeamChange } from './team-records.ts';
 import type { BotSecrets } from './work-engine/vault.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
@@ -77,7 +80,7 @@ export interface TeamServiceDeps {
   /** Where models of hosted bots are asked; absent where no bot is hosted. */
   readonly models?: Pick<Models, 'find'>;
   readonly ids: Ids;
-  readonly log: FactoryLog;
+  readonly log: Log;
   readonly workspace: string;
   readonly userHome: string;
   readonly computerId: string;

@@ -5,7 +5,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
-import type { Actor } from './records.ts';
+import type { Actor } from '../base/actor.ts';
 import type { Member } from './registry.ts';
 import { insertThread } from './store/threads.ts';
 

@@ -1,12 +1,13 @@
 /** A bot's token dies with its pane, and what waits for the bot says so at once. Must not know how either is kept. */
-import type { BotTokens, FactoryLog } from './deps.ts';
+import type { Log } from '../base/base.ts';
+import type { BotTokens } from './bot-homes.ts';
 import type { Registry } from './registry.ts';
 
 export interface TokenEndsDeps {
   readonly tokens: Pick<BotTokens, 'revoke'>;
   /** Tries what waits for the agent. */
   readonly wake: (agentId: string) => void;
-  readonly log: FactoryLog;
+  readonly log: Log;
 }
 
 /** Follows the agents of a registry. Answers the way to stop. */

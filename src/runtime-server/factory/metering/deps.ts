@@ -4,8 +4,8 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Log } from '../../base/base.ts';
 import type { Models } from '../../models/index.ts';
-import type { FactoryLog } from '../deps.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 
@@ -38,7 +38,7 @@ export interface MeteringDeps {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: FactoryLog;
+  readonly log: Log;
   readonly random: () => number;
   readonly workspace: string;
   readonly models: Models;

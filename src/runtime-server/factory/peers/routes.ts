@@ -26,7 +26,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { type BoundRoute, bind, type Principal, type SseSink } from '../../../kit/http/types.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
-import type { BotTokens } from '../deps.ts';
+import type { BotTokens } from '../bot-homes.ts';
 import { type Member, paneOf } from '../member.ts';
 import { streamScreens } from '../pane-stream.ts';
 import { readTranscript } from '../pane-transcript.ts';

@@ -4,7 +4,7 @@
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { createGit } from '../../../kit/process/git.ts';
-import type { FactoryLog } from '../deps.ts';
+import type { Log } from '../../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { Registry } from '../registry.ts';
 import { type Abroad, type AbroadDeps, createAbroad } from './abroad.ts';
@@ -22,7 +22,7 @@ export interface RemoteDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: () => number;
-  readonly log: FactoryLog;
+  readonly log: Log;
   readonly workspace: string;
   readonly trust: AbroadDeps['trust'];
   readonly computerId: string;

@@ -13,7 +13,7 @@ import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
+import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import type { Actor } from '../workflows/deps.ts';
 import { createKeeper, type KeeperDeps } from './keeper.ts';
 import {

@@ -8,7 +8,7 @@ import type { RunStarted } from '../../../contracts/factory/workflow.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
-import type { FactoryLog } from '../deps.ts';
+import type { Log } from '../../base/base.ts';
 import type { Actor } from '../workflows/deps.ts';
 import type { Runs } from '../workflows/runs.ts';
 import {
@@ -34,7 +34,7 @@ export interface KeeperDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: FactoryLog;
+  readonly log: Log;
   readonly workspace: string;
   readonly runs: Pick<Runs, 'start'>;
   /** A run could not be started: its person hears of it. */

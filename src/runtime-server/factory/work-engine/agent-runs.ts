@@ -8,7 +8,7 @@ import * as table from '../../../contracts/factory/work-engine/agent-runs.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
-import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
+import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import { ownOrAsked } from './parties.ts';
 

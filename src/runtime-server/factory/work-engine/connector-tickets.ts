@@ -2,8 +2,8 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
+import { engineActor, sha256 } from '../../base/actor.ts';
 import type { ConnectorTickets } from '../../connectors/ports.ts';
-import { engineActor, sha256 } from '../records.ts';
 import { mostOpenTickets, type TicketWriter } from './tickets.ts';
 
 export interface ConnectorTicketDeps {

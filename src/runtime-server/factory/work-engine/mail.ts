@@ -9,9 +9,9 @@ import * as table from '../../../contracts/factory/work-engine/mail.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
+import { sha256 } from '../../base/actor.ts';
+import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import { titleOf } from '../bot-events.ts';
-import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../paging.ts';
-import { sha256 } from '../records.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import { type Caller, owner } from './parties.ts';
 

@@ -5,8 +5,8 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import type { Principal } from '../../../kit/http/types.ts';
+import type { Actor } from '../../base/actor.ts';
 import type { Member } from '../member.ts';
-import type { Actor } from '../records.ts';
 
 /** The person, in rows and on the wire. No bot can be called so: an address has an `@`. */
 export const owner = 'owner';

@@ -9,7 +9,7 @@ import { defaultPeerSeconds, type Peer, type PeerMessage } from '../../../contra
 import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import { sha256 } from '../records.ts';
+import { sha256 } from '../../base/actor.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import type { Caller } from './parties.ts';
 

@@ -11,7 +11,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import { type Actor, sha256 } from '../records.ts';
+import { type Actor, sha256 } from '../../base/actor.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import type { Caller } from './parties.ts';
 

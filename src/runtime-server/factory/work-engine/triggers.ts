@@ -12,7 +12,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import { newToken } from '../../../kit/secrets/token-file.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import { engineActor, sha256 } from '../records.ts';
+import { engineActor, sha256 } from '../../base/actor.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
 import { mostOpenTickets, type TicketWriter } from './tickets.ts';
 

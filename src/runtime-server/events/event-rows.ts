@@ -1,0 +1,29 @@
+/** How rows of the ledger read as events. Whoever writes such a row writes it together with the state that it tells of. */
+import type { FactoryEventData, FactoryEventType } from '../../contracts/factory/events.ts';
+import type { LedgerRow } from '../../kit/ledger/ledger.ts';
+
+export type FactoryEvent = {
+  readonly [T in LedgerEventType]: { readonly type: T; readonly at: string; readonly data: FactoryEventData<T> };
+}[LedgerEventType];
+/** States are live only, and approvals belong to the cloud API. */
+type LedgerEventType = Exclude<FactoryEventType, 'agent.state' | 'approval.requested' | 'approval.resolved'>;
+
+/** Ledger types that become events: the event they become, and its data in the row's body. */
+const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: LedgerRow['body']) => unknown }>> = {
+  'delivery.accepted': { type: 'delivery', data: (body) => body.delivery },
+  delivery: { type: 'delivery', data: (body) => body.delivery },
+  'team.changed': { type: 'team.changed', data: (body) => body.change },
+  'trust.changed': { type: 'trust.changed', data: (body) => body.change },
+  'node.status': {
+    type: 'node.status',
+    data: ({ dagId, nodeId, cause, status }) => ({ dagId, nodeId, cause, status }),
+  },
+  'proof.recorded': { type: 'proof.recorded', data: ({ dagId, nodeId, outcome }) => ({ dagId, nodeId, outcome }) },
+};
+export const eventRowTypes: readonly string[] = Object.keys(eventOf);
+
+/** The event of a ledger row, or null for a row that is none. The row was written by this program: its body is as it must be. */
+export function eventOfRow(row: LedgerRow): FactoryEvent | null {
+  const event = eventOf[row.type];
+  return event === undefined ? null : ({ type: event.type, at: row.at, data: event.data(row.body) } as FactoryEvent);
+}
