@@ -11,7 +11,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { DeliverResult, HarnessBot, Outgoing } from './harness/harness.ts';
 import { obstacleInWords } from './harness/wording.ts';
 import { kindOf } from './member.ts';
-import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
+import { agentOfLane, type DeliveryRecord, type QueuedSend } from './delivery-model.ts';
 import { unreadable } from './readable.ts';
 import { recordMove } from './records.ts';
 import type { Member } from './registry.ts';

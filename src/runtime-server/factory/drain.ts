@@ -4,7 +4,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { Deliverer } from './deliverer.ts';
-import { agentOfLane, laneOf } from './model.ts';
+import { agentOfLane, laneOf } from './delivery-model.ts';
 import type { Member } from './registry.ts';
 
 /** A head takes at most 10 s (harness.ts, `deliver`); a drain waits a little less and answers what it knows. Milliseconds. */

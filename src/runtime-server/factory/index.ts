@@ -29,7 +29,7 @@ import { kindOf } from './member.ts';
 import { composeMetering } from './metering/compose.ts';
 import { meteringMigrations } from './metering/index.ts';
 import { factoryMigrations as agentMigrations } from './migrations.ts';
-import { laneOf, toDelivery } from './model.ts';
+import { laneOf, toDelivery } from './delivery-model.ts';
 import { createNeeds } from './needs.ts';
 import { createPeers, peerMigrations } from './peers/index.ts';
 import { createRegistry, type Registry } from './registry.ts';

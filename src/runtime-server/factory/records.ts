@@ -5,7 +5,7 @@
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { type Actor, engineActor, sha256 } from '../base/actor.ts';
-import { type DeliveryRecord, toDelivery } from './model.ts';
+import { type DeliveryRecord, toDelivery } from './delivery-model.ts';
 
 export function recordAccepted(tx: Tx, ledger: Ledger, record: DeliveryRecord, text: string, by: Actor): void {
   ledger.append(tx, {

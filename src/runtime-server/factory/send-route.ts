@@ -9,7 +9,7 @@ import type { Store } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
 import { kindOf } from './member.ts';
-import { laneOf, queueLimit } from './model.ts';
+import { laneOf, queueLimit } from './delivery-model.ts';
 import type { Member } from './registry.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
 import { hasStep } from './workflows/store/runs.ts';

@@ -16,7 +16,7 @@ import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { ChannelOut } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
 import { kindOf } from './member.ts';
-import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
+import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './delivery-model.ts';
 import { recordAccepted, recordMessage } from './records.ts';
 import type { Member } from './registry.ts';
 import { cannotTake, createFindRoute, type Sender, type SendRoute } from './send-route.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
-import { toDelivery } from '../../../src/runtime-server/factory/model.ts';
+import { toDelivery } from '../../../src/runtime-server/factory/delivery-model.ts';
 import { listDeliveries } from '../../../src/runtime-server/factory/store/deliveries.ts';
 import { readTeams } from '../../../src/runtime-server/factory/store/teams.ts';
 import { startEngine, waitFor } from './engine.ts';

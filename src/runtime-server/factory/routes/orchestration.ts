@@ -14,7 +14,7 @@ import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../
 import type { Drain } from '../drain.ts';
 import type { EventStreamDeps } from '../event-tail.ts';
 import { createEventStreams } from '../events.ts';
-import { toDelivery } from '../model.ts';
+import { toDelivery } from '../delivery-model.ts';
 import type { Registry } from '../registry.ts';
 import type { SendService } from '../send.ts';
 import { senderAs, senderOf } from '../sender.ts';

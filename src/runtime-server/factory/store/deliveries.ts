@@ -2,7 +2,7 @@
 import type { DeliveryEvidence, DeliveryState, DeliveryVia } from '../../../contracts/factory/delivery.ts';
 import { deliveryStates } from '../../../contracts/factory/delivery.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
-import { type DeliveryRecord, deliveryMoves } from '../model.ts';
+import { type DeliveryRecord, deliveryMoves } from '../delivery-model.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 

@@ -6,7 +6,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
-import { toDelivery } from '../model.ts';
+import { toDelivery } from '../delivery-model.ts';
 import { readDelivery } from '../store/deliveries.ts';
 import type { Run, RunNode } from '../workflows/model.ts';
 import { loadRun } from '../workflows/store/runs.ts';
