@@ -5,7 +5,13 @@
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { RuntimeEvents } from '../events/outbox.ts';
-import type { Member } from './member.ts';
+
+/** What is said of a bot beside what happened to it. */
+export interface NamedBot {
+  readonly id: string;
+  readonly slug: string;
+  readonly definition: { readonly name: string } | null;
+}
 
 export interface BotEvents {
   /** `bot`: agent id or address; null where it is about none. */
@@ -18,7 +24,7 @@ export interface BotEvents {
 
 export interface BotEventsDeps {
   readonly events: RuntimeEvents;
-  readonly registry: { find(idOrAddress: string): Member | null };
+  readonly registry: { find(idOrAddress: string): NamedBot | null };
 }
 
 /** Longer titles are no titles; the registry takes no more. */
@@ -34,7 +40,7 @@ export function createBotEvents({ events, registry }: BotEventsDeps): BotEvents 
   };
 }
 
-export function nameOf(member: Member): string {
+export function nameOf(member: Pick<NamedBot, 'slug' | 'definition'>): string {
   return member.definition?.name ?? member.slug;
 }
 

@@ -14,25 +14,21 @@ import type { AgentRunWriter } from './work-engine/agent-runs.ts';
 import { createConnectorTickets } from './work-engine/connector-tickets.ts';
 import type { TicketWriter } from './work-engine/tickets.ts';
 
-export interface ConnectorDoorsDeps extends Omit<ExecutorDeps, 'openSecrets'> {
+export interface ConnectorDoorsDeps extends ExecutorDeps {
   readonly workspace: string;
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly registry: ExecutorDeps['registry'] & Pick<Registry, 'members'>;
-  readonly workEngine: {
-    readonly tickets: TicketWriter;
-    readonly agentRuns: AgentRunWriter;
-    readonly secrets: { readonly open: ExecutorDeps['openSecrets'] };
-  };
+  readonly tickets: TicketWriter;
+  readonly agentRuns: AgentRunWriter;
   readonly events: BotEvents;
   readonly hosted: { readonly models: Pick<Models, 'spent'> };
   readonly tell: (botId: string, text: string, key: string) => Promise<void>;
 }
 
 export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
-  const { registry } = deps;
-  const { tickets, agentRuns, secrets } = deps.workEngine;
-  const executor = createExecutor({ ...deps, openSecrets: (env) => secrets.open(env) });
+  const { registry, agentRuns } = deps;
+  const executor = createExecutor(deps);
   const findName = (id: string) => {
     const member = registry.find(id);
     return member === null ? null : nameOf(member);
@@ -40,7 +36,7 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
   return {
     executor,
     bots: { ...createConnectorBots(deps), unenforceable: executor.unenforceable },
-    tickets: createConnectorTickets({ ...deps, tickets, nameOf: findName }),
+    tickets: createConnectorTickets({ ...deps, nameOf: findName }),
     runs: {
       reported(tx, { id, botId }) {
         // Of all times: the clock may have jumped since it began.

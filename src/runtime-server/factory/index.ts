@@ -55,8 +55,12 @@ import { createThreadService } from './thread-service.ts';
 import { createTokenEnds } from './token-ends.ts';
 import { toolBotOf } from './tool-bot.ts';
 import { whyRoutes } from './why/index.ts';
+import { createAgentRuns } from './work-engine/agent-runs.ts';
 import { createWorkEngine } from './work-engine/index.ts';
 import { workEngineMigrations } from './work-engine/migrations.ts';
+import { createParties } from './work-engine/parties.ts';
+import { createTickets } from './work-engine/tickets.ts';
+import { createVault } from './work-engine/vault.ts';
 import { workEvents } from './work-events.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
@@ -91,12 +95,18 @@ const deliveriesOfPage = 200;
 
 export function createFactory(deps: FactoryDeps): Factory {
   const { store, ledger, panes, clock, timers, ids, log } = deps;
+  const vault = createVault({ ...deps, sealer: deps.vaultSealer });
+  const tickets = createTickets(deps);
+  const agentRuns = createAgentRuns({
+    ...deps,
+    usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
+  });
   const homes = createBotHomes(deps);
   const restarts = createRestarts({
     ...deps,
     homes,
     tokens: deps.botTokens,
-    secrets: { open: (env) => workEngine.secrets.open(env) },
+    secrets: vault.secrets,
     enabled: deps.restartBots !== false,
   });
   const registry = createRegistry({
@@ -147,7 +157,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     channelOut: deps.channelOut,
     tickets: {
       open(tx, ticket) {
-        const { id, opened } = workEngine.tickets.open(tx, ticket);
+        const { id, opened } = tickets.writer.open(tx, ticket);
         const thread = ticket.threadId === null ? {} : { threadId: ticket.threadId };
         const data = { ...thread, ticketId: id, title: titleOf(ticket.title) };
         if (opened) botEvents.emit(tx, ticket.botId, { type: 'vendor.ticket.created', id, data });
@@ -161,7 +171,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     registry,
     worktrees,
     workflows: () => workflows,
-    secrets: () => workEngine.secrets,
+    secrets: vault.secrets,
   });
   const teams = createTeamService({
     ...deps,
@@ -174,7 +184,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     tokens: deps.botTokens,
     homes,
     worktrees,
-    secrets: { open: (env) => workEngine.secrets.open(env) },
+    secrets: vault.secrets,
     abroad: remote.abroad,
     models: deps.hosted.models,
   });
@@ -186,15 +196,15 @@ export function createFactory(deps: FactoryDeps): Factory {
     worktrees,
     setUp: setup.ensure,
     runs: {
-      begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
+      begin: agentRuns.writer.begin,
       end: (tx, id, end) => {
-        const bot = workEngine.agentRuns.end(tx, id, end);
+        const bot = agentRuns.writer.end(tx, id, end);
         if (bot === null) return;
         const title = titleOf(end.output ?? end.error ?? '');
         botEvents.emit(tx, bot, { type: 'agent.run.completed', id, data: { runId: id, status: end.status, title } });
       },
     },
-    openSecrets: (env) => workEngine.secrets.open(env),
+    openSecrets: vault.secrets.open,
   });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
@@ -223,8 +233,8 @@ export function createFactory(deps: FactoryDeps): Factory {
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
     dispatch: tell,
     agentRuns: {
-      begin: (tx, run) => workEngine.agentRuns.begin(tx, run),
-      end: (tx, id, end) => void workEngine.agentRuns.end(tx, id, end),
+      begin: agentRuns.writer.begin,
+      end: (tx, id, end) => void agentRuns.writer.end(tx, id, end),
     },
     events: {
       ...heard,
@@ -262,17 +272,18 @@ export function createFactory(deps: FactoryDeps): Factory {
     const member = registry.find(agentId);
     if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
   };
+  const parties = createParties({ registry });
   const workEngine = createWorkEngine({
     ...deps,
+    parties,
+    tickets: tickets.writer,
     events: botEvents,
     registry,
-    sealer: deps.vaultSealer,
     tell: tellBot,
     threads,
     send: (request, sender) => sends.send(request, sender, undefined),
     directs: (team, from, to) => directs(folder.get(team)?.file ?? null, from, to),
     git: createGit(),
-    usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
     runner: {
       read: (text, id) => {
         const read = readTemplate(text, id, 'json');
@@ -284,11 +295,18 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
   });
 
+  /** Each with its doors, and with who may see what they name. */
+  const parts = [
+    workflows,
+    workEngine,
+    vault.part({ parties, registry }),
+    tickets.part(parties),
+    agentRuns.part(parties),
+    schedules,
+  ];
   const routes = peers.doors.open([
-    ...workflows.routes,
-    ...workEngine.routes,
+    ...parts.flatMap((part) => part.routes),
     ...metering.routes,
-    ...schedules.routes,
     ...gateRoutes({
       desk: deps.desk,
       policy: deps.policy,
@@ -341,8 +359,11 @@ export function createFactory(deps: FactoryDeps): Factory {
   const mine = (principal: Principal) => principal.userId === deps.ownerId;
   const owners: OwnerLookups = peers.doors.owners({
     ...Object.fromEntries(
-      Object.entries({ ...workflows.owners, ...workEngine.owners, ...schedules.owners }).map(
-        ([noun, owns]): [string, OwnerLookup] => [noun, (principal, id) => mine(principal) && owns(principal, id)],
+      parts.flatMap((part) =>
+        Object.entries(part.owners).map(([noun, owns]): [string, OwnerLookup] => [
+          noun,
+          (principal, id) => mine(principal) && owns(principal, id),
+        ]),
       ),
     ),
     agent: (principal, id) => mine(principal) && registry.find(id) !== null,
@@ -377,18 +398,20 @@ export function createFactory(deps: FactoryDeps): Factory {
       ...deps,
       registry,
       homes,
-      workEngine,
+      tickets: tickets.writer,
+      agentRuns: agentRuns.writer,
+      openSecrets: vault.secrets.open,
       events: botEvents,
       tell: tellBot,
       held: metering.held,
     }),
     channels: createChannelDoors({ ...deps, registry, sends, deliverer, events: botEvents }),
-    library: createLibrary({ ...deps, workflows, agentRuns: workEngine.agentRunReader }),
+    library: createLibrary({ ...deps, workflows, agentRuns: agentRuns.reader }),
     toolBots: {
       isBot: (agentId) => registry.find(agentId) !== null,
       async bot(agentId) {
         const member = registry.find(agentId);
-        return member === null ? null : toolBotOf(member, deps.workspace, (env) => workEngine.secrets.open(env));
+        return member === null ? null : toolBotOf(member, deps.workspace, vault.secrets.open);
       },
     },
     liveBots: () => livePanes().length,

@@ -10,7 +10,7 @@ import { bind } from '../../../kit/http/types.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
-import { ownOrAsked } from './parties.ts';
+import { ownOrAsked, type Parties } from './parties.ts';
 
 export interface AgentRunWriter {
   begin(tx: Tx, run: { id: string; botId: string; source: AgentRun['source']; at: number }): void;
@@ -49,16 +49,22 @@ interface RunRow {
 }
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
-export interface AgentRunsDeps extends EnginePartDeps {
+export interface AgentRunsDeps extends Pick<EnginePartDeps, 'store' | 'workspace'> {
   /** What was counted of a run whose end did not say it; null: nothing. */
   readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
 }
 
-export function createAgentRuns(deps: AgentRunsDeps): EnginePart & {
+export interface AgentRuns {
+  /** For whatever runs bots. */
   readonly writer: AgentRunWriter;
+  /** For whatever shows them. */
   readonly reader: AgentRunReader;
-} {
-  const { store, workspace, parties } = deps;
+  /** Their doors. */
+  part(parties: Parties): EnginePart;
+}
+
+export function createAgentRuns(deps: AgentRunsDeps): AgentRuns {
+  const { store, workspace } = deps;
   const wire = (tx: Pick<Tx, 'get'>) => (row: RunRow) =>
     shape(row, row.usage === null ? (deps.usageOf?.(tx, row.id) ?? null) : null);
   const find = (tx: Pick<Tx, 'get'>, id: string) =>
@@ -114,9 +120,7 @@ export function createAgentRuns(deps: AgentRunsDeps): EnginePart & {
     },
   };
 
-  return {
-    writer,
-    reader,
+  const part = (parties: Parties): EnginePart => ({
     owners: {
       agentRun: async ({ agentId }, id) => {
         const row = await store.read((tx) => find(tx, id));
@@ -153,7 +157,9 @@ export function createAgentRuns(deps: AgentRunsDeps): EnginePart & {
         body: await store.read((tx) => wire(tx)(find(tx, params.id) as RunRow)),
       })),
     ],
-  };
+  });
+
+  return { writer, reader, part };
 }
 
 function shape(row: RunRow, counted: Record<string, number> | null): AgentRun {

@@ -1,17 +1,10 @@
 /** What the parts of the work engine need from outside. Each declares what it needs beyond this itself. */
-import type { Clock } from '../../../kit/clock/clock.ts';
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
-import type { Ledger } from '../../../kit/ledger/ledger.ts';
-import type { Store } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { BotEvents } from '../bot-events.ts';
 import type { Parties } from './parties.ts';
 
-export interface EnginePartDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface EnginePartDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   readonly parties: Parties;

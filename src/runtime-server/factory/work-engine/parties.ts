@@ -6,17 +6,24 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import type { Principal } from '../../../kit/http/types.ts';
 import type { Actor } from '../../base/actor.ts';
-import type { Member } from '../member.ts';
 
 /** The person, in rows and on the wire. No bot can be called so: an address has an `@`. */
 export const owner = 'owner';
+
+/** A bot, as far as whoever works with it has to know it. */
+export interface PartyBot {
+  readonly id: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly address: string;
+}
 
 export interface Caller {
   /** `owner`, or the agent's id. */
   readonly id: string;
   readonly name: string;
   /** The bot that calls, or null for the person and what acts for it. */
-  readonly bot: Member | null;
+  readonly bot: PartyBot | null;
   readonly actor: Actor;
 }
 
@@ -24,17 +31,17 @@ export interface Parties {
   caller(principal: Principal): Caller;
   /** The id behind an address, an agent's id, or `owner`. `not_found` for anything else. */
   find(to: string): string;
-  bot(idOrAddress: string): Member;
+  bot(idOrAddress: string): PartyBot;
   /** As the wire shows it; a bot that is gone keeps its id. */
   name(id: string): string;
 }
 
 export interface PartiesDeps {
-  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly registry: { find(idOrAddress: string): PartyBot | null; members(): readonly PartyBot[] };
 }
 
 export function createParties({ registry }: PartiesDeps): Parties {
-  const bot = (to: string): Member => {
+  const bot = (to: string): PartyBot => {
     const member = registry.find(to);
     if (member !== null) return member;
     const known = registry.members().map((one) => one.address);

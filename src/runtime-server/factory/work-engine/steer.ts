@@ -170,7 +170,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
 
   async function steer(body: table.SteerRequest, principal: Principal): Promise<SteerAnswer> {
     const caller = parties.caller(principal);
-    const member = parties.bot(body.agent);
+    const member = registry.find(parties.bot(body.agent).id) as Member;
     const { action, note } = body;
     allow(action, member, caller);
     if (action === 'consult' && note === undefined) {

@@ -11,7 +11,7 @@ import type { Tx, Value } from '../../../kit/store/store.ts';
 import { type Actor, sha256 } from '../../base/actor.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import type { EnginePart, EnginePartDeps } from './deps.ts';
-import { ownOrAsked } from './parties.ts';
+import { ownOrAsked, type Parties } from './parties.ts';
 
 export interface NewTicket {
   readonly id: string;
@@ -55,8 +55,15 @@ interface TicketRow {
   closed_at: number | null;
 }
 
-export function createTickets(deps: EnginePartDeps): EnginePart & { readonly writer: TicketWriter } {
-  const { store, ledger, clock, workspace, parties } = deps;
+export interface Tickets {
+  /** For whatever brings work from outside. */
+  readonly writer: TicketWriter;
+  /** Their doors. */
+  part(parties: Parties): EnginePart;
+}
+
+export function createTickets(deps: Pick<EnginePartDeps, 'store' | 'ledger' | 'clock' | 'workspace'>): Tickets {
+  const { store, ledger, clock, workspace } = deps;
   const find = (tx: Pick<Tx, 'get'>, id: string) =>
     tx.get<TicketRow>('SELECT * FROM engine_ticket WHERE workspace = ? AND id = ?', workspace, id);
 
@@ -108,8 +115,7 @@ export function createTickets(deps: EnginePartDeps): EnginePart & { readonly wri
     },
   };
 
-  return {
-    writer,
+  const part = (parties: Parties): EnginePart => ({
     owners: {
       ticket: async ({ agentId }, id) => {
         const row = await store.read((tx) => find(tx, id));
@@ -156,7 +162,9 @@ export function createTickets(deps: EnginePartDeps): EnginePart & { readonly wri
         };
       }),
     ],
-  };
+  });
+
+  return { writer, part };
 }
 
 function wire(row: TicketRow): Ticket {

@@ -10,8 +10,9 @@ import { iso } from '../../../kit/clock/clock.ts';
 import { bind } from '../../../kit/http/types.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import type { Tx } from '../../../kit/store/store.ts';
-import type { Member } from '../member.ts';
-import type { EnginePart, EnginePartDeps } from './deps.ts';
+import type { Base } from '../../base/base.ts';
+import type { EnginePart } from './deps.ts';
+import type { Parties } from './parties.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -24,10 +25,24 @@ export interface BotSecrets {
   open(env: Env): Promise<Record<string, string>>;
 }
 
-export interface VaultDeps extends EnginePartDeps {
+export interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly sealer: Sealer;
   readonly ownerId: string;
-  readonly registry: { members(): readonly Member[] };
+}
+
+/** Who could ask for a secret: bots with the variables of their team file. */
+export interface SecretUsers {
+  members(): readonly {
+    readonly address: string;
+    readonly definition: { readonly env: Readonly<Record<string, string>> } | null;
+  }[];
+}
+
+export interface Vault {
+  /** For whatever starts a bot. */
+  readonly secrets: BotSecrets;
+  /** Its doors. */
+  part(around: { readonly parties: Parties; readonly registry: SecretUsers }): EnginePart;
 }
 
 interface SecretRow {
@@ -37,22 +52,11 @@ interface SecretRow {
 }
 type Read = Pick<Tx, 'get' | 'all'>;
 
-export function createVault(deps: VaultDeps): EnginePart & { readonly secrets: BotSecrets } {
-  const { store, ledger, clock, sealer, registry } = deps;
+export function createVault(deps: VaultDeps): Vault {
+  const { store, sealer } = deps;
   const place = (name: string) => `engine_secret|sealed|${name}|${deps.ownerId}`;
   const find = (tx: Read, name: string) =>
     tx.get<SecretRow>('SELECT name, sealed, updated_at FROM engine_secret WHERE name = ?', name);
-
-  /** Addresses by the name that their team file asks for. */
-  function users(): Map<string, string[]> {
-    const found = new Map<string, string[]>();
-    for (const { address, definition } of registry.members()) {
-      for (const name of new Set(Object.values(definition?.env ?? {}).flatMap(nameIn))) {
-        found.set(name, [...(found.get(name) ?? []), address]);
-      }
-    }
-    return found;
-  }
 
   async function open(env: Env): Promise<Record<string, string>> {
     const opened: Record<string, string> = {};
@@ -66,8 +70,29 @@ export function createVault(deps: VaultDeps): EnginePart & { readonly secrets: B
     return opened;
   }
 
+  return { secrets: { open }, part: ({ parties, registry }) => createDoors({ ...deps, parties, registry, place, find }) };
+}
+
+interface DoorsDeps extends VaultDeps {
+  readonly parties: Parties;
+  readonly registry: SecretUsers;
+  place(name: string): string;
+  find(tx: Read, name: string): SecretRow | undefined;
+}
+
+function createDoors({ store, ledger, clock, sealer, parties, registry, place, find }: DoorsDeps): EnginePart {
+  /** Addresses by the name that their team file asks for. */
+  function users(): Map<string, string[]> {
+    const found = new Map<string, string[]>();
+    for (const { address, definition } of registry.members()) {
+      for (const name of new Set(Object.values(definition?.env ?? {}).flatMap(nameIn))) {
+        found.set(name, [...(found.get(name) ?? []), address]);
+      }
+    }
+    return found;
+  }
+
   return {
-    secrets: { open },
     owners: { secret: (_, name) => store.read((tx) => find(tx, name) !== undefined) },
     routes: [
       bind(table.listSecrets, async () => {
@@ -94,7 +119,7 @@ export function createVault(deps: VaultDeps): EnginePart & { readonly secrets: B
         const answer = { name, replaces: before !== undefined, usedBy };
         if (body.dryRun === true) return { body: { dryRun: true as const, ...answer } };
         const sealed = sealer.seal(place(name), body.value);
-        const { actor } = deps.parties.caller(principal);
+        const { actor } = parties.caller(principal);
         await store.write((tx) => {
           tx.run(
             `INSERT INTO engine_secret (name, sealed, updated_at) VALUES (?, ?, ?)
@@ -110,7 +135,7 @@ export function createVault(deps: VaultDeps): EnginePart & { readonly secrets: B
       bind(table.removeSecret, async ({ params: { name }, query, principal }) => {
         const answer = { name, usedBy: users().get(name) ?? [] };
         if (query.dryRun === true) return { body: { dryRun: true as const, ...answer } };
-        const { actor } = deps.parties.caller(principal);
+        const { actor } = parties.caller(principal);
         await store.write((tx) => {
           tx.run('DELETE FROM engine_secret WHERE name = ?', name);
           ledger.append(tx, { type: 'vault.removed', ...actor, subject: `secret:${name}`, body: { v: 1, name } });

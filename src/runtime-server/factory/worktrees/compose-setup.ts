@@ -13,7 +13,7 @@ export interface SetupFactoryDeps extends FactoryDeps {
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'placeOf'>;
   readonly workflows: () => Pick<Workflows, 'runs' | 'pages'>;
-  readonly secrets: () => { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
+  readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
 }
 
 /** Installing takes minutes; what takes longer hangs. */
@@ -29,7 +29,7 @@ export function composeSetup(deps: SetupFactoryDeps): WorktreeSetup {
       const setup = member?.definition?.setup ?? null;
       const place = deps.worktrees.placeOf(address);
       if (member === null || setup === null || place === null || member.remote !== null) return null;
-      const env = { ...member.definition?.env, ...(await deps.secrets().open(member.definition?.env ?? {})) };
+      const env = { ...member.definition?.env, ...(await deps.secrets.open(member.definition?.env ?? {})) };
       const [root, top] = [await realpath(place.root), await realpath(place.top)];
       const [folder, cwd] = [join(root, place.inside), join(top, place.inside)];
       return { id: member.id, address: member.address, setup, cwd, folder, root, env };
