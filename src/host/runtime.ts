@@ -28,6 +28,7 @@ import { writtenFiles } from '../runtime-server/factory/demo.ts';
 import { createHarnesses } from '../runtime-server/factory/harness/index.ts';
 import { createBotMemory, createFactory, type PreparedWorkspace } from '../runtime-server/factory/index.ts';
 import { upIn } from '../runtime-server/factory/store/teams.ts';
+import { readSteps } from '../runtime-server/factory/workflows/template/read.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
 import { createPolicy } from '../runtime-server/policy/index.ts';
@@ -219,6 +220,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
     clock,
     timers: systemTimers,
     workspace: workspace.path,
+    readSteps,
   });
   // What Gantry has just written for the person is as they would have it.
   await trust.sayYes(await writtenFiles(workspace.path, workspace.written), { actor: 'owner', surface: 'start' });

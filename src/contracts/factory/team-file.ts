@@ -2,6 +2,9 @@
 import { z } from 'zod';
 import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 
+/** Entries of `.gantry/teams` that are looked at: each team would be watched, parsed and kept. */
+export const mostTeams = 200;
+
 export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
 /** What a hosted bot may do without being asked: look only; ask before each act; change files, and ask before all else. */
 export const hostedModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS'] as const;

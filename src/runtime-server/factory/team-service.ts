@@ -6,6 +6,7 @@
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import { mostTeams } from '../../contracts/factory/team-file.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -26,7 +27,6 @@ import type { Abroad, OtherComputer } from './remote/abroad.ts';
 import { withScratch } from './scratch-folder.ts';
 import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
 import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
-import { mostTeams } from './team-file/read.ts';
 import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
 import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
 import { recordTeamChange } from './team-records.ts';

@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { printOf, readTextWithin } from '../../kit/files/within.ts';
-import type { FileTrust } from '../trust/trust.ts';
 import { decide, type Rules } from './decide.ts';
 import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
 import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from './policy.ts';
@@ -23,7 +22,11 @@ export { type ActionClass, classOf, riskOf } from './risk.ts';
 export interface PolicyDeps {
   /** Absolute path. */
   readonly workspace: string;
-  readonly trust: FileTrust & { onAnswer?(listener: () => void): () => void };
+  /** Which content of the file counts, and whether what lies there waits for its person's yes. */
+  readonly trust: {
+    judge(path: string, text: string | null): { readonly waits: boolean; readonly counts: string | null };
+    onAnswer?(listener: () => void): () => void;
+  };
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 

@@ -9,7 +9,7 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
 import { type By, createTrust, goneHash, hashOfText, type Trust, type TrustDeps } from './trust.ts';
 import { createWaiting, type Waiting, type WaitingFile } from './waiting.ts';
-import { diffOf, loadsOf, wordsOf } from './words.ts';
+import { diffOf, loadsOf, type ReadSteps, wordsOf } from './words.ts';
 
 export { trustMigrations } from './migrations.ts';
 export { type By, type FileTrust, type Trust, waitsForYes } from './trust.ts';
@@ -41,7 +41,12 @@ function changedMeanwhile(fact = 'What waits is not what you were shown: it has 
 const lookMs = 2000;
 
 export async function createWorkspaceTrust(
-  deps: TrustDeps & { readonly timers: Timers; readonly store: Store; readonly ledger: Ledger },
+  deps: TrustDeps & {
+    readonly timers: Timers;
+    readonly store: Store;
+    readonly ledger: Ledger;
+    readonly readSteps: ReadSteps;
+  },
 ): Promise<WorkspaceTrusts> {
   const trust = await createTrust(deps);
   const found = createWaiting(trust);
@@ -88,7 +93,7 @@ export async function createWorkspaceTrust(
           change: file.change,
           sha256: file.hash,
           refused: file.refused,
-          words: wordsOf(file.kind, path, now, before),
+          words: wordsOf(file.kind, path, now, before, deps.readSteps),
           diff: secret ? null : diffOf(path, before, now),
           loads: loadsOf(file.kind, now, before),
         };

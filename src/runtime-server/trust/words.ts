@@ -4,11 +4,14 @@
  */
 import { createTwoFilesPatch } from 'diff';
 import { TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
+import type { TemplateStep } from '../../contracts/factory/workflow.ts';
 import { isNestedDeeper } from '../../kit/files/nesting.ts';
 import { readYaml } from '../../kit/files/yaml.ts';
-import { readTemplate } from '../factory/workflows/template/read.ts';
 import { PolicyFile } from '../policy/file.ts';
 import type { FileKind } from './waiting.ts';
+
+/** Reads the steps of a template's file; null: the text is none. `id` is the file's name without its ending. */
+export type ReadSteps = (text: string, id: string, form: 'json' | 'md') => readonly TemplateStep[] | null;
 
 export interface Loads {
   readonly bot: string;
@@ -33,9 +36,15 @@ const loading =
 export const loadsCode = (name: string): boolean => loading.test(name);
 
 /** The sentences that `now` has and `before` does not, then those that are gone. */
-export function wordsOf(kind: FileKind, path: string, now: string | null, before: string | null): string[] {
-  const after = now === null ? [] : said(kind, path, now);
-  const earlier = before === null ? [] : said(kind, path, before);
+export function wordsOf(
+  kind: FileKind,
+  path: string,
+  now: string | null,
+  before: string | null,
+  readSteps: ReadSteps,
+): string[] {
+  const after = now === null ? [] : said(kind, path, now, readSteps);
+  const earlier = before === null ? [] : said(kind, path, before, readSteps);
   const fresh = after.filter((word) => !earlier.includes(word));
   const gone = earlier.filter((word) => !after.includes(word)).map((word) => `No longer: ${word}`);
   const words = [...fresh, ...gone].map((word) =>
@@ -71,15 +80,15 @@ export function diffOf(path: string, before: string | null, now: string | null):
   return patch.replace(/^(?:Index: .*\n)?=+\n/, '');
 }
 
-function said(kind: FileKind, path: string, text: string): string[] {
-  const words = read(kind, path, text);
+function said(kind: FileKind, path: string, text: string, readSteps: ReadSteps): string[] {
+  const words = read(kind, path, text, readSteps);
   return words ?? [`${path} cannot be read as what it should be.`];
 }
 
-function read(kind: FileKind, path: string, text: string): string[] | null {
+function read(kind: FileKind, path: string, text: string, readSteps: ReadSteps): string[] | null {
   if (kind === 'policy') return policyWords(text);
   if (kind === 'team') return teamWords(text);
-  if (kind === 'template') return templateWords(path, text);
+  if (kind === 'template') return templateWords(path, text, readSteps);
   return settingsWords(path, text);
 }
 
@@ -158,11 +167,11 @@ function setupWords(bot: string, { setup }: Pick<TeamFile, 'setup'>): string[] {
   return setup === undefined ? [] : [`${bot} sets its worktree up with: ${JSON.stringify(setup)}`];
 }
 
-function templateWords(path: string, text: string): string[] | null {
+function templateWords(path: string, text: string, readSteps: ReadSteps): string[] | null {
   const [, id = '', ending] = /([^/\\]+)\.(json|md)$/.exec(path) ?? [];
-  const result = readTemplate(text, id, ending === 'md' ? 'md' : 'json');
-  if (!result.ok) return null;
-  return result.template.steps.flatMap((step) => [
+  const steps = readSteps(text, id, ending === 'md' ? 'md' : 'json');
+  if (steps === null) return null;
+  return steps.flatMap((step) => [
     `Step ${step.id} is done by ${step.executor}.`,
     ...(step.command === undefined ? [] : [`Step ${step.id} runs: ${step.command}`]),
     ...(step.verify === undefined ? [] : [`Step ${step.id} is checked by: ${step.verify.command}`]),

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { deliveryStates } from '../../../src/contracts/factory/delivery.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
-import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
 import { type DeliveryRecord, deliveryMoves, isSettled } from '../../../src/runtime-server/factory/delivery-model.ts';
+import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
 import { insertDelivery, moveDelivery, readDelivery } from '../../../src/runtime-server/factory/store/deliveries.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 

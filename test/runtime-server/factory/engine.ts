@@ -38,6 +38,7 @@ import {
   type Factory,
   type PeerHome,
 } from '../../../src/runtime-server/factory/index.ts';
+import { readSteps } from '../../../src/runtime-server/factory/workflows/template/read.ts';
 import { createKeptModels, createModels, type ModelSettings } from '../../../src/runtime-server/models/index.ts';
 import { createPaneEngine, type PaneSettings } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../../src/runtime-server/panes/pane-engine.ts';
@@ -183,7 +184,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
       // A cloud that takes everything; people answer at the desk itself.
       call: async () => ({ status: 200, body: {} }),
     });
-    const trust = await createWorkspaceTrust({ store, ledger, clock, timers, workspace });
+    const trust = await createWorkspaceTrust({ store, ledger, clock, timers, workspace, readSteps });
     const policy = createPolicy({ workspace, trust, log });
     const harnesses = createHarnesses({ trust, panes, clock, memory, desk, policy, processes, env, home: userHome });
     const outbox = createOutbox({

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
 import type { ProcessRunner } from '../../../src/runtime-server/factory/harness/adapter.ts';
 import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
+import { readSteps } from '../../../src/runtime-server/factory/workflows/template/read.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { saysWhatRuns, settingsOfPrograms } from '../../../src/runtime-server/policy/what-runs.ts';
 import { createWorkspaceTrust } from '../../../src/runtime-server/trust/index.ts';
@@ -251,7 +252,7 @@ test('claude is not run by itself in a folder whose settings wait; at a terminal
   const engine = await startEngine();
   engine.slipIn('.claude/settings.json', hooks);
   const deps = { store: engine.store, ledger: engine.ledger, clock: systemClock, timers: systemTimers };
-  const trust = await createWorkspaceTrust({ ...deps, workspace: engine.workspace });
+  const trust = await createWorkspaceTrust({ ...deps, readSteps, workspace: engine.workspace });
   const calls: (readonly string[])[] = [];
   const run: ProcessRunner['run'] = async (command) => {
     calls.push(command);
@@ -313,7 +314,7 @@ test('a start with --trust agrees to exactly that hash, and with another to noth
   const engine = await startEngine();
   const deps = { store: engine.store, ledger: engine.ledger, clock: systemClock, timers: systemTimers };
   engine.slipIn(teamFile('given'), 'bots:\n  - { bot: web, harness: shell, env: { LD_PRELOAD: /tmp/x.so } }\n');
-  const trust = await createWorkspaceTrust({ ...deps, workspace: engine.workspace });
+  const trust = await createWorkspaceTrust({ ...deps, readSteps, workspace: engine.workspace });
   const { hash } = trust.show();
   expect(await trust.answerAll('0'.repeat(64))).toContain(`has the hash ${hash}`);
   expect(trust.waiting()).toEqual([teamFile('given')]);

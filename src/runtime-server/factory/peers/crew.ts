@@ -6,8 +6,8 @@
 import { join } from 'node:path';
 import { createBotHomes } from '../bot-homes.ts';
 import type { Deliverer } from '../deliverer.ts';
-import type { FactoryDeps } from '../deps.ts';
 import { laneOf } from '../delivery-model.ts';
+import type { FactoryDeps } from '../deps.ts';
 import type { Needs } from '../needs.ts';
 import { createRegistry, type Registry } from '../registry.ts';
 import { nowhere } from '../remote/abroad.ts';

@@ -11,10 +11,10 @@ import {
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Store } from '../../../kit/store/store.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
+import { toDelivery } from '../delivery-model.ts';
 import type { Drain } from '../drain.ts';
 import type { EventStreamDeps } from '../event-tail.ts';
 import { createEventStreams } from '../events.ts';
-import { toDelivery } from '../delivery-model.ts';
 import type { Registry } from '../registry.ts';
 import type { SendService } from '../send.ts';
 import { senderAs, senderOf } from '../sender.ts';

@@ -2,15 +2,17 @@
  * The teams of the workspace as their files say now: reads `.gantry/teams/<team>/`, notices changes, keeps the last reading.
  * A bad file is a fact about that team and never stops the others. Must not know which bots run.
  */
+
 import { createHash } from 'node:crypto';
 import { existsSync, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../../contracts/factory/team-file.ts';
+import { mostTeams } from '../../../contracts/factory/team-file.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { isWithin, listWithin, printOf, readTextWithin } from '../../../kit/files/within.ts';
 import type { Trust } from '../../trust/trust.ts';
-import { cultureFile, largestTeamFile, mostTeams, readTeamFile } from './read.ts';
+import { cultureFile, largestTeamFile, readTeamFile } from './read.ts';
 
 /** Editors write in several steps: a change is read once it has been quiet for this long. Milliseconds. */
 const settleMs = 150;

@@ -14,8 +14,6 @@ import { createLines, type Lines, showPath, type YamlPath } from './lines.ts';
 
 /** A team file is written by hand; anything larger is a mistake. Bytes. */
 export const largestTeamFile = 256 * 1024;
-/** Entries of `.gantry/teams` that are looked at: each team would be watched, parsed and kept. */
-export const mostTeams = 200;
 /** To find the line of each costs time, and nobody reads more of them at once. */
 const mostProblems = 100;
 

@@ -70,7 +70,10 @@ export function createVault(deps: VaultDeps): Vault {
     return opened;
   }
 
-  return { secrets: { open }, part: ({ parties, registry }) => createDoors({ ...deps, parties, registry, place, find }) };
+  return {
+    secrets: { open },
+    part: ({ parties, registry }) => createDoors({ ...deps, parties, registry, place, find }),
+  };
 }
 
 interface DoorsDeps extends VaultDeps {

@@ -33,6 +33,12 @@ export function readTemplate(text: string, id: string, kind: 'json' | 'md'): Rea
   return readSpec(fence.text, id, fence.language, fence.line, prose(text, fence.start));
 }
 
+/** The steps alone; null: the text is no template. */
+export function readSteps(text: string, id: string, kind: 'json' | 'md'): Template['steps'] | null {
+  const read = readTemplate(text, id, kind);
+  return read.ok ? read.template.steps : null;
+}
+
 const bad = (line: number | null, message: string): ReadTemplate => ({
   ok: false,
   problems: [{ path: '', line, message }],
