@@ -2,16 +2,23 @@
  * The newest events and states as the texts that all streams send: read from the ledger once and written out once, however many
  * streams are at the tail. Must not know who reads.
  */
+import type { AgentState, PaneRef } from '../../contracts/factory/agent.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
 import { eventText } from '../../kit/http/sse.ts';
 import type { Ledger, LedgerRow } from '../../kit/ledger/ledger.ts';
 import { eventOfRow, eventRowTypes } from '../events/event-rows.ts';
-import type { AgentStateChange } from './registry.ts';
 
 /** Rows read, and sent, at once. */
 export const batch = 100;
 /** Rows that are kept for whoever is a little behind; further back the ledger itself is read. */
 const kept = 500;
+
+/** What a bot shows now. */
+export interface AgentStateChange {
+  readonly agentId: string;
+  readonly state: AgentState;
+  readonly pane: PaneRef | null;
+}
 
 export interface EventStreamDeps {
   readonly ledger: Ledger;

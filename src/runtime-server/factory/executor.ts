@@ -10,8 +10,17 @@ import type { BotDoors, ExecMode, ExecResult, Harnesses } from './harness/harnes
 import { kindOf, type Member } from './member.ts';
 import type { Registry } from './registry.ts';
 
+/** A bot of Gantry's own loop, as far as it can be run by itself. */
+export interface AloneBot {
+  /** Why it cannot begin now; null: it can. */
+  hindrance(): Promise<string | null>;
+  runAlone(order: Omit<Execution, 'botId'>): Promise<Omit<ExecutionEnd, 'sessionId'>>;
+}
+
 export interface ExecutorDeps {
-  readonly registry: Pick<Registry, 'find' | 'hosted' | 'onGate' | 'onState'>;
+  readonly registry: Pick<Registry, 'find' | 'onGate' | 'onState'>;
+  /** A live hosted bot, or null. */
+  readonly hostedBot: (agentId: string) => AloneBot | null;
   readonly harnesses: Pick<Harnesses, 'exec' | 'hasExec'>;
   readonly homes: { open(agentId: string): Promise<BotDoors> };
   /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
@@ -64,7 +73,7 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     const held = deps.held?.(botId) ?? null;
     if (held !== null) return `${member.address} cannot take it now: ${held}`;
     if (kindOf(member) !== 'hosted') return running.has(botId) ? `${member.address} is on another run.` : null;
-    const bot = registry.hosted(botId);
+    const bot = deps.hostedBot(botId);
     if (bot === null) return `Its bot ${member.address} is not running.`;
     const why = await bot.hindrance();
     return why === null ? null : `${member.address} cannot take it now: ${why}`;
@@ -72,7 +81,7 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
 
   async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
     const { mode, text, timeoutMs, signal, waits } = execution;
-    const bot = kindOf(member) === 'hosted' ? registry.hosted(member.id) : null;
+    const bot = kindOf(member) === 'hosted' ? deps.hostedBot(member.id) : null;
     if (bot !== null) {
       const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
       return { ...end, sessionId: null };

@@ -24,6 +24,7 @@ import { createDrain } from './drain.ts';
 import type { Factory } from './factory.ts';
 import { composeHosted } from './hosted/compose.ts';
 import { hostedMigrations } from './hosted/index.ts';
+import { createHosting } from './hosting.ts';
 import { createLibrary } from './library.ts';
 import { directs, namedAgent } from './lookups.ts';
 import { kindOf } from './member.ts';
@@ -62,9 +63,11 @@ import { createParties } from './work-engine/parties.ts';
 import { createTickets } from './work-engine/tickets.ts';
 import { createVault } from './work-engine/vault.ts';
 import { workEvents } from './work-events.ts';
+import { hostedWork } from './workflows/hosted-work.ts';
 import { createWorkflows } from './workflows/index.ts';
 import { workflowMigrations } from './workflows/migrations.ts';
 import { shippedTemplates } from './workflows/shipped.ts';
+import { hasStep } from './workflows/store/runs.ts';
 import { readTemplate } from './workflows/template/read.ts';
 import { createWorkforce } from './workflows/workforce.ts';
 import { composeSetup } from './worktrees/compose-setup.ts';
@@ -115,10 +118,8 @@ export function createFactory(deps: FactoryDeps): Factory {
     queueDepth: (agentId) => lanes.depth(laneOf(agentId)),
     workOf: (address) => workflows.workOf(address),
     shownHeld: (agentId, own) => metering.shown(agentId, own),
-    attachHosted: (spec) => hosted.attach(spec),
-    attachRemote: (agent, ref, events) => remote.attach(agent, ref, events),
   });
-  const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry: () => registry });
+  const remote = createRemote({ ...deps, home: deps.peerHome ?? noHome, registry });
   /** Queues and hooks name a bot by its id, whoever brought it. */
   const everyBot = {
     find: (agentId: string) => registry.find(agentId) ?? peers.find(agentId),
@@ -135,16 +136,22 @@ export function createFactory(deps: FactoryDeps): Factory {
   const needs = followNeeds(registry);
   const metering = composeMetering({
     ...deps,
+    models: deps.hosted.models,
     registry: () => registry,
-    workflows: () => workflows,
     botEvents: () => botEvents,
-    tell: (address, text, idempotencyKey) => tell(address, text, { idempotencyKey }),
+    nodes: {
+      limited: (address, why, waits) => workflows.limits.limited(address, why, waits),
+      goOn: (address) => workflows.limits.goOn(address),
+    },
+    modelHold: (agentId) => hosting.bot(agentId)?.held() ?? null,
+    async tell(address, text, idempotencyKey) {
+      await tell(address, text, { idempotencyKey });
+    },
     wake: (agentId) => lanes.wake(laneOf(agentId)),
   });
   const deliverer = createDeliverer({ store, ledger, panes, clock, registry: everyBot, limits: metering });
   const lanes = deps.openLanes(deliverer);
   const sends = createSendService({
-    workspace: deps.workspace,
     store,
     ledger,
     lanes,
@@ -155,6 +162,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     deliverer,
     registry,
     channelOut: deps.channelOut,
+    hasStep: (tx, dagId, nodeId) => hasStep(tx, deps.workspace, dagId, nodeId),
     tickets: {
       open(tx, ticket) {
         const { id, opened } = tickets.writer.open(tx, ticket);
@@ -190,9 +198,14 @@ export function createFactory(deps: FactoryDeps): Factory {
   });
   const hosted = composeHosted({
     ...deps,
-    sends: () => sends,
-    workflows: () => workflows,
-    registry: () => registry,
+    models: deps.hosted.models,
+    tools: deps.hosted.tools,
+    sends,
+    nodes: hostedWork(
+      () => workflows,
+      (address) => registry.find(address)?.id ?? address,
+    ),
+    registry,
     worktrees,
     setUp: setup.ensure,
     runs: {
@@ -206,6 +219,7 @@ export function createFactory(deps: FactoryDeps): Factory {
     },
     openSecrets: vault.secrets.open,
   });
+  const hosting = createHosting({ attach: hosted.attach, registry });
   const sizes = createSizeOwners();
   const offGate = registry.onGate((agentId) => lanes.wake(laneOf(agentId)));
   const followTokens = createTokenEnds({ tokens: deps.botTokens, wake: (id) => lanes.wake(laneOf(id)), log });
@@ -251,8 +265,8 @@ export function createFactory(deps: FactoryDeps): Factory {
       const member = registry.find(address);
       if (member === null) return false;
       const why = 'The run was cancelled.';
-      const hosted = registry.hosted(member.id);
-      if (hosted !== null) return (await hosted.interrupt(why, node)).ended;
+      const hostedBot = hosting.bot(member.id);
+      if (hostedBot !== null) return (await hostedBot.interrupt(why, node)).ended;
       // An agent program still has to hear what became of its step.
       await registry.bot(member.id)?.interrupt(why);
       return false;
@@ -384,6 +398,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       await hosted.recover();
       await needs.start();
       await registry.start();
+      await remote.start();
       await teams.start();
       await peers.start();
       await metering.load();
@@ -398,6 +413,7 @@ export function createFactory(deps: FactoryDeps): Factory {
       ...deps,
       registry,
       homes,
+      hostedBot: hosting.bot,
       tickets: tickets.writer,
       agentRuns: agentRuns.writer,
       openSecrets: vault.secrets.open,

@@ -2,7 +2,7 @@
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from './harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { RemoteRef } from './remote/bot.ts';
+import type { RemoteRef } from './placed.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 
 export interface Member {

@@ -1,21 +1,13 @@
 /** What the registry of agents needs from outside. */
-import type { Agent, AgentState, PaneRef } from '../../contracts/factory/agent.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { Log } from '../base/base.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Harnesses } from './harness/harness.ts';
-import type { HostedBot, HostedSpec } from './hosted/index.ts';
 import type { Shown } from './model.ts';
-import type { AttachRemote } from './remote/remoting.ts';
 import type { Restarts } from './restarts.ts';
-
-export interface AgentStateChange {
-  readonly agentId: string;
-  readonly state: AgentState;
-  readonly pane: PaneRef | null;
-}
 
 export interface RegistryDeps {
   readonly store: Store;
@@ -30,8 +22,6 @@ export interface RegistryDeps {
   readonly queueDepth: (agentId: string) => number;
   /** Starts bots again that their pane host took along; absent: they end with it. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
-  readonly attachRemote: AttachRemote;
-  readonly attachHosted: (spec: HostedSpec) => HostedBot;
   /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
   /** What it shows while a limit holds it. */

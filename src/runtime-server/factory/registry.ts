@@ -5,24 +5,21 @@
  */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';
+import type { AgentStateChange } from './event-tail.ts';
 import type { BotSpec, HarnessBot } from './harness/harness.ts';
-import type { HostedBot } from './hosted/index.ts';
-import { createHosting, type HostingEntry } from './hosting.ts';
 import { type Member, paneOf, showAgent } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import type { AgentStateChange, RegistryDeps } from './registry-deps.ts';
-import type { RemoteRef } from './remote/bot.ts';
-import { createRemoting, type RemotingEntry } from './remote/remoting.ts';
+import type { Placed, RemoteRef, Seat } from './placed.ts';
+import type { RegistryDeps } from './registry-deps.ts';
 import { createRestarting, type RestartingEntry } from './restarting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
-import type { ResolvedTeam } from './team-file/resolve.ts';
+import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
 
 /** Closed panes whose journals are kept for one agent, beside the newest. */
 const keptPanes = 2;
 
 export type { Member } from './member.ts';
-export type { AgentStateChange } from './registry-deps.ts';
 
 export interface Registry {
   start(): Promise<void>;
@@ -33,17 +30,19 @@ export interface Registry {
   members(team?: string): Member[];
   /** By agent id or address; null for one that does not exist. */
   find(idOrAddress: string): Member | null;
+  /** By agent id, also one that no file names any more. */
+  known(agentId: string): Member | null;
   show(member: Member): Agent;
   /** The live bot of an agent, or null. */
   bot(agentId: string): HarnessBot | null;
-  /** A live bot without a pane, or null. */
-  hosted(agentId: string): HostedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
-  /** It was started on another computer. */
-  startedAbroad(agentId: string, ref: RemoteRef): Promise<void>;
+  /** It is live from now on without a pane of this computer. Nothing is shown of it before its seat says so. */
+  place(agentId: string, placed: Placed): Seat;
   /** Ends the agent's whole process tree, wherever it runs; false: it is let go of, and may run on where nobody here reaches it. */
   stop(agentId: string): Promise<boolean>;
+  /** Told what the team files say now, once they were taken: whoever places bots follows them. */
+  onDefined(listener: (teams: readonly ResolvedTeam[], isUp: (team: string) => boolean) => void): () => void;
   onState(listener: (change: AgentStateChange) => void): () => void;
   /** An agent's gate may have opened. */
   onGate(listener: (agentId: string) => void): () => void;
@@ -52,11 +51,17 @@ export interface Registry {
   close(): void;
 }
 
-interface Entry extends HostingEntry, RemotingEntry, RestartingEntry {
+interface Entry extends RestartingEntry {
+  readonly id: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly address: string;
+  definition: ResolvedBot | null;
+  shown: Shown;
   own: Shown;
-  team: string;
-  slug: string;
-  spec: BotSpec | null;
+  readonly hosted: boolean;
+  readonly remote: RemoteRef | null;
+  bot: HarnessBot | null;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
@@ -66,6 +71,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const stopping = new Set<string>();
   const stateListeners = new Set<(change: AgentStateChange) => void>();
   const gateListeners = new Set<(agentId: string) => void>();
+  const definedListeners = new Set<Parameters<Registry['onDefined']>[0]>();
   let unlisten = () => {};
 
   const add = (record: Omit<AgentRecord, 'workspace' | 'createdAt'>): Entry => {
@@ -78,13 +84,16 @@ export function createRegistry(deps: RegistryDeps): Registry {
       spec: record.spec,
       panes: record.panes.map((pane) => pane.id),
       live: record.panes.at(-1)?.endedAt === null,
-      hosted: false,
+      placed: null,
+      get hosted() {
+        return this.placed?.kind === 'hosted';
+      },
+      get remote() {
+        return this.placed?.ref() ?? null;
+      },
       shown: record.shown,
       own: record.shown,
       bot: null,
-      hostedBot: null,
-      remote: null,
-      remoteBot: null,
       release: () => {},
       came: null,
     };
@@ -150,28 +159,37 @@ export function createRegistry(deps: RegistryDeps): Registry {
     openGate(entry);
   };
 
-  const hosting = createHosting<Entry>({
-    attach: deps.attachHosted,
-    find: (address) => byAddress.get(address) ?? null,
-    all: () => entries.values(),
-    show: (entry, shown) => show(entry, shown),
-    openGate,
-    now: () => deps.clock.now(),
-  });
-
-  const remoting = createRemoting<Entry>({
-    attach: deps.attachRemote,
-    store: deps.store,
-    find: (agentId) => entries.get(agentId) ?? null,
-    show: (entry, shown) => show(entry, shown),
-    openGate,
-    behind,
-    now: () => deps.clock.now(),
-  });
+  const place = (entry: Entry, placed: Placed): Seat => {
+    entry.release();
+    entry.live = true;
+    entry.placed = placed;
+    entry.bot = placed.bot;
+    const offState = placed.bot.onState((state) => show(entry, state));
+    const offGate = placed.bot.onGate(() => openGate(entry));
+    entry.release = () => {
+      offState();
+      offGate();
+      placed.bot.close();
+      entry.bot = null;
+      entry.release = () => {};
+    };
+    return {
+      isTaken: () => entry.placed === placed && entry.bot === placed.bot,
+      show: (state) => show(entry, state),
+      openGate: () => openGate(entry),
+      end(reason) {
+        if (entry.placed !== placed) return;
+        entry.release();
+        entry.live = false;
+        entry.placed = null;
+        show(entry, { state: 'offline', reason, since: deps.clock.now() });
+      },
+    };
+  };
 
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
-    if (!entry.live || entry.hosted || entry.remote !== null || entry.panes.at(-1) !== paneId) return;
+    if (!entry.live || entry.placed !== null || entry.panes.at(-1) !== paneId) return;
     entry.release();
     entry.live = false;
     behind(
@@ -242,7 +260,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const info of listed.values()) {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
-      if (entry === null || entry.bot !== null || entry.hosted || entry.remote !== null) continue;
+      if (entry === null || entry.bot !== null || entry.placed !== null) continue;
       if (restarting.busy(info.id)) continue;
       if (entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
@@ -251,7 +269,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     }
     for (const entry of entries.values()) {
       const paneId = entry.panes.at(-1);
-      if (!entry.live || entry.hosted || entry.remote !== null || paneId === undefined) continue;
+      if (!entry.live || entry.placed !== null || paneId === undefined) continue;
       const info = listed.get(paneId);
       if (info === undefined) {
         ended(entry, paneId, {
@@ -269,7 +287,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       stale: !deps.panes.engine().running,
       computerId: deps.computerId,
       queueDepth: deps.queueDepth(entry.id),
-      away: entry.remoteBot?.away() ?? null,
+      away: entry.placed?.away() ?? null,
       work: deps.workOf(entry.address),
     });
   const sorted = (team?: string) =>
@@ -294,7 +312,6 @@ export function createRegistry(deps: RegistryDeps): Registry {
         },
       });
       reconcile();
-      await remoting.start();
     },
 
     async define(teams, isUp) {
@@ -323,7 +340,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
         entry.definition = bot;
         positions.set(entry.address, index);
       });
-      hosting.follow(teams, isUp);
+      for (const listener of definedListeners) listener(teams, isUp);
+      for (const entry of entries.values()) {
+        // A bot without a pane, live when Gantry ended: there is nothing that would tell of its end.
+        if (entry.live || entry.shown.state === 'offline' || entry.panes.length > 0) continue;
+        show(entry, { state: 'offline', reason: 'its team is not up', since: deps.clock.now() });
+      }
     },
 
     agents: (team) => sorted(team).map(toAgent),
@@ -332,9 +354,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
       const entry = entries.get(idOrAddress) ?? byAddress.get(idOrAddress);
       return entry !== undefined && exists(entry) ? entry : null;
     },
+    known: (agentId) => entries.get(agentId) ?? null,
     show: (member) => toAgent(member as Entry),
     bot: (agentId) => entries.get(agentId)?.bot ?? null,
-    hosted: (agentId) => entries.get(agentId)?.hostedBot ?? null,
 
     async started(agentId, spec, pane) {
       const entry = entries.get(agentId);
@@ -358,19 +380,15 @@ export function createRegistry(deps: RegistryDeps): Registry {
       reconcile();
     },
 
-    async startedAbroad(agentId, ref) {
+    place(agentId, placed) {
       const entry = entries.get(agentId);
       if (entry === undefined) throw new Error(`Agent ${agentId} is not in the registry.`);
-      await remoting.begin(entry, ref);
+      return place(entry, placed);
     },
 
     async stop(agentId) {
       const entry = entries.get(agentId);
-      if (entry !== undefined && entry.remote !== null) return remoting.stop(entry);
-      if (entry?.hosted === true) {
-        hosting.end(entry, 'stopped');
-        return true;
-      }
+      if (entry !== undefined && entry.placed !== null) return entry.placed.stop();
       const paneId = entry?.panes.at(-1);
       if (entry === undefined || paneId === undefined || !entry.live) return true;
       stopping.add(paneId);
@@ -379,6 +397,10 @@ export function createRegistry(deps: RegistryDeps): Registry {
       return true;
     },
 
+    onDefined(listener) {
+      definedListeners.add(listener);
+      return () => definedListeners.delete(listener);
+    },
     onState(listener) {
       stateListeners.add(listener);
       return () => stateListeners.delete(listener);

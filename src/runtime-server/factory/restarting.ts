@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { BotSpec } from './harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { RemoteRef } from './remote/bot.ts';
+import type { Placed } from './placed.ts';
 import type { Restarts } from './restarts.ts';
 
 /** What of an agent's entry this needs. */
@@ -11,8 +11,8 @@ export interface RestartingEntry {
   spec: BotSpec | null;
   panes: string[];
   live: boolean;
-  hosted: boolean;
-  remote: RemoteRef | null;
+  /** Null: it runs in a pane of this computer. */
+  placed: Placed | null;
   release: () => void;
   /** Told beside its state until it works again: how it came back. */
   came: string | null;
@@ -70,7 +70,7 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
 
   return {
     takes(entry, info) {
-      if (!entry.live || entry.hosted || entry.remote !== null || entry.panes.at(-1) !== info.id) return false;
+      if (!entry.live || entry.placed !== null || entry.panes.at(-1) !== info.id) return false;
       if (busy.has(info.id)) return true;
       const { restarts } = deps;
       if (entry.spec === null || deps.isStopping(info.id) || restarts?.wanted(info) !== true) return false;

@@ -5,14 +5,13 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DeliveryVia, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
-import type { Store } from '../../kit/store/store.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
 import { laneOf, queueLimit } from './delivery-model.ts';
 import { kindOf } from './member.ts';
 import type { Member } from './registry.ts';
 import { readThread, threadConcerns } from './store/threads.ts';
-import { hasStep } from './workflows/store/runs.ts';
 
 export interface Sender {
   /** User id, or agent id of a bot: whose idempotency keys these are. */
@@ -40,7 +39,8 @@ export interface SendRouteDeps {
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly deliverer: Pick<Deliverer, 'obstacle' | 'typing'>;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
-  readonly workspace: string;
+  /** Whether a run, a step, or a step of that run is there. */
+  readonly hasStep: (tx: Pick<Tx, 'get' | 'all'>, dagId: string | undefined, nodeId: string | undefined) => boolean;
 }
 
 export type FindRoute = (request: SendRequest, sender: Sender) => Promise<SendRoute>;
@@ -74,7 +74,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
 
   const refuseUnknownStep = async ({ dagId, nodeId }: SendRequest): Promise<void> => {
     if (dagId === undefined && nodeId === undefined) return;
-    if (await store.read((tx) => hasStep(tx, deps.workspace, dagId, nodeId))) return;
+    if (await store.read((tx) => deps.hasStep(tx, dagId, nodeId))) return;
     const what = nodeId === undefined ? `run has the id ${dagId}` : `step has the id ${nodeId}`;
     const where = dagId === undefined || nodeId === undefined ? '' : ` in the run ${dagId}`;
     throw new AppError('not_found', `No ${what}${where}.`, 'List them with `gantry workspace nodes`.');

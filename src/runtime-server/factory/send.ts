@@ -19,7 +19,7 @@ import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, t
 import { kindOf } from './member.ts';
 import { recordAccepted, recordMessage } from './records.ts';
 import type { Member } from './registry.ts';
-import { cannotTake, createFindRoute, type Sender, type SendRoute } from './send-route.ts';
+import { cannotTake, createFindRoute, type Sender, type SendRoute, type SendRouteDeps } from './send-route.ts';
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
 import { insertMessage } from './store/threads.ts';
 
@@ -31,7 +31,6 @@ export interface SendService {
 }
 
 export interface SendDeps {
-  readonly workspace: string;
   readonly store: Store;
   readonly ledger: Ledger;
   readonly lanes: Lanes;
@@ -42,6 +41,7 @@ export interface SendDeps {
   readonly deliverer: Deliverer;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
   readonly tickets: Tickets;
+  readonly hasStep: SendRouteDeps['hasStep'];
   /** Takes over what leaves by the outside channel of a thread; absent where no thread has one. */
   readonly channelOut?: ChannelOut | undefined;
 }

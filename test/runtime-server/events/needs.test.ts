@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import type { AgentState } from '../../../src/contracts/factory/agent.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import type { AgentStateChange } from '../../../src/runtime-server/factory/event-tail.ts';
 import { factoryMigrations } from '../../../src/runtime-server/factory/index.ts';
 import { createNeeds } from '../../../src/runtime-server/factory/needs.ts';
-import type { AgentStateChange, Member } from '../../../src/runtime-server/factory/registry.ts';
+import type { Member } from '../../../src/runtime-server/factory/registry.ts';
 import { ensureAgent, saveShown } from '../../../src/runtime-server/factory/store/agents.ts';
 import { onEnd } from '../../kit/http/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';

@@ -6,8 +6,8 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
+import type { AgentStateChange } from '../../../src/runtime-server/factory/event-tail.ts';
 import { createEventStreams } from '../../../src/runtime-server/factory/events.ts';
-import type { AgentStateChange } from '../../../src/runtime-server/factory/registry.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 

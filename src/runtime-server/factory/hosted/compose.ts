@@ -1,33 +1,35 @@
-/** Joins hosted bots to the rest of the factory: sends, nodes, worktrees, records. Knows each by the little that it needs. */
+/** Joins hosted bots to what lies below them: bots, sends, worktrees, tools. Knows each by the little that it needs. */
 import type { HostedMode } from '../../../contracts/factory/team-file.ts';
+import type { Tool, ToolRegistry } from '../../tool-server/index.ts';
 import { createJail } from '../../tool-server/jail.ts';
-import type { FactoryDeps } from '../deps.ts';
 import { kindOf } from '../member.ts';
 import type { Registry } from '../registry.ts';
 import type { SendService } from '../send.ts';
 import { readDelivery } from '../store/deliveries.ts';
-import type { Workflows } from '../workflows/index.ts';
 import type { Worktrees } from '../worktrees/index.ts';
-import type { AgentRuns, NodeWork } from './deps.ts';
+import type { HostedDeps } from './deps.ts';
 import { createHosted, createReportTools, type Hosted } from './index.ts';
 
-export interface HostedFactoryDeps extends FactoryDeps {
-  readonly sends: () => SendService;
-  readonly workflows: () => Workflows;
-  readonly registry: () => Registry;
+export interface HostedBotsDeps
+  extends Omit<HostedDeps, 'tools' | 'reply' | 'orderOf' | 'modeOf' | 'envOf' | 'folderOf'> {
+  /** `GANTRY_HOME`, which no bot sees. */
+  readonly home: string;
+  /** The native tools and these. */
+  tools(more: readonly Tool[]): ToolRegistry;
+  readonly sends: SendService;
+  readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Worktrees;
   readonly setUp: (address: string) => Promise<unknown>;
-  readonly runs: AgentRuns;
   openSecrets(env: Readonly<Record<string, string>>): Promise<Record<string, string>>;
 }
 
-export function composeHosted(deps: HostedFactoryDeps): Hosted {
-  const nodes = nodeWork(deps.workflows, (address) => deps.registry().find(address)?.id ?? address);
+export function composeHosted(deps: HostedBotsDeps): Hosted {
+  const { nodes } = deps;
   const freshName = () => deps.ids.next('tmp');
   const reply: Parameters<typeof createReportTools>[0]['reply'] = async ({ agentId, address }, threadId, text, key) => {
-    const name = deps.registry().find(agentId)?.address ?? address;
+    const name = deps.registry.find(agentId)?.address ?? address;
     const sender = { caller: agentId, surface: 'hosted', name, agentId, inPerson: false };
-    await deps.sends().send({ to: `channel:${threadId}`, text, idempotencyKey: key }, sender, undefined);
+    await deps.sends.send({ to: `channel:${threadId}`, text, idempotencyKey: key }, sender, undefined);
   };
   const openFile = async (root: string, path: string) => {
     const jail = await createJail({ root, hidden: [deps.home], freshName });
@@ -36,12 +38,10 @@ export function composeHosted(deps: HostedFactoryDeps): Hosted {
   };
   return createHosted({
     ...deps,
-    models: deps.hosted.models,
-    tools: deps.hosted.tools(createReportTools({ nodes, reply, openFile, freshKey: freshName })),
-    nodes,
+    tools: deps.tools(createReportTools({ nodes, reply, openFile, freshKey: freshName })),
     reply,
     orderOf: readDelivery,
-    modeOf: (caller) => modeOf(deps.registry(), caller),
+    modeOf: (caller) => modeOf(deps.registry, caller),
     envOf: async ({ env }) => ({ ...env, ...(await deps.openSecrets(env)) }),
     async folderOf({ folder, worktree, team, slug }) {
       if (!worktree) return folder;
@@ -57,41 +57,8 @@ export function composeHosted(deps: HostedFactoryDeps): Hosted {
 }
 
 /** A bot in a terminal asks its person before it acts; nobody lends another bot more than that. */
-function modeOf(registry: Registry, caller: string): HostedMode {
+function modeOf(registry: Pick<Registry, 'find'>, caller: string): HostedMode {
   const sender = registry.find(caller);
   if (sender === null) return 'ACCEPT_EDITS';
   return kindOf(sender) === 'hosted' ? (sender.definition?.permissions ?? 'REQUIRE_APPROVAL') : 'REQUIRE_APPROVAL';
-}
-
-async function* oneChunk(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text);
-}
-
-function nodeWork(workflows: () => Workflows, idOf: (address: string) => string): NodeWork {
-  const by = (address: string) => ({ actor: idOf(address), surface: 'hosted', address });
-  return {
-    async duty({ dagId, nodeId }, address) {
-      const { card } = await workflows().pages.node(dagId, nodeId);
-      if (card.status === 'checking' && card.cause === 'reviewing') return card.assignee === address ? null : 'review';
-      return card.assignee === address ? 'work' : null;
-    },
-    async progress(node, address, text) {
-      await workflows().verbs.progress(node, by(address), text);
-    },
-    async done(node, address, given) {
-      await workflows().verbs.done(node, by(address), given);
-    },
-    async fail(node, address, reason) {
-      await workflows().verbs.fail(node, by(address), reason);
-    },
-    async prove(node, address, { line, name, mime, content }) {
-      const parts = (async function* () {
-        yield { name: 'line', filename: null, type: null, body: oneChunk(line) };
-        yield { name: 'file', filename: name, type: mime, body: content };
-      })();
-      const done = await workflows().proofs.upload(node, by(address), parts);
-      if (!('receiptId' in done)) throw new Error('A proof was answered as a dry run.');
-      return { receiptId: done.receiptId };
-    },
-  };
 }

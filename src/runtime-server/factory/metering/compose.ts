@@ -1,26 +1,21 @@
 /** Joins metering to the rest of the factory: the bots of the registry, nodes, sends. Knows each by the little that it needs. */
 import type { BotEvents } from '../bot-events.ts';
-import type { FactoryDeps } from '../deps.ts';
 import type { Member, Registry } from '../registry.ts';
-import type { Workflows } from '../workflows/index.ts';
-import type { MeteredBot } from './deps.ts';
+import type { MeteredBot, MeteredBots, MeteringDeps } from './deps.ts';
 import { createMetering, type Metering } from './index.ts';
 
-export interface MeteringFactoryDeps extends FactoryDeps {
+export interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
   readonly registry: () => Registry;
-  readonly workflows: () => Workflows;
   readonly botEvents: () => BotEvents;
-  /** A message of the engine; the same key is sent once. */
-  tell(address: string, text: string, key: string): Promise<unknown>;
+  readonly modelHold: MeteredBots['modelHold'];
   /** The queue of a bot is tried. */
   wake(agentId: string): void;
 }
 
-export function composeMetering(deps: MeteringFactoryDeps): Metering {
+export function composeMetering(deps: BotMeteringDeps): Metering {
   const { registry } = deps;
   return createMetering({
     ...deps,
-    models: deps.hosted.models,
     bots: {
       all: () => registry().members().map(metered),
       find(idOrAddress) {
@@ -30,14 +25,7 @@ export function composeMetering(deps: MeteringFactoryDeps): Metering {
       onState: (listener) => registry().onState(({ agentId }) => listener(agentId)),
       limit: (agentId) => registry().bot(agentId)?.limit?.() ?? null,
       unblock: (agentId) => registry().bot(agentId)?.unblock?.(),
-      modelHold: (agentId) => registry().hosted(agentId)?.held() ?? null,
-    },
-    nodes: {
-      limited: (address, why, waits) => deps.workflows().limits.limited(address, why, waits),
-      goOn: (address) => deps.workflows().limits.goOn(address),
-    },
-    async tell(address, text, key) {
-      await deps.tell(address, text, key);
+      modelHold: deps.modelHold,
     },
     needsPerson: (tx, bot, reason, id) =>
       deps.botEvents().emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),

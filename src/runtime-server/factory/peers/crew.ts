@@ -4,13 +4,17 @@
  * crew sees nothing but itself. Must not know HTTP or tickets.
  */
 import { join } from 'node:path';
-import { createBotHomes } from '../bot-homes.ts';
+import type { Lanes } from '../../../kit/lane/lane.ts';
+import type { Base } from '../../base/base.ts';
+import type { PaneEngine } from '../../panes/pane-engine.ts';
+import type { Trust } from '../../trust/index.ts';
+import { nowhere } from '../abroad.ts';
+import { type BotTokens, createBotHomes } from '../bot-homes.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { laneOf } from '../delivery-model.ts';
-import type { FactoryDeps } from '../deps.ts';
+import type { Harnesses } from '../harness/harness.ts';
 import type { Needs } from '../needs.ts';
 import { createRegistry, type Registry } from '../registry.ts';
-import { nowhere } from '../remote/abroad.ts';
 import { createRestarts } from '../restarts.ts';
 import { createSendService, type SendService } from '../send.ts';
 import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../team-file/folder.ts';
@@ -37,29 +41,25 @@ export interface Crew extends CrewPlace {
   close(): void;
 }
 
-export interface CrewDeps
-  extends Pick<
-    FactoryDeps,
-    | 'store'
-    | 'ledger'
-    | 'panes'
-    | 'harnesses'
-    | 'clock'
-    | 'timers'
-    | 'ids'
-    | 'log'
-    | 'home'
-    | 'userHome'
-    | 'computerId'
-    | 'botTokens'
-    | 'urlFile'
-    | 'gantry'
-    | 'restartBots'
-    | 'trust'
-  > {
+export interface CrewDeps extends Base {
+  readonly panes: PaneEngine;
+  readonly harnesses: Harnesses;
+  /** `GANTRY_HOME`. */
+  readonly home: string;
+  /** The person's home folder, for `~/…` in team files. */
+  readonly userHome: string;
+  readonly computerId: string;
+  readonly botTokens: BotTokens;
+  /** File that holds the engine's URL. */
+  readonly urlFile: string;
+  /** argv of the `gantry` command. */
+  readonly gantry: readonly string[];
+  /** Whether bots are started again whose pane host is gone; by default they are. */
+  readonly restartBots?: boolean | undefined;
+  readonly trust: Trust;
   /** Of all bots of this computer: one queue a bot, whoever's it is. */
   readonly deliverer: Deliverer;
-  readonly lanes: ReturnType<FactoryDeps['openLanes']>;
+  readonly lanes: Lanes;
   /** A bot's token dies with its pane. */
   readonly followTokens: (registry: Registry) => () => void;
   /** Tells the person of a bot that needs them. */
@@ -81,12 +81,6 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     restarts,
     queueDepth: (agentId) => deps.lanes.depth(laneOf(agentId)),
     workOf: () => ({ currentNode: null, proof: { proven: 0, total: 0 } }),
-    attachRemote: () => {
-      throw new Error('A guest was sent on.');
-    },
-    attachHosted: () => {
-      throw new Error('A hosted bot was taken for a guest.');
-    },
   });
   const teams = createTeamService({
     ...deps,
@@ -108,6 +102,8 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
   const sends = createSendService({
     ...deps,
     registry,
+    // Runs are at the home of the team.
+    hasStep: () => false,
     tickets: {
       open: () => {
         throw new Error('A bot of a vendor was taken for a guest.');

@@ -5,9 +5,13 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 import { getWorkspace, listDeliveries } from '../../../contracts/factory/routes.ts';
 import { type BoundRoute, bind, type OwnerLookup, type OwnerLookups, type Principal } from '../../../kit/http/types.ts';
+import type { Lanes } from '../../../kit/lane/lane.ts';
 import { gateRoutes } from '../../approvals/gate.ts';
+import type { ApprovalDesk } from '../../approvals/index.ts';
+import type { Base } from '../../base/base.ts';
+import type { PaneEngine } from '../../panes/pane-engine.ts';
+import type { Policy } from '../../policy/index.ts';
 import type { Deliverer } from '../deliverer.ts';
-import type { FactoryDeps } from '../deps.ts';
 import { createDrain } from '../drain.ts';
 import type { RemotePanes } from '../remote/panes.ts';
 import { agentRoutes } from '../routes/agents.ts';
@@ -18,16 +22,18 @@ import { readThread, threadConcerns } from '../store/threads.ts';
 import type { Crew } from './crew.ts';
 import type { Crews } from './crews.ts';
 
-export interface GuestDoorsDeps
-  extends Pick<
-    FactoryDeps,
-    'store' | 'ledger' | 'panes' | 'clock' | 'timers' | 'desk' | 'policy' | 'prove' | 'computerId'
-  > {
+export interface GuestDoorsDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers'> {
+  readonly panes: PaneEngine;
+  readonly desk: ApprovalDesk;
+  readonly policy: Policy;
+  /** hex HMAC-SHA256 of the challenge under the owner's token. */
+  readonly prove: (challenge: string) => string;
+  readonly computerId: string;
   readonly crews: Pick<Crews, 'ofAgent'>;
   /** Whether it is a bot of this computer's workspace. */
   readonly isOwn: (agentId: string) => boolean;
   readonly deliverer: Deliverer;
-  readonly lanes: ReturnType<FactoryDeps['openLanes']>;
+  readonly lanes: Lanes;
   readonly sizes: SizeOwners;
   readonly remote: RemotePanes;
 }

@@ -5,35 +5,28 @@
 
 import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../../kit/http/types.ts';
-import { runProcess } from '../../../kit/process/run-process.ts';
-import type { Deliverer } from '../deliverer.ts';
-import type { FactoryDeps } from '../deps.ts';
+import { type RunOptions, type RunResult, runProcess } from '../../../kit/process/run-process.ts';
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from '../member.ts';
-import type { Needs } from '../needs.ts';
-import type { Registry } from '../registry.ts';
 import type { RemotePanes } from '../remote/panes.ts';
-import type { SizeOwners } from '../size-owners.ts';
 import { createBring } from './bring.ts';
 import { createClones } from './clone.ts';
+import type { CrewDeps } from './crew.ts';
 import { createCrews } from './crews.ts';
-import { createGuestDoors, type GuestDoors } from './guest-doors.ts';
+import { createGuestDoors, type GuestDoors, type GuestDoorsDeps } from './guest-doors.ts';
 import { guestRoutes } from './own-routes.ts';
 import { peerRoutes } from './routes.ts';
 
 export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
 export { peerMigrations } from './store.ts';
 
-export interface PeersDeps extends FactoryDeps {
-  readonly deliverer: Deliverer;
-  readonly lanes: ReturnType<FactoryDeps['openLanes']>;
-  readonly sizes: SizeOwners;
+export interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
+  /** The environment that git is run with. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** How git is run for what other computers bring; by default as any child. */
+  readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
   /** A guest has none, and asks by the same routes as who has. */
   readonly remote: RemotePanes;
-  /** Whether it is a bot of this computer's workspace. */
-  readonly isOwn: (agentId: string) => boolean;
-  readonly followTokens: (registry: Registry) => () => void;
-  readonly followNeeds: (registry: Registry) => Needs;
 }
 
 export interface Peers {

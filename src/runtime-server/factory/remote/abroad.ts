@@ -8,8 +8,10 @@ import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
 import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Git } from '../../../kit/process/git.ts';
 import { type Trust, waitsForYes } from '../../trust/index.ts';
+import type { Abroad, OtherComputer } from '../abroad.ts';
 import { addressOf } from '../model.ts';
 import { uploadHash } from '../peers/upload-hash.ts';
+import type { RemoteRef } from '../placed.ts';
 import type { Registry } from '../registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../team-file/resolve.ts';
 import { type Hindrance, TeamHindered } from '../team-plan.ts';
@@ -23,31 +25,13 @@ const bringMs = 20 * 60_000;
 /** Set-up is shown as a run, and runs are where the team is. */
 const notSetUp = 'its setup: is not run on another computer';
 
-export interface OtherComputer {
-  readonly id: string;
-  readonly name: string;
-}
-
-export interface AbroadRequest {
-  readonly preset?: string | undefined;
-  readonly dryRun?: boolean | undefined;
-}
-
-/** How the team service starts bots elsewhere. */
-export interface Abroad {
-  /** By its id, its cloud id or its name; null: this computer itself. `not_found` for one that is not paired, or unknown. */
-  find(on: string): Promise<OtherComputer | null>;
-  /** The computers that the bots of a team name, by the name that they use; those that are not paired are left out. */
-  machinesOf(team: ResolvedTeam): Promise<ReadonlyMap<string, OtherComputer | null>>;
-  /** Starts the bots of the team there that can run there and do not run yet. Fails whole, or starts all of them. */
-  up(computer: OtherComputer, team: ResolvedTeam, folder: string, request: AbroadRequest): Promise<TeamPlanStep[]>;
-}
-
 export interface AbroadDeps {
   readonly calls: PeerCalls;
   /** Whether this computer is paired at all. */
   readonly paired: () => boolean;
-  readonly registry: () => Pick<Registry, 'members' | 'find' | 'startedAbroad'>;
+  readonly registry: Pick<Registry, 'members' | 'find'>;
+  /** The bot runs there from now on. */
+  readonly started: (agentId: string, ref: RemoteRef) => Promise<void>;
   readonly git: Git;
   readonly trust: Pick<Trust, 'judge' | 'shown'>;
   readonly workspace: string;
@@ -62,7 +46,7 @@ export function createAbroad(deps: AbroadDeps): Abroad {
     const steps: TeamPlanStep[] = [];
     const going: ResolvedBot[] = [];
     const hindrances: Hindrance[] = [];
-    const members = deps.registry().members(team.name);
+    const members = deps.registry.members(team.name);
     for (const bot of team.bots) {
       const address = addressOf(bot.slug, team.name);
       const live = members.find((member) => member.slug === bot.slug && member.live);
@@ -150,10 +134,10 @@ export function createAbroad(deps: AbroadDeps): Abroad {
         });
       if (request.dryRun !== true) {
         for (const { agent, session, harness = null } of results) {
-          const member = deps.registry().find(agent);
+          const member = deps.registry.find(agent);
           if (member === null || session === null) continue;
           const ref = { computerId: computer.id, computerName: computer.name, session, harness };
-          await deps.registry().startedAbroad(member.id, ref);
+          await deps.started(member.id, ref);
         }
       }
       return [...there, ...steps];
@@ -177,10 +161,3 @@ function isInside(root: string, path: string): boolean {
   const way = relative(root, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || way.startsWith(sep));
 }
-
-/** For bots that another computer brought: they go no further. */
-export const nowhere: Abroad = {
-  find: async () => null,
-  machinesOf: async () => new Map(),
-  up: async () => [],
-};

@@ -3,23 +3,14 @@
  * go there. A request that is repeated has one effect, because a delivery's id is its key. Must not know registry or rows.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { BotState, DeliverResult, HarnessBot, InterruptKeys, Outgoing } from '../harness/harness.ts';
 import { interruptTurn, isTurn } from '../harness/interrupt.ts';
+import type { RemoteRef } from '../placed.ts';
 import { type PeerAnswer, type PeerCalls, peerFault } from './calls.ts';
 import type { RemoteComputers } from './computers.ts';
-
-/** Where a remote bot runs. */
-export interface RemoteRef {
-  readonly computerId: string;
-  readonly computerName: string;
-  /** Its pane there. */
-  readonly session: string;
-  readonly harness: HarnessName | null;
-}
 
 export interface RemoteBot extends HarnessBot {
   /** Why its computer cannot be reached; null while it can. */

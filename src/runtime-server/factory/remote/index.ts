@@ -4,15 +4,17 @@
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import { createGit } from '../../../kit/process/git.ts';
+import type { Store } from '../../../kit/store/store.ts';
 import type { Log } from '../../base/base.ts';
+import type { Abroad } from '../abroad.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { Registry } from '../registry.ts';
-import { type Abroad, type AbroadDeps, createAbroad } from './abroad.ts';
+import { type AbroadDeps, createAbroad } from './abroad.ts';
 import { createRemoteBot } from './bot.ts';
 import { createPeerCalls, type PeerHome } from './calls.ts';
 import { createRemoteComputers } from './computers.ts';
 import { createRemotePanes, type RemotePanes } from './panes.ts';
-import type { AttachRemote } from './remoting.ts';
+import { type AttachRemote, createRemoting } from './remoting.ts';
 
 export type { PeerHome } from './calls.ts';
 export { remoteMigrations } from './remoting.ts';
@@ -26,14 +28,16 @@ export interface RemoteDeps {
   readonly workspace: string;
   readonly trust: AbroadDeps['trust'];
   readonly computerId: string;
-  readonly registry: () => Registry;
+  readonly store: Store;
+  readonly registry: Registry;
   readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
 }
 
 export interface Remote {
   readonly abroad: Abroad;
   readonly panes: RemotePanes;
-  readonly attach: AttachRemote;
+  /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */
+  start(): Promise<void>;
   close(): void;
 }
 
@@ -53,37 +57,39 @@ export function createRemote(deps: RemoteDeps): Remote {
     calls,
     onError: (error) => deps.log.warn('A viewer of a remote pane failed.', { error: String(error) }),
   });
+  const attach: AttachRemote = ({ id, address, shown }, ref, { onSession, onGone, fresh }) => {
+    let { session } = ref;
+    const pane = { computerId: ref.computerId, address };
+    panes.know(session, pane);
+    return createRemoteBot({
+      calls,
+      computers,
+      paired,
+      clock: deps.clock,
+      timers: deps.timers,
+      interrupt: deps.harnesses.interruptKeys(ref.harness ?? 'custom'),
+      agentId: id,
+      address,
+      shown,
+      ref,
+      fresh,
+      onSession(next) {
+        panes.forget(session, 'it was started again');
+        session = next;
+        panes.know(session, pane);
+        onSession(next);
+      },
+      onGone(reason) {
+        panes.forget(session, reason);
+        onGone(reason);
+      },
+    });
+  };
+  const remoting = createRemoting({ ...deps, attach });
   return {
     panes,
-    abroad: createAbroad({ ...deps, calls, git: createGit(), paired }),
-    attach({ id, address, shown }, ref, { onSession, onGone, fresh }) {
-      let { session } = ref;
-      const pane = { computerId: ref.computerId, address };
-      panes.know(session, pane);
-      return createRemoteBot({
-        calls,
-        computers,
-        paired,
-        clock: deps.clock,
-        timers: deps.timers,
-        interrupt: deps.harnesses.interruptKeys(ref.harness ?? 'custom'),
-        agentId: id,
-        address,
-        shown,
-        ref,
-        fresh,
-        onSession(next) {
-          panes.forget(session, 'it was started again');
-          session = next;
-          panes.know(session, pane);
-          onSession(next);
-        },
-        onGone(reason) {
-          panes.forget(session, reason);
-          onGone(reason);
-        },
-      });
-    },
+    abroad: createAbroad({ ...deps, calls, git: createGit(), paired, started: remoting.begin }),
+    start: remoting.start,
     close() {
       computers.close();
       panes.close();

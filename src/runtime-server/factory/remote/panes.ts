@@ -9,8 +9,9 @@ import { Screen, TranscriptChunk } from '../../../contracts/factory/agent.ts';
 import { PeerCapture, ticketExpired } from '../../../contracts/factory/peer-routes.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { createWatchers } from '../../panes/watchers.ts';
+import type { TranscriptPage } from '../pane-transcript.ts';
+import type { PaneView } from '../pane-view.ts';
 import { type PeerCalls, peerFault } from './calls.ts';
 
 /** One pane there. */
@@ -18,20 +19,6 @@ export interface RemotePane {
   readonly computerId: string;
   readonly address: string;
 }
-
-export interface TranscriptPage {
-  readonly chunks: { at: string; text: string }[];
-  readonly next: string | null;
-}
-
-/** The part of the pane interface that viewers need; the rest belongs to whoever starts bots. */
-export type PaneView = Pick<
-  PaneEngine,
-  'engine' | 'listen' | 'watch' | 'screen' | 'capture' | 'scrollback' | 'resize'
-> & {
-  /** Null while it is not known. */
-  sizeOf(id: string): PaneSize | null;
-};
 
 export interface RemotePanes extends PaneView {
   transcript(id: string, cursor: string | undefined): Promise<TranscriptPage>;

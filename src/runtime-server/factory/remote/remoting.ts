@@ -1,12 +1,14 @@
 /**
- * Bots on other computers in the registry: they live as long as their computer says so, over restarts of this one. Changes entries and
- * their rows; must not know panes, HTTP or how a bot is reached.
+ * Puts bots on other computers into the registry: they live as long as their computer says so, over restarts of this one. Owns their
+ * rows; must not know panes, HTTP or how a bot is reached.
  */
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
-import type { HarnessBot } from '../harness/harness.ts';
+import type { Log } from '../../base/base.ts';
 import type { Shown } from '../model.ts';
-import type { RemoteBot, RemoteRef } from './bot.ts';
+import type { RemoteRef, Seat } from '../placed.ts';
+import type { Member, Registry } from '../registry.ts';
+import type { RemoteBot } from './bot.ts';
 
 export const remoteMigrations: readonly Migration[] = [
   {
@@ -25,112 +27,81 @@ CREATE TABLE factory_remote (
   },
 ];
 
-/** What of an agent's entry this needs. */
-export interface RemotingEntry {
-  id: string;
-  address: string;
-  live: boolean;
-  shown: Shown;
-  remote: RemoteRef | null;
-  remoteBot: RemoteBot | null;
-  bot: HarnessBot | null;
-  release: () => void;
-}
-
 export type AttachRemote = (
   agent: { readonly id: string; readonly address: string; readonly shown: Shown },
   ref: RemoteRef,
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;
 
-export interface RemotingDeps<Entry> {
+export interface RemotingDeps {
   readonly attach: AttachRemote;
   readonly store: Store;
-  readonly find: (agentId: string) => Entry | null;
-  readonly show: (entry: Entry, shown: Shown) => void;
-  readonly openGate: (entry: Entry) => void;
-  /** Writes behind; what is lost by a crash is learned anew. */
-  readonly behind: (what: string, written: Promise<unknown>) => void;
-  readonly now: () => number;
+  readonly registry: Pick<Registry, 'known' | 'place'>;
+  readonly log: Log;
 }
 
-export interface Remoting<Entry> {
-  /** Takes up the bots that an earlier run started elsewhere. */
+export interface Remoting {
+  /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */
   start(): Promise<void>;
-  begin(entry: Entry, ref: RemoteRef): Promise<void>;
-  /** Ends the bot there; false: it is let go of, and may run on. */
-  stop(entry: Entry): Promise<boolean>;
+  /** The bot was started there. */
+  begin(agentId: string, ref: RemoteRef): Promise<void>;
 }
 
-export function createRemoting<Entry extends RemotingEntry>(deps: RemotingDeps<Entry>): Remoting<Entry> {
-  const { store } = deps;
-
-  const attach = (entry: Entry, ref: RemoteRef, fresh: boolean) => {
-    entry.release();
-    const bot = deps.attach(entry, ref, {
-      fresh,
-      onSession(session) {
-        if (entry.remoteBot !== bot) return;
-        entry.remote = { ...ref, session };
-        const moved = entry.remote;
-        deps.behind(
-          `The pane of ${entry.address}`,
-          store.write((tx) => saveRemote(tx, entry.id, moved)),
-        );
-        deps.show(entry, bot.state());
-      },
-      onGone(reason) {
-        if (entry.remoteBot === bot) end(entry, reason);
-      },
-    });
-    entry.live = true;
-    entry.remote = ref;
-    entry.bot = bot;
-    entry.remoteBot = bot;
-    const offState = bot.onState((state) => deps.show(entry, state));
-    const offGate = bot.onGate(() => deps.openGate(entry));
-    entry.release = () => {
-      offState();
-      offGate();
-      bot.close();
-      entry.bot = null;
-      entry.remoteBot = null;
-      entry.release = () => {};
-    };
-    return bot;
+export function createRemoting({ attach, store, registry, log }: RemotingDeps): Remoting {
+  /** Written behind; what is lost by a crash is learned anew. */
+  const behind = (what: string, write: (tx: Tx) => void) => {
+    store.write(write).catch((error: unknown) => log.warn(`${what} could not be written.`, { error: String(error) }));
   };
 
-  const end = (entry: Entry, reason: string) => {
-    entry.release();
-    entry.live = false;
-    entry.remote = null;
-    deps.behind(
-      `The end of ${entry.address}`,
-      store.write((tx) => removeRemote(tx, entry.id)),
-    );
-    deps.show(entry, { state: 'offline', reason, since: deps.now() });
+  const place = (member: Member, ref: RemoteRef, fresh: boolean): { bot: RemoteBot; seat: Seat } => {
+    const { id, address } = member;
+    let now = ref;
+    const end = (reason: string) => {
+      if (!seat.isTaken()) return;
+      behind(`The end of ${address}`, (tx) => removeRemote(tx, id));
+      seat.end(reason);
+    };
+    const bot = attach(member, ref, {
+      fresh,
+      onSession(session) {
+        if (!seat.isTaken()) return;
+        const moved = { ...ref, session };
+        now = moved;
+        behind(`The pane of ${address}`, (tx) => saveRemote(tx, id, moved));
+        seat.show(bot.state());
+      },
+      onGone: end,
+    });
+    const seat = registry.place(id, {
+      kind: 'remote',
+      bot,
+      ref: () => now,
+      away: () => bot.away(),
+      async stop() {
+        const stopped = await bot.stop();
+        end(stopped ? 'stopped' : `Gantry let go of it; it may still run on ${now.computerName}`);
+        return stopped;
+      },
+    });
+    return { bot, seat };
   };
 
   return {
     async start() {
       for (const { agentId, ref } of await store.read((tx) => readRemotes(tx))) {
-        const entry = deps.find(agentId);
-        if (entry !== null && !entry.live) attach(entry, ref, false);
+        const member = registry.known(agentId);
+        if (member !== null && !member.live) place(member, ref, false);
       }
     },
-    async begin(entry, ref) {
-      const bot = attach(entry, ref, true);
-      await store.write((tx) => saveRemote(tx, entry.id, ref));
-      deps.show(entry, bot.state());
-      deps.openGate(entry);
+    async begin(agentId, ref) {
+      const member = registry.known(agentId);
+      if (member === null) throw new Error(`Agent ${agentId} is not in the registry.`);
+      const { bot, seat } = place(member, ref, true);
+      await store.write((tx) => saveRemote(tx, agentId, ref));
+      seat.show(bot.state());
+      seat.openGate();
       // The stream says it, too; where it is not up yet this is the first that is known.
       await bot.look().catch(() => {});
-    },
-    async stop(entry) {
-      const stopped = (await entry.remoteBot?.stop()) ?? true;
-      const name = entry.remote?.computerName;
-      if (entry.remote !== null) end(entry, stopped ? 'stopped' : `Gantry let go of it; it may still run on ${name}`);
-      return stopped;
     },
   };
 }

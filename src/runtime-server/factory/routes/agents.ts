@@ -20,10 +20,10 @@ import type { Store } from '../../../kit/store/store.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { kindOf, paneOf } from '../member.ts';
 import { streamScreens } from '../pane-stream.ts';
-import { type Conversations, readConversation, readTranscript } from '../pane-transcript.ts';
+import { type Conversations, readConversation, readTranscript, type TranscriptPage } from '../pane-transcript.ts';
+import type { PaneView } from '../pane-view.ts';
 import { refuseUnreadable } from '../readable.ts';
 import type { Member, Registry } from '../registry.ts';
-import type { PaneView, RemotePanes } from '../remote/panes.ts';
 import type { SizeOwners } from '../size-owners.ts';
 
 const captureLines = 80;
@@ -33,7 +33,7 @@ export interface AgentRoutesDeps {
   readonly registry: Registry;
   readonly panes: PaneEngine;
   /** Those of bots on other computers. */
-  readonly remote: RemotePanes;
+  readonly remote: PaneView & { transcript(id: string, cursor: string | undefined): Promise<TranscriptPage> };
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
   readonly store: Pick<Store, 'trouble'>;

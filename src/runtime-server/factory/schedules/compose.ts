@@ -1,20 +1,21 @@
 /** Joins schedules to the rest of the factory. */
+import type { Policy } from '../../policy/index.ts';
 import type { BotEvents } from '../bot-events.ts';
-import type { FactoryDeps } from '../deps.ts';
 import type { Registry } from '../registry.ts';
 import type { Workflows } from '../workflows/index.ts';
-import { createSchedules, type Schedules } from './index.ts';
+import { createSchedules, type Schedules, type SchedulesDeps } from './index.ts';
 
 /** As rules of the policy name what a bot would do. */
 const tool = 'workflows.schedule';
 
-export interface SchedulesFactoryDeps extends FactoryDeps {
-  readonly workflows: Workflows;
+export interface BotSchedulesDeps extends Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> {
+  readonly workflows: Pick<Workflows, 'runs'>;
+  readonly policy: Policy;
   readonly botEvents: BotEvents;
   readonly registry: Pick<Registry, 'find'>;
 }
 
-export function composeSchedules(deps: SchedulesFactoryDeps): Schedules {
+export function composeSchedules(deps: BotSchedulesDeps): Schedules {
   return createSchedules({
     ...deps,
     runs: deps.workflows.runs,

@@ -1,15 +1,15 @@
 /** Joins the set-up of worktrees to bots, runs and approvals. Knows each by the little that it needs. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FactoryDeps } from '../deps.ts';
 import type { Registry } from '../registry.ts';
 import { engineActor } from '../workflows/deps.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { readTemplate } from '../workflows/template/read.ts';
 import type { WorktreeService } from './index.ts';
-import { createWorktreeSetup, type Setup, setupTemplate, type WorktreeSetup } from './setup.ts';
+import { createWorktreeSetup, type Setup, type SetupDeps, setupTemplate, type WorktreeSetup } from './setup.ts';
 
-export interface SetupFactoryDeps extends FactoryDeps {
+export interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find' | 'start' | 'outcome'> {
+  readonly desk: { readonly ask: SetupDeps['ask'] };
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'placeOf'>;
   readonly workflows: () => Pick<Workflows, 'runs' | 'pages'>;
@@ -19,7 +19,7 @@ export interface SetupFactoryDeps extends FactoryDeps {
 /** Installing takes minutes; what takes longer hangs. */
 const timeoutMinutes = 60;
 
-export function composeSetup(deps: SetupFactoryDeps): WorktreeSetup {
+export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
   return createWorktreeSetup({
     ...deps,
     ask: deps.desk.ask,
