@@ -1,5 +1,5 @@
 /** `gantry hook <Event>`: a harness's own process reports to Gantry. Starts fast: no parser, no client. */
-import { runHook } from '../runtime-server/factory/harness/hook-client.ts';
+import { runHook } from '../runtime-server/harness/hook-client.ts';
 
 /** Exit code 0 whatever happens, so that a hook never stands in the way of a bot. */
 export function main(argv: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /** Programs that a harness runs beside its bot, and waits for. */
 import { runProcess } from '../kit/process/run-process.ts';
-import type { ProcessRunner } from '../runtime-server/factory/harness/adapter.ts';
+import type { ProcessRunner } from '../runtime-server/harness/adapter.ts';
 
 export const harnessProcesses: ProcessRunner = {
   async run(command, { cwd, env, input, timeoutMs, signal }) {

@@ -47,7 +47,7 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
       'kit/secrets/token-file.ts',
       'kit/files/within.ts',
       // The other end of the hook door: `gantry hook` runs inside a bot's program and must load nothing else.
-      'runtime-server/factory/harness/hook-client.ts',
+      'runtime-server/harness/hook-client.ts',
     ],
   },
   main: {

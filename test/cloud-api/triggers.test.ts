@@ -8,10 +8,10 @@ import { largestTriggerBody } from '../../src/contracts/factory/work-engine/trig
 import { startCombined } from '../../src/host/combined.ts';
 import { placesIn } from '../../src/host/places.ts';
 import { readSettings } from '../../src/host/settings.ts';
-import { mostOpenTickets } from '../../src/runtime-server/factory/work-engine/tickets.ts';
+import { mostOpenTickets } from '../../src/runtime-server/tickets/tickets.ts';
 import { scratchHome } from '../host/support.ts';
 import { caller, onEnd } from '../kit/http/support.ts';
-import { waitFor } from '../runtime-server/factory/engine.ts';
+import { waitFor } from '../runtime-server/engine.ts';
 import { agreeToAll } from '../support/trust.ts';
 
 test('what is posted to a trigger becomes one ticket of its bot, also when it is posted twice or the address is gone', async () => {

@@ -8,9 +8,9 @@ import { ExecuteRequest } from '../../src/contracts/computer-use/run.ts';
 import { subscribeToEvent } from '../../src/contracts/connectors/subscription.ts';
 import { AttachServer } from '../../src/contracts/tool-server/servers.ts';
 import { SettingsFile } from '../../src/host/settings.ts';
-import { readTeamFile } from '../../src/runtime-server/factory/team-file/read.ts';
-import { readTemplate } from '../../src/runtime-server/factory/workflows/template/read.ts';
+import { readTeamFile } from '../../src/runtime-server/agents/team-file/read.ts';
 import { PolicyFile } from '../../src/runtime-server/policy/file.ts';
+import { readTemplate } from '../../src/runtime-server/workflows/template/read.ts';
 import { type Block, blocksOf, pages, textOf } from './blocks.ts';
 
 const blocks = pages.flatMap(blocksOf);

@@ -8,7 +8,7 @@ import { Client as Client2, StreamableHTTPClientTransport as Transport2 } from '
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ownerToken, sharedEngine } from '../runtime-server/factory/engine.ts';
+import { ownerToken, sharedEngine } from '../runtime-server/engine.ts';
 import { createProfile } from '../support/mcp/profile.ts';
 import { type ServedProfile, serveMcp } from '../support/mcp/serve-profile.ts';
 

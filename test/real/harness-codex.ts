@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BotSpec, HarnessBot } from '../../src/runtime-server/factory/harness/harness.ts';
+import type { BotSpec, HarnessBot } from '../../src/runtime-server/harness/harness.ts';
 import { processes } from '../support/bench/processes.ts';
 import { type ModelReply, type ModelRequest, text, tools } from '../support/model-server/script.ts';
 import { createCommon } from './harness-common.ts';

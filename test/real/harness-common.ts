@@ -9,7 +9,7 @@ import type {
   ExecOptions,
   ExecResult,
   HarnessBot,
-} from '../../src/runtime-server/factory/harness/harness.ts';
+} from '../../src/runtime-server/harness/harness.ts';
 import type { Bench } from './harness-play.ts';
 
 type Key = 'Enter' | 'Escape';

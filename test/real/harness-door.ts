@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { HarnessBot } from '../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../src/runtime-server/harness/harness.ts';
 
 export interface HookDoor {
   readonly bots: Map<string, HarnessBot>;

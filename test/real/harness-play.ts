@@ -12,8 +12,8 @@ import type {
   HarnessBot,
   Harnesses,
   Outgoing,
-} from '../../src/runtime-server/factory/harness/harness.ts';
-import { createHarnesses } from '../../src/runtime-server/factory/harness/index.ts';
+} from '../../src/runtime-server/harness/harness.ts';
+import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
 import { createPaneEngine } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import { processes } from '../runtime-server/harness/bench-of-one.ts';
 import { askAlways, createPeople, type People } from '../runtime-server/harness/people.ts';

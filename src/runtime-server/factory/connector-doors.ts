@@ -4,15 +4,15 @@
  */
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { AgentRunWriter } from '../agent-runs/agent-runs.ts';
+import { createConnectorBots } from '../agents/connector-bots.ts';
+import { createExecutor, type ExecutorDeps } from '../agents/executor.ts';
+import type { Registry } from '../agents/registry.ts';
 import type { FactoryDoors } from '../connectors/ports.ts';
+import { type BotEvents, nameOf } from '../events/bot-events.ts';
 import type { Models, SpendSum } from '../models/index.ts';
-import { type BotEvents, nameOf } from './bot-events.ts';
-import { createConnectorBots } from './connector-bots.ts';
-import { createExecutor, type ExecutorDeps } from './executor.ts';
-import type { Registry } from './registry.ts';
-import type { AgentRunWriter } from './work-engine/agent-runs.ts';
-import { createConnectorTickets } from './work-engine/connector-tickets.ts';
-import type { TicketWriter } from './work-engine/tickets.ts';
+import { createConnectorTickets } from '../tickets/connector-tickets.ts';
+import type { TicketWriter } from '../tickets/tickets.ts';
 
 export interface ConnectorDoorsDeps extends ExecutorDeps {
   readonly workspace: string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { relayBackoffMs } from '../../../src/cloud-api/connector-events/relay.ts';
 import { type EventDelivery, largestEvent } from '../../../src/contracts/connectors/relay.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
-import { waitFor } from '../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../runtime-server/engine.ts';
 import { engines } from '../../support/engines.ts';
 import { computerId, openFloor, refusal } from './receiver-support.ts';
 import { eventText, newSecret, signed, sub } from './support.ts';

@@ -1,6 +1,6 @@
 /** Events on their way from a server's post to the computer, through the real cloud API, its lanes and a real engine's door. */
 import { expect, test } from 'vitest';
-import { waitFor } from '../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../runtime-server/engine.ts';
 import { newSecret, startConnectorPair, sub } from './support.ts';
 
 test('what a server posts is brought to the computer once and in order, as it was signed', async () => {

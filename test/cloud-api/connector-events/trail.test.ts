@@ -7,7 +7,7 @@ import { listTrail, type TrailEvent } from '../../../src/contracts/connectors/su
 import { iso } from '../../../src/kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../../src/kit/http/types.ts';
 import { movableClock } from '../../host/support.ts';
-import { waitFor } from '../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../runtime-server/engine.ts';
 import { newSecret, startConnectorPair, sub } from './support.ts';
 
 const taken = (eventId: string, at: number | null): TrailEvent => ({

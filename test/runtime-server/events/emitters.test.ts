@@ -5,8 +5,8 @@ import { findNotifiable } from '../../../src/contracts/events/registry.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
 import type { Mail } from '../../../src/contracts/factory/work-engine/mail.ts';
 import { text, tools } from '../../support/model-server/script.ts';
-import { startShells } from '../factory/shells.ts';
-import { type Floor, openFloor, waits } from '../hosted/support.ts';
+import { type Floor, openFloor, waits } from '../hosted-bots/support.ts';
+import { startShells } from '../shells.ts';
 
 let floor: Floor;
 const ends: (() => Promise<void>)[] = [];

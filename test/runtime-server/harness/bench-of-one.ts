@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type Clock, systemClock } from '../../../src/kit/clock/clock.ts';
 import { systemTimers, type Timers } from '../../../src/kit/clock/timers.ts';
 import { runProcess } from '../../../src/kit/process/run-process.ts';
-import type { ProcessRunner, Ran, Surroundings } from '../../../src/runtime-server/factory/harness/adapter.ts';
+import type { ProcessRunner, Ran, Surroundings } from '../../../src/runtime-server/harness/adapter.ts';
 import type {
   BotDoors,
   BotSpec,
@@ -16,9 +16,9 @@ import type {
   HarnessBot,
   Harnesses,
   Outgoing,
-} from '../../../src/runtime-server/factory/harness/harness.ts';
-import { createHarnesses } from '../../../src/runtime-server/factory/harness/index.ts';
-import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+} from '../../../src/runtime-server/harness/harness.ts';
+import { createHarnesses } from '../../../src/runtime-server/harness/index.ts';
+import { composePrompt } from '../../../src/runtime-server/harness/wording.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 import { createPeople, type People } from './people.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Ran } from '../../../src/runtime-server/factory/harness/adapter.ts';
-import { execClaude, readResult } from '../../../src/runtime-server/factory/harness/claude/exec.ts';
-import type { ExecOptions } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { Ran } from '../../../src/runtime-server/harness/adapter.ts';
+import { execClaude, readResult } from '../../../src/runtime-server/harness/claude/exec.ts';
+import type { ExecOptions } from '../../../src/runtime-server/harness/harness.ts';
 import { botSpec, callExec } from './bench-of-one.ts';
 
 const bot = botSpec({ harness: 'claude', model: 'opus' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callOf, decisionOf, questionOf } from '../../../src/runtime-server/factory/harness/claude/questions.ts';
+import { callOf, decisionOf, questionOf } from '../../../src/runtime-server/harness/claude/questions.ts';
 
 const bot = { agentId: 'agent_1', slug: 'web', team: 'dev' };
 const ask = (tool_name: string, tool_input: unknown) =>

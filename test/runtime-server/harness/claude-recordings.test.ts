@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readComposer } from '../../../src/runtime-server/factory/harness/claude/composer.ts';
-import { claudeRules } from '../../../src/runtime-server/factory/harness/claude/rules.ts';
-import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import { readComposer } from '../../../src/runtime-server/harness/claude/composer.ts';
+import { claudeRules } from '../../../src/runtime-server/harness/claude/rules.ts';
+import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, recording, replay } from './replay.ts';
 
 const dialog = 'needs_you: asks: do you want to proceed?';

@@ -2,8 +2,8 @@ import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readClaudeUsage } from '../../../src/runtime-server/factory/harness/claude/usage.ts';
-import { readJsonLines } from '../../../src/runtime-server/factory/harness/json-lines.ts';
+import { readClaudeUsage } from '../../../src/runtime-server/harness/claude/usage.ts';
+import { readJsonLines } from '../../../src/runtime-server/harness/json-lines.ts';
 
 let folder: string;
 let transcript: string;

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
+import { composePrompt } from '../../../src/runtime-server/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;

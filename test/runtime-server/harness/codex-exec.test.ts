@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Ran } from '../../../src/runtime-server/factory/harness/adapter.ts';
-import { execCodex, readEvents } from '../../../src/runtime-server/factory/harness/codex/exec.ts';
-import type { ExecOptions } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { Ran } from '../../../src/runtime-server/harness/adapter.ts';
+import { execCodex, readEvents } from '../../../src/runtime-server/harness/codex/exec.ts';
+import type { ExecOptions } from '../../../src/runtime-server/harness/harness.ts';
 import { botSpec, callExec, jsonLines, ranWith } from './bench-of-one.ts';
 
 const bot = botSpec({ harness: 'codex', model: 'gpt-x', culture: 'Be "kind".' });

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { holdsOurs, lastFailure, readComposer } from '../../../src/runtime-server/factory/harness/codex/composer.ts';
-import { codexRules } from '../../../src/runtime-server/factory/harness/codex/rules.ts';
-import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import { holdsOurs, lastFailure, readComposer } from '../../../src/runtime-server/harness/codex/composer.ts';
+import { codexRules } from '../../../src/runtime-server/harness/codex/rules.ts';
+import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, recording, replay } from './replay.ts';
 
 const dialog = 'needs_you: asks to run: touch made-by-agent.txt && ls';

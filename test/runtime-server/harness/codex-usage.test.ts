@@ -2,8 +2,8 @@ import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readCodexUsage } from '../../../src/runtime-server/factory/harness/codex/usage.ts';
-import { readGeminiUsage } from '../../../src/runtime-server/factory/harness/gemini/usage.ts';
+import { readCodexUsage } from '../../../src/runtime-server/harness/codex/usage.ts';
+import { readGeminiUsage } from '../../../src/runtime-server/harness/gemini/usage.ts';
 
 let folder: string;
 let transcript: string;

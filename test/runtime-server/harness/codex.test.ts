@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import { hookFlags, hookHash } from '../../../src/runtime-server/factory/harness/codex/hooks.ts';
-import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+import { hookFlags, hookHash } from '../../../src/runtime-server/harness/codex/hooks.ts';
+import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
+import { composePrompt } from '../../../src/runtime-server/harness/wording.ts';
 import { createScratch, eventually, gateOpen, hurriedTime, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { botEnvironment, personEnvironment } from '../../../src/runtime-server/factory/harness/environment.ts';
+import { botEnvironment, personEnvironment } from '../../../src/runtime-server/harness/environment.ts';
 import { botSpec } from './bench-of-one.ts';
 
 const bot = botSpec({

@@ -1,7 +1,7 @@
 /** What mends something is a command that can be copied, or a sentence. */
 import { expect, test } from 'vitest';
 import { isCommand } from '../../../src/contracts/factory/fix.ts';
-import { catalogue } from '../../../src/runtime-server/factory/harness/catalogue.ts';
+import { catalogue } from '../../../src/runtime-server/harness/catalogue.ts';
 
 test.each(catalogue.flatMap(({ install, signIn }) => [install, signIn]).filter((fix) => fix !== null))(
   '%s is a command and nothing else, or a sentence that is not copied',

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { harnesses as names } from '../../../src/contracts/factory/agent.ts';
-import { isCovered } from '../../../src/runtime-server/factory/harness/found.ts';
+import { isCovered } from '../../../src/runtime-server/harness/found.ts';
 import { createScratch, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { execGemini, readEvents } from '../../../src/runtime-server/factory/harness/gemini/exec.ts';
+import { execGemini, readEvents } from '../../../src/runtime-server/harness/gemini/exec.ts';
 import { botSpec, callExec, jsonLines, ranWith } from './bench-of-one.ts';
 
 const bot = botSpec({ harness: 'gemini', model: 'gemini-x' });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { holdsOurs, readComposer } from '../../../src/runtime-server/factory/harness/gemini/composer.ts';
-import { geminiRules } from '../../../src/runtime-server/factory/harness/gemini/rules.ts';
-import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import { holdsOurs, readComposer } from '../../../src/runtime-server/harness/gemini/composer.ts';
+import { geminiRules } from '../../../src/runtime-server/harness/gemini/rules.ts';
+import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock, replay } from './replay.ts';
 
 const dialog = 'needs_you: asks: Shell touch made-by-agent.txt && ls';

@@ -2,9 +2,9 @@ import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findTranscripts, geminiPrompt } from '../../../src/runtime-server/factory/harness/gemini/transcript.ts';
-import { readGeminiUsage } from '../../../src/runtime-server/factory/harness/gemini/usage.ts';
-import { holdsPrompt, promptsSince } from '../../../src/runtime-server/factory/harness/prompt-witness.ts';
+import { findTranscripts, geminiPrompt } from '../../../src/runtime-server/harness/gemini/transcript.ts';
+import { readGeminiUsage } from '../../../src/runtime-server/harness/gemini/usage.ts';
+import { holdsPrompt, promptsSince } from '../../../src/runtime-server/harness/prompt-witness.ts';
 
 const id = '11111111-2222-4333-8444-555555555555';
 let home: string;

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
+import { composePrompt } from '../../../src/runtime-server/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, type Scratch } from './bench-of-one.ts';
 
 const chats = () => join(scratch.home, '.gemini', 'tmp', 'project', 'chats');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runHook } from '../../../src/runtime-server/factory/harness/hook-client.ts';
+import { runHook } from '../../../src/runtime-server/harness/hook-client.ts';
 import { eventually } from './bench-of-one.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules, type Ruleset } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules, type Ruleset } from '../../../src/runtime-server/harness/judge/rules.ts';
 import { handClock } from './replay.ts';
 
 const rules: Ruleset = {

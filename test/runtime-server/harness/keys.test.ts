@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import { namedKeys } from '../../../src/contracts/factory/agent.ts';
-import { keyBytes } from '../../../src/runtime-server/factory/harness/keys.ts';
+import { keyBytes } from '../../../src/runtime-server/harness/keys.ts';
 
 test('every named key has bytes, with every prefix, and no two named keys have the same', () => {
   const plain = namedKeys.map((key) => keyBytes(key));

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createJudge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
-import { opencodeRules } from '../../../src/runtime-server/factory/harness/opencode/rules.ts';
-import type { OpencodeEvent } from '../../../src/runtime-server/factory/harness/opencode/server.ts';
-import { createSessions } from '../../../src/runtime-server/factory/harness/opencode/sessions.ts';
+import { createJudge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
+import { opencodeRules } from '../../../src/runtime-server/harness/opencode/rules.ts';
+import type { OpencodeEvent } from '../../../src/runtime-server/harness/opencode/server.ts';
+import { createSessions } from '../../../src/runtime-server/harness/opencode/sessions.ts';
 import { handClock, recording, replay } from './replay.ts';
 
 const dialog = 'needs_you: asks to run: touch made-by-agent.txt && ls';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { readEvents } from '../../../src/runtime-server/factory/harness/opencode/exec.ts';
+import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
+import { readEvents } from '../../../src/runtime-server/harness/opencode/exec.ts';
 import { botSpec, createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;

@@ -4,7 +4,7 @@ import type {
   PermissionAsk,
   PermissionDesk,
   PermissionPolicy,
-} from '../../../src/runtime-server/factory/harness/harness.ts';
+} from '../../../src/runtime-server/harness/harness.ts';
 
 interface Held {
   readonly id: string;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import type { HarnessBot } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessBot } from '../../../src/runtime-server/harness/harness.ts';
 import { createScratch, eventually, gateOpen, reaches, type Scratch } from './bench-of-one.ts';
 
 const agentId = 'agent_asks';

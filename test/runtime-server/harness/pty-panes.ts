@@ -4,8 +4,8 @@
  */
 import headless from '@xterm/headless';
 import { type IPty, spawn } from 'node-pty';
-import type { HarnessPanes } from '../../../src/runtime-server/factory/harness/adapter.ts';
-import type { Launch } from '../../../src/runtime-server/factory/harness/harness.ts';
+import type { HarnessPanes } from '../../../src/runtime-server/harness/adapter.ts';
+import type { Launch } from '../../../src/runtime-server/harness/harness.ts';
 import type { PaneFacts, PaneInfo, PaneListener } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { readFacts } from './screen-facts.ts';
 

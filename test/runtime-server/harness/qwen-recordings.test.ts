@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { compileRules } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
-import { qwenRules } from '../../../src/runtime-server/factory/harness/qwen/rules.ts';
+import { compileRules } from '../../../src/runtime-server/harness/judge/rules.ts';
+import { qwenRules } from '../../../src/runtime-server/harness/qwen/rules.ts';
 import { replay } from './replay.ts';
 
 const dialog = "needs_you: asks: Allow execution of: 'touch'?";

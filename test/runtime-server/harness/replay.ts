@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import headless from '@xterm/headless';
 import type { AgentState } from '../../../src/contracts/factory/agent.ts';
 import type { Clock } from '../../../src/kit/clock/clock.ts';
-import type { BotState } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { createJudge, type Judge } from '../../../src/runtime-server/factory/harness/judge/judge.ts';
-import { compileRules, type Ruleset } from '../../../src/runtime-server/factory/harness/judge/rules.ts';
+import type { BotState } from '../../../src/runtime-server/harness/harness.ts';
+import { createJudge, type Judge } from '../../../src/runtime-server/harness/judge/judge.ts';
+import { compileRules, type Ruleset } from '../../../src/runtime-server/harness/judge/rules.ts';
 import type { PaneFacts } from '../../../src/runtime-server/panes/pane-engine.ts';
 import { readFacts } from './screen-facts.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { resetTime } from '../../../src/runtime-server/factory/harness/reset-time.ts';
+import { resetTime } from '../../../src/runtime-server/harness/reset-time.ts';
 
 /** Sunday. */
 const now = Date.parse('2026-11-22T12:00:00Z');

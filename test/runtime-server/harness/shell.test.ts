@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { HarnessBot, Outgoing } from '../../../src/runtime-server/factory/harness/harness.ts';
-import { takeKey } from '../../../src/runtime-server/factory/harness/shell/start-file.ts';
-import { composeCommands } from '../../../src/runtime-server/factory/harness/wording.ts';
+import type { HarnessBot, Outgoing } from '../../../src/runtime-server/harness/harness.ts';
+import { takeKey } from '../../../src/runtime-server/harness/shell/start-file.ts';
+import { composeCommands } from '../../../src/runtime-server/harness/wording.ts';
 import { createScratch, eventually, gateOpen, outgoing, reaches, type Scratch } from './bench-of-one.ts';
 
 let scratch: Scratch;

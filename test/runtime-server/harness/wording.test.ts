@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  clean,
-  composeCommands,
-  composePrompt,
-  containsText,
-} from '../../../src/runtime-server/factory/harness/wording.ts';
+import { clean, composeCommands, composePrompt, containsText } from '../../../src/runtime-server/harness/wording.ts';
 import { outgoing } from './bench-of-one.ts';
 
 test('whatever is sent, the composed message begins with a letter or a comment and has no control characters', () => {

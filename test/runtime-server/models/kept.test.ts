@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ModelPlace } from '../../../src/contracts/factory/model-routes.ts';
-import { sharedEngine } from '../factory/engine.ts';
+import { sharedEngine } from '../engine.ts';
 
 const shared = sharedEngine({
   models: { endpoints: { desk: { wire: 'openai', baseUrl: 'http://127.0.0.1:8001/v1' } } },

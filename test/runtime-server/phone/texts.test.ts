@@ -8,8 +8,8 @@ import { systemClock } from '../../../src/kit/clock/clock.ts';
 import type { BoundRoute } from '../../../src/kit/http/types.ts';
 import { createLanes } from '../../../src/kit/lane/create-lanes.ts';
 import { type ChannelOut, createPhone, type Phone } from '../../../src/runtime-server/phone/index.ts';
-import { type Engine, startEngine } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { type Engine, startEngine } from '../engine.ts';
+import { startShells } from '../shells.ts';
 
 interface Said {
   readonly path: string;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { asWords, strangersWords } from '../../../src/runtime-server/factory/channel-doors.ts';
-import { composeCommands, composePrompt } from '../../../src/runtime-server/factory/harness/wording.ts';
+import { composeCommands, composePrompt } from '../../../src/runtime-server/harness/wording.ts';
+import { asWords, strangersWords } from '../../../src/runtime-server/messaging/channel-doors.ts';
 
 const bot = (harness: 'shell' | 'claude' | 'custom') => ({ spec: { harness } }) as never;
 const message = (text: string) => ({

@@ -6,9 +6,9 @@ import type { ToolInfo } from '../../../src/contracts/tool-server/tools.ts';
 import { baseHeaders } from '../../../src/kit/http/base-headers.ts';
 import type { ForeignTool, ForeignTools } from '../../../src/runtime-server/tool-server/foreign-tools.ts';
 import { createTestClock } from '../../support/test-clock.ts';
-import { ownerToken, sharedEngine, waitFor } from '../factory/engine.ts';
-import { openTicketOffice, peerCaller, peerComputer, teamOf } from '../factory/peers/support.ts';
-import { startShells } from '../factory/shells.ts';
+import { ownerToken, sharedEngine, waitFor } from '../engine.ts';
+import { openTicketOffice, peerCaller, peerComputer, teamOf } from '../peers/support.ts';
+import { startShells } from '../shells.ts';
 import { callOver, rest, rpc, textOf } from './wire.ts';
 
 /** An attached server whose tools take any arguments. */

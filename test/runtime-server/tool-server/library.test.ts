@@ -2,8 +2,8 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sharedEngine, waitFor } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { sharedEngine, waitFor } from '../engine.ts';
+import { startShells } from '../shells.ts';
 import { rpc } from './wire.ts';
 
 const shared = sharedEngine();

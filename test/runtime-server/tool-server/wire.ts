@@ -1,6 +1,6 @@
 /** The doors of an engine's tool server as clients see them: MCP of the stateless era, and REST. */
 import type { ToolInfo, ToolResult } from '../../../src/contracts/tool-server/tools.ts';
-import { type Engine, ownerToken } from '../factory/engine.ts';
+import { type Engine, ownerToken } from '../engine.ts';
 
 export interface RpcReply {
   readonly status: number;

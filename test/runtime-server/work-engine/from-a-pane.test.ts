@@ -11,10 +11,10 @@ import type { Mail } from '../../../src/contracts/factory/work-engine/mail.ts';
 import type { Peer, PeerMessage } from '../../../src/contracts/factory/work-engine/peers.ts';
 import type { Plan } from '../../../src/contracts/factory/work-engine/plans.ts';
 import type { Checkpoint } from '../../../src/contracts/factory/work-engine/steer.ts';
-import type { EnginePartDeps } from '../../../src/runtime-server/factory/work-engine/deps.ts';
-import { createTickets } from '../../../src/runtime-server/factory/work-engine/tickets.ts';
+import type { EnginePartDeps } from '../../../src/runtime-server/parties/part.ts';
+import { createTickets } from '../../../src/runtime-server/tickets/tickets.ts';
 import { run } from '../../cli/support.ts';
-import { waitFor } from '../factory/engine.ts';
+import { waitFor } from '../engine.ts';
 import { twoBots } from './two-bots.ts';
 
 const bots = twoBots();

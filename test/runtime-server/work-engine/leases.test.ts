@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Lease } from '../../../src/contracts/factory/work-engine/leases.ts';
-import { waitFor } from '../factory/engine.ts';
+import { waitFor } from '../engine.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
 const bots = twoBots();

@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { LedgerExport, LedgerRow, LedgerVerdict } from '../../../src/contracts/factory/work-engine/ledger.ts';
 import { rowHash, type StoredRow } from '../../../src/kit/ledger/chain.ts';
-import { type Engine, ownerToken, startEngine } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { type Engine, ownerToken, startEngine } from '../engine.ts';
+import { startShells } from '../shells.ts';
 
 interface Page {
   readonly rows: LedgerRow[];

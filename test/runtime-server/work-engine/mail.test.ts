@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Mail, MailSummary } from '../../../src/contracts/factory/work-engine/mail.ts';
-import { sharedEngine } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { sharedEngine } from '../engine.ts';
+import { startShells } from '../shells.ts';
 
 const shared = sharedEngine();
 let a: { address: string; token: string };

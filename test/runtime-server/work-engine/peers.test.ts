@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Peer, PeerMessage } from '../../../src/contracts/factory/work-engine/peers.ts';
-import { mostPeers } from '../../../src/runtime-server/factory/work-engine/peers.ts';
+import { mostPeers } from '../../../src/runtime-server/work-engine/peers.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
 const bots = twoBots();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Plan, PlanSummary } from '../../../src/contracts/factory/work-engine/plans.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
-import { mostDrafts } from '../../../src/runtime-server/factory/work-engine/plans.ts';
-import { waitFor } from '../factory/engine.ts';
+import { mostDrafts } from '../../../src/runtime-server/work-engine/plans.ts';
+import { waitFor } from '../engine.ts';
 import { type Bot, twoBots } from './two-bots.ts';
 
 const bots = twoBots();

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { AgentRun } from '../../../src/contracts/factory/work-engine/agent-runs.ts';
 import { text, tools } from '../../support/model-server/script.ts';
-import { waitFor } from '../factory/engine.ts';
-import { openFloor, steps } from '../hosted/support.ts';
+import { waitFor } from '../engine.ts';
+import { openFloor, steps } from '../hosted-bots/support.ts';
 
 test('a bot without a terminal is interrupted by its own loop, and its record says so', async () => {
   const floor = await openFloor();

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import type { Message } from '../../../src/contracts/factory/delivery.ts';
 import type { Checkpoint } from '../../../src/contracts/factory/work-engine/steer.ts';
-import { keptCheckpoints } from '../../../src/runtime-server/factory/work-engine/steer.ts';
-import { type Engine, sharedEngine, waitFor } from '../factory/engine.ts';
+import { keptCheckpoints } from '../../../src/runtime-server/work-engine/steer.ts';
+import { type Engine, sharedEngine, waitFor } from '../engine.ts';
 
 const shared = sharedEngine();
 const tokens = new Map<string, string>();

@@ -1,7 +1,7 @@
 /** A shared engine with a team of two idle shells, and ways to call it as each of them. */
 import { beforeAll } from 'vitest';
-import { type Answer, type Engine, sharedEngine } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { type Answer, type Engine, sharedEngine } from '../engine.ts';
+import { startShells } from '../shells.ts';
 
 export interface Bot {
   readonly address: string;

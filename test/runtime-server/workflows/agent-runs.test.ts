@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { AgentRun } from '../../../src/contracts/factory/work-engine/agent-runs.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
-import { sharedEngine, waitFor } from '../factory/engine.ts';
+import { sharedEngine, waitFor } from '../engine.ts';
 
 const shared = sharedEngine();
 let count = 0;

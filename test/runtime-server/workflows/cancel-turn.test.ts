@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { NodePage } from '../../../src/contracts/factory/node.ts';
 import type { RunStarted } from '../../../src/contracts/factory/workflow.ts';
-import { startEngine, waitFor } from '../factory/engine.ts';
-import { startShells } from '../factory/shells.ts';
+import { startEngine, waitFor } from '../engine.ts';
+import { startShells } from '../shells.ts';
 
 test('cancelling a run ends the turn in which its bot works on a step, and then tells the bot', async () => {
   const engine = await startEngine();

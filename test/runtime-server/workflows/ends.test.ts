@@ -1,7 +1,7 @@
 /** Of what is too long the end is kept: that is where an output has its error. */
 import { expect, test } from 'vitest';
-import { toShell } from '../../../src/runtime-server/factory/workflows/template/shell-text.ts';
-import { withEnd } from '../../../src/runtime-server/factory/workflows/work.ts';
+import { toShell } from '../../../src/runtime-server/workflows/template/shell-text.ts';
+import { withEnd } from '../../../src/runtime-server/workflows/work.ts';
 import { openWorld } from './support.ts';
 
 const steps = (command: string) => ({

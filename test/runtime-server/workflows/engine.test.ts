@@ -5,8 +5,8 @@ import { factoryEvents } from '../../../src/contracts/factory/events.ts';
 import type { NodeCard, NodePage } from '../../../src/contracts/factory/node.ts';
 import type { Flow, RunStarted } from '../../../src/contracts/factory/workflow.ts';
 import { largestProof } from '../../../src/contracts/factory/workflow-routes.ts';
-import { type Engine, ownerToken, startEngine, waitFor } from '../factory/engine.ts';
-import { openStream } from '../factory/sse.ts';
+import { type Engine, ownerToken, startEngine, waitFor } from '../engine.ts';
+import { openStream } from '../sse.ts';
 
 const team = `bots:
   - bot: coder

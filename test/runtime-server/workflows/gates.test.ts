@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import type { Tx } from '../../../src/kit/store/store.ts';
-import type { GateAsk, GateDesk, GateVerdict } from '../../../src/runtime-server/factory/workflows/deps.ts';
+import type { GateAsk, GateDesk, GateVerdict } from '../../../src/runtime-server/workflows/deps.ts';
 import { openWorld, owner, person, statuses, steps, type World } from './support.ts';
 
 interface Hold {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { closedNodeStatuses, nodeCauses, nodeStatuses } from '../../../src/contracts/factory/node.ts';
 import { runStatuses } from '../../../src/contracts/factory/workflow.ts';
-import { nodeMoves, runMoves } from '../../../src/runtime-server/factory/workflows/model.ts';
-import { loadRun } from '../../../src/runtime-server/factory/workflows/store/runs.ts';
-import { createWork } from '../../../src/runtime-server/factory/workflows/work.ts';
+import { nodeMoves, runMoves } from '../../../src/runtime-server/workflows/model.ts';
+import { loadRun } from '../../../src/runtime-server/workflows/store/runs.ts';
+import { createWork } from '../../../src/runtime-server/workflows/work.ts';
 import { openWorld, owner, steps } from './support.ts';
 
 test('every move of the table is possible, and no other', async () => {

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readTemplate } from '../../../src/runtime-server/factory/workflows/template/read.ts';
+import { readTemplate } from '../../../src/runtime-server/workflows/template/read.ts';
 import { bot, openWorld, scratch, statuses, steps, worker, workforceOf } from './support.ts';
 
 const web = 'web@dev';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
-import { createShell, type ShellEnd } from '../../../src/runtime-server/factory/workflows/shell.ts';
+import { createShell, type ShellEnd } from '../../../src/runtime-server/workflows/shell.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
 test.each([

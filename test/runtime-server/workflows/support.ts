@@ -13,8 +13,7 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
-import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
-import { scheduleMigrations } from '../../../src/runtime-server/factory/schedules/index.ts';
+import { factoryMigrations } from '../../../src/runtime-server/agents/migrations.ts';
 import type {
   Dispatch,
   DispatchTo,
@@ -23,10 +22,11 @@ import type {
   Workforce,
   WorkPlaces,
   WorkTeam,
-} from '../../../src/runtime-server/factory/workflows/deps.ts';
-import { createWorkflows, type Workflows } from '../../../src/runtime-server/factory/workflows/index.ts';
-import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
-import type { Caller } from '../../../src/runtime-server/factory/workflows/verbs.ts';
+} from '../../../src/runtime-server/workflows/deps.ts';
+import { createWorkflows, type Workflows } from '../../../src/runtime-server/workflows/index.ts';
+import { workflowMigrations } from '../../../src/runtime-server/workflows/migrations.ts';
+import { scheduleMigrations } from '../../../src/runtime-server/workflows/schedules/index.ts';
+import type { Caller } from '../../../src/runtime-server/workflows/verbs.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findCycle } from '../../../src/runtime-server/factory/workflows/template/order.ts';
-import { readTemplate, toFile } from '../../../src/runtime-server/factory/workflows/template/read.ts';
-import { toShell } from '../../../src/runtime-server/factory/workflows/template/shell-text.ts';
-import { holds, parseCondition } from '../../../src/runtime-server/factory/workflows/template/when.ts';
+import { findCycle } from '../../../src/runtime-server/workflows/template/order.ts';
+import { readTemplate, toFile } from '../../../src/runtime-server/workflows/template/read.ts';
+import { toShell } from '../../../src/runtime-server/workflows/template/shell-text.ts';
+import { holds, parseCondition } from '../../../src/runtime-server/workflows/template/when.ts';
 
 const read = (value: unknown) => readTemplate(JSON.stringify(value, null, 2), 't', 'json');
 const messages = (value: unknown) => {

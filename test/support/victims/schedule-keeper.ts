@@ -11,11 +11,11 @@ import { createIds } from '../../../src/kit/ids/ids.ts';
 import { createLedger } from '../../../src/kit/ledger/create-ledger.ts';
 import { ledgerMigrations } from '../../../src/kit/ledger/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
-import { factoryMigrations } from '../../../src/runtime-server/factory/migrations.ts';
-import { createSchedules, scheduleMigrations } from '../../../src/runtime-server/factory/schedules/index.ts';
-import { saveSchedule } from '../../../src/runtime-server/factory/schedules/store.ts';
-import { createWorkflows } from '../../../src/runtime-server/factory/workflows/index.ts';
-import { workflowMigrations } from '../../../src/runtime-server/factory/workflows/migrations.ts';
+import { factoryMigrations } from '../../../src/runtime-server/agents/migrations.ts';
+import { createWorkflows } from '../../../src/runtime-server/workflows/index.ts';
+import { workflowMigrations } from '../../../src/runtime-server/workflows/migrations.ts';
+import { createSchedules, scheduleMigrations } from '../../../src/runtime-server/workflows/schedules/index.ts';
+import { saveSchedule } from '../../../src/runtime-server/workflows/schedules/store.ts';
 import { everythingAgreed } from '../trust.ts';
 
 const [folder = '.'] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /** A number is searched and bought within the plan, once, whatever the carrier does meanwhile. */
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../../runtime-server/engine.ts';
 import { engines } from '../../../support/engines.ts';
 import { charged, forSale, numberIn, openWorld } from './support.ts';
 

@@ -1,6 +1,6 @@
 /** A number that somebody has is listed, moved and given up, and whoever has to know is told. */
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../../runtime-server/engine.ts';
 import { engines } from '../../../support/engines.ts';
 import { forSale, numberIn, openWorld, type Replica, type World } from './support.ts';
 

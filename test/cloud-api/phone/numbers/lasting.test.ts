@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Carrier, CarrierFault } from '../../../../src/cloud-api/phone/carrier/port.ts';
 import type { Invite } from '../../../../src/contracts/phone/number.ts';
-import { waitFor } from '../../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../../runtime-server/engine.ts';
 import { engines } from '../../../support/engines.ts';
 import { forSale, numberIn, openWorld, portIn, type Replica } from './support.ts';
 

@@ -1,7 +1,7 @@
 /** A number is brought from another carrier: what is missing is told, what is wrong is corrected, calls come first and texts after. */
 import { describe, expect, test } from 'vitest';
 import type { PortDetails } from '../../../../src/contracts/phone/number.ts';
-import { waitFor } from '../../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../../runtime-server/engine.ts';
 import { engines } from '../../../support/engines.ts';
 import { numberIn, openWorld, portIn, type Replica, type World } from './support.ts';
 

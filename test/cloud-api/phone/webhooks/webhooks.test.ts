@@ -1,7 +1,7 @@
 /** What a carrier may post and what becomes of it, on each engine. */
 import { describe, expect, test } from 'vitest';
 import { largestPosted } from '../../../../src/cloud-api/phone/webhooks/receiver.ts';
-import { waitFor } from '../../../runtime-server/factory/engine.ts';
+import { waitFor } from '../../../runtime-server/engine.ts';
 import { engines } from '../../../support/engines.ts';
 import { address, carrierPath, e164, eventText, newKey, openReceiver, relay } from './support.ts';
 

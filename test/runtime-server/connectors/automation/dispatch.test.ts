@@ -12,7 +12,7 @@ import type {
   SubscriptionRef,
 } from '../../../../src/runtime-server/connectors/ports.ts';
 import { text } from '../../../support/model-server/script.ts';
-import { type Floor, openFloor } from '../../hosted/support.ts';
+import { type Floor, openFloor } from '../../hosted-bots/support.ts';
 import { type Automated, automate, waits } from './support.ts';
 
 interface Begun {

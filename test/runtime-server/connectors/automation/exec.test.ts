@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
-import { type Floor, openFloor } from '../../hosted/support.ts';
+import { type Floor, openFloor } from '../../hosted-bots/support.ts';
 import { type Automated, automate } from './support.ts';
 
 let floor: Floor;

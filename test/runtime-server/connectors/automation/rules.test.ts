@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { AutomationBot, Rule, RulePlan } from '../../../../src/contracts/connectors/rule.ts';
 import type { SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
-import { type Floor, openFloor } from '../../hosted/support.ts';
+import { type Floor, openFloor } from '../../hosted-bots/support.ts';
 import { type Automated, automate, connectorId } from './support.ts';
 
 let floor: Floor;

@@ -7,7 +7,7 @@ import type { Job } from '../../../../src/contracts/connectors/rule.ts';
 import type { AgentRun } from '../../../../src/contracts/factory/work-engine/agent-runs.ts';
 import type { SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
 import { inOrder, type ModelRequest, text, tools } from '../../../support/model-server/script.ts';
-import { type Floor, openFloor } from '../../hosted/support.ts';
+import { type Floor, openFloor } from '../../hosted-bots/support.ts';
 import { type Automated, automate, waits } from './support.ts';
 
 let floor: Floor;

@@ -18,8 +18,8 @@ import { shareStore } from '../../../../src/kit/store/share-store.ts';
 import { type AutomationArea, createAutomation } from '../../../../src/runtime-server/connectors/automation/index.ts';
 import type { FactoryDoors, SubscriptionRef } from '../../../../src/runtime-server/connectors/ports.ts';
 import { createTestClock, type TestClock } from '../../../support/test-clock.ts';
-import { type Answer, ownerToken } from '../../factory/engine.ts';
-import type { Floor } from '../../hosted/support.ts';
+import { type Answer, ownerToken } from '../../engine.ts';
+import type { Floor } from '../../hosted-bots/support.ts';
 
 export const waits = { timeout: 20_000, interval: 10 };
 export const connectorId = 'server_tracker';

@@ -1,6 +1,6 @@
 /** What the cloud relays: a ticket once, or the reason why never, over a real database, ledger and checker of schemas. */
 import { beforeEach, expect, test } from 'vitest';
-import { mostOpenTickets } from '../../../../src/runtime-server/factory/work-engine/tickets.ts';
+import { mostOpenTickets } from '../../../../src/runtime-server/tickets/tickets.ts';
 import { opened } from './events-server.ts';
 import { bot, sharedStand, soon } from './stand.ts';
 

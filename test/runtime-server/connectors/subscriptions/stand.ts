@@ -28,10 +28,10 @@ import {
   createSubscriptions,
   subscriptionMigrations,
 } from '../../../../src/runtime-server/connectors/subscriptions/index.ts';
-import { createConnectorTickets } from '../../../../src/runtime-server/factory/work-engine/connector-tickets.ts';
-import type { EnginePartDeps } from '../../../../src/runtime-server/factory/work-engine/deps.ts';
-import { workEngineMigrations } from '../../../../src/runtime-server/factory/work-engine/migrations.ts';
-import { createTickets } from '../../../../src/runtime-server/factory/work-engine/tickets.ts';
+import type { EnginePartDeps } from '../../../../src/runtime-server/parties/part.ts';
+import { createConnectorTickets } from '../../../../src/runtime-server/tickets/connector-tickets.ts';
+import { createTickets } from '../../../../src/runtime-server/tickets/tickets.ts';
+import { workEngineMigrations } from '../../../../src/runtime-server/work-engine/migrations.ts';
 import { createTestClock } from '../../../support/test-clock.ts';
 import { type EventsServer, startEventsServer } from './events-server.ts';
 

@@ -1,0 +1,30 @@
+/** The bots that connectors may bring work to: which there are, and how one is told that a ticket waits. Must not know tickets. */
+import type { ConnectorBots } from '../connectors/ports.ts';
+import { nameOf } from '../events/bot-events.ts';
+import type { Member } from './member.ts';
+
+export interface ConnectorBotDeps {
+  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly tell: ConnectorBots['tell'];
+}
+
+export function createConnectorBots({
+  registry,
+  tell,
+}: ConnectorBotDeps): Pick<ConnectorBots, 'find' | 'list' | 'tell'> {
+  const shown = (member: Member) => ({ id: member.id, name: nameOf(member) });
+  return {
+    // One that its team file no longer names gets no new work.
+    list: () =>
+      registry
+        .members()
+        .filter((member) => member.definition !== null)
+        .map(shown)
+        .sort((a, b) => a.name.localeCompare(b.name)),
+    find(idOrAddress) {
+      const member = registry.find(idOrAddress);
+      return member === null ? null : shown(member);
+    },
+    tell,
+  };
+}

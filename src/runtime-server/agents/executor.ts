@@ -1,0 +1,144 @@
+/**
+ * Runs a bot without a person watching, held to a mode: a hosted bot through Gantry's own loop, an agent program through its exec
+ * mode if it has one. Other bots are refused, because nothing could hold them to a mode. Must not know rules, jobs or models.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HostedMode } from '../../contracts/factory/team-file.ts';
+import type { Log } from '../base/base.ts';
+import type { Execution, ExecutionEnd, Executor } from '../connectors/ports.ts';
+import type { BotDoors, ExecMode, ExecResult, Harnesses } from '../harness/harness.ts';
+import { kindOf, type Member } from './member.ts';
+import type { Registry } from './registry.ts';
+
+/** A bot of Gantry's own loop, as far as it can be run by itself. */
+export interface AloneBot {
+  /** Why it cannot begin now; null: it can. */
+  hindrance(): Promise<string | null>;
+  runAlone(order: Omit<Execution, 'botId'>): Promise<Omit<ExecutionEnd, 'sessionId'>>;
+}
+
+export interface ExecutorDeps {
+  readonly registry: Pick<Registry, 'find' | 'onGate' | 'onState'>;
+  /** A live hosted bot, or null. */
+  readonly hostedBot: (agentId: string) => AloneBot | null;
+  readonly harnesses: Pick<Harnesses, 'exec' | 'hasExec'>;
+  readonly homes: { open(agentId: string): Promise<BotDoors> };
+  /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
+  openSecrets(env: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
+  readonly log: Log;
+  /** Why a limit holds this bot; null: none does. */
+  readonly held?: (botId: string) => string | null;
+}
+
+export interface BotExecutor extends Executor {
+  /** Why this bot cannot be held to a mode, in a sentence; null where it can. */
+  unenforceable(botId: string): string | null;
+}
+
+const execModes: Readonly<Record<HostedMode, ExecMode>> = {
+  PLAN_ONLY: 'plan',
+  REQUIRE_APPROVAL: 'ask',
+  ACCEPT_EDITS: 'accept_edits',
+};
+/** As long as of a turn. */
+const longestOutput = 20_000;
+
+export function createExecutor(deps: ExecutorDeps): BotExecutor {
+  const { registry, harnesses } = deps;
+  /** Bots whose exec mode runs. */
+  const running = new Set<string>();
+  const listeners = new Set<() => void>();
+  const freed = () => {
+    for (const listener of listeners) listener();
+  };
+
+  function unenforceable(botId: string): string | null {
+    const member = registry.find(botId);
+    if (member === null) return 'There is no such bot any more.';
+    const kind = kindOf(member);
+    if (kind === 'hosted') return null;
+    if (kind === 'vendor')
+      return 'An app of somebody else works on its tickets, and Gantry cannot hold that to a mode.';
+    if (member.remote !== null) return 'It runs on another computer.';
+    const harness = member.live ? member.spec?.harness : member.definition?.harnesses[0];
+    if (harness !== undefined && harnesses.hasExec(harness)) return null;
+    return `It is a program in a terminal (${harness ?? 'not known'}) without a mode in which Gantry could run it by itself and hold it to what it may do.`;
+  }
+
+  async function hindrance(botId: string): Promise<string | null> {
+    const member = registry.find(botId);
+    const never = unenforceable(botId);
+    if (member === null || never !== null) return never;
+    if (!member.live) return `Its bot ${member.address} is not running. Start the team: gantry teams up ${member.team}`;
+    const held = deps.held?.(botId) ?? null;
+    if (held !== null) return `${member.address} cannot take it now: ${held}`;
+    if (kindOf(member) !== 'hosted') return running.has(botId) ? `${member.address} is on another run.` : null;
+    const bot = deps.hostedBot(botId);
+    if (bot === null) return `Its bot ${member.address} is not running.`;
+    const why = await bot.hindrance();
+    return why === null ? null : `${member.address} cannot take it now: ${why}`;
+  }
+
+  async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
+    const { mode, text, timeoutMs, signal, waits } = execution;
+    const bot = kindOf(member) === 'hosted' ? deps.hostedBot(member.id) : null;
+    if (bot !== null) {
+      const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
+      return { ...end, sessionId: null };
+    }
+    const { spec } = member;
+    if (spec === null || !harnesses.hasExec(spec.harness))
+      return failed(unenforceable(member.id) ?? 'It is not running.');
+    running.add(member.id);
+    try {
+      const doors = await deps.homes.open(member.id);
+      const env = { ...spec.env, ...(await deps.openSecrets(spec.env)) };
+      const done = await harnesses.exec({ ...spec, env }, doors, text, { mode: execModes[mode], timeoutMs, signal });
+      return endOf(done);
+    } finally {
+      running.delete(member.id);
+      freed();
+    }
+  }
+
+  return {
+    unenforceable,
+    hindrance,
+    onFree(listener) {
+      listeners.add(listener);
+      const off = [registry.onGate(listener), registry.onState(listener)];
+      return () => {
+        listeners.delete(listener);
+        for (const one of off) one();
+      };
+    },
+    async run(execution) {
+      const member = registry.find(execution.botId);
+      if (member === null) return failed('There is no such bot any more.');
+      try {
+        return await execute(member, execution);
+      } catch (error) {
+        if (execution.signal.aborted) return { ...failed('It was stopped.'), status: 'cancelled' };
+        if (error instanceof AppError) return failed(`${error.fact} ${error.action}`);
+        deps.log.warn(`A run of ${member.address} broke.`, { runId: execution.runId, error: String(error) });
+        return failed(`Its run broke: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    },
+  };
+}
+
+const failed = (error: string): ExecutionEnd => ({
+  status: 'failed',
+  output: null,
+  error,
+  usage: null,
+  sessionId: null,
+});
+
+function endOf({ state, text, sessionId, refused, usage, detail }: ExecResult): ExecutionEnd {
+  const said = text === '' ? null : text.slice(0, longestOutput);
+  // Done with refusals may mean that nothing was done: whoever reads the result must see it.
+  const output = refused === 0 ? said : `${said ?? ''}\n\n(${detail}.)`.trim();
+  if (state === 'done') return { status: 'completed', output, error: null, usage, sessionId };
+  return { status: state === 'stopped' ? 'cancelled' : 'failed', output, error: detail, usage, sessionId };
+}

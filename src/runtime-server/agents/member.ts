@@ -1,0 +1,81 @@
+/** One agent of the workspace as the factory knows it, and as the wire shows it. Pure; must not know panes or rows. */
+import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
+import type { BotSpec } from '../harness/harness.ts';
+import type { Shown } from './model.ts';
+import type { RemoteRef } from './placement/port.ts';
+import type { ResolvedBot } from './team-file/resolve.ts';
+
+export interface Member {
+  readonly id: string;
+  readonly team: string;
+  readonly slug: string;
+  readonly address: string;
+  /** From the team file; null when the file does not name it (any more) or has problems. */
+  readonly definition: ResolvedBot | null;
+  readonly spec: BotSpec | null;
+  /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
+  readonly panes: readonly string[];
+  readonly live: boolean;
+  /** It is live in Gantry's own loop: without a pane. */
+  readonly hosted: boolean;
+  /** Where it runs when it is live on another computer; null here. */
+  readonly remote: RemoteRef | null;
+  readonly shown: Shown;
+  /** What it says itself, whatever holds it. */
+  readonly own: Shown;
+}
+
+export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes' | 'remote'>): PaneRef | null {
+  if (member.remote !== null) return { id: member.remote.session, attachable: true };
+  const id = member.panes.at(-1);
+  return member.live && !member.hosted && id !== undefined ? { id, attachable: true } : null;
+}
+
+/** How it is reached now: what it runs as, else what its team file says. */
+export function kindOf(member: Pick<Member, 'live' | 'hosted' | 'definition'>): AgentBinding['type'] {
+  if (member.live) return member.hosted ? 'hosted' : 'terminal';
+  return member.definition?.binding.type ?? 'terminal';
+}
+
+export interface AgentFacts {
+  /** The pane engine cannot be read. */
+  readonly stale: boolean;
+  readonly computerId: string;
+  readonly queueDepth: number;
+  /** Why the computer that it runs on cannot be reached; null while it can, and for a bot of this one. */
+  readonly away: string | null;
+  /** The node that it holds now. */
+  readonly work: Pick<Agent, 'currentNode' | 'proof'>;
+}
+
+export function showAgent(member: Member, facts: AgentFacts): Agent {
+  const bot = member.definition;
+  const vendor = kindOf(member) === 'vendor';
+  const { remote } = member;
+  const running = remote === null ? (member.spec?.harness ?? null) : remote.harness;
+  return {
+    id: member.id,
+    slug: member.slug,
+    name: bot?.name ?? member.slug,
+    address: member.address,
+    team: member.team,
+    role: bot?.role ?? null,
+    binding: bindingOf(bot, member.live && !member.hosted ? running : null),
+    state: vendor ? 'idle' : member.shown.state,
+    stateReason: vendor ? 'it takes tickets; its app is not seen from here' : (facts.away ?? member.shown.reason),
+    // Only what lives in a pane is not known while panes cannot be read; those of another computer while that is away.
+    stale: remote === null ? facts.stale && kindOf(member) === 'terminal' : facts.away !== null,
+    ...facts.work,
+    pane: paneOf(member),
+    machine: remote?.computerId ?? facts.computerId,
+    runner: remote === null ? 'local' : `remote:${remote.computerId}`,
+    queueDepth: facts.queueDepth,
+    since: new Date(member.shown.since).toISOString(),
+  };
+}
+
+/** A live bot shows the harness it runs; others the first that they wish for. */
+function bindingOf(bot: ResolvedBot | null, running: HarnessName | null): AgentBinding {
+  const binding = bot?.binding ?? { type: 'terminal' as const };
+  return running === null ? binding : { ...binding, type: 'terminal', harness: running };
+}

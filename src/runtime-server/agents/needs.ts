@@ -1,0 +1,76 @@
+/**
+ * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that a
+ * dialog that is answered at once is not announced, nor one that becomes an approval, which announces itself. Must not know where
+ * events go.
+ */
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
+import type { BotEvents } from '../events/bot-events.ts';
+import type { Registry } from './registry.ts';
+import { readAgents } from './store/agents.ts';
+
+export interface NeedsDeps {
+  readonly registry: Pick<Registry, 'onState' | 'find'>;
+  readonly events: BotEvents;
+  readonly store: Store;
+  readonly timers: Timers;
+  readonly log: Log;
+  /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
+  readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
+}
+
+export interface Needs {
+  /** Before the first bot is taken up: what was told before a restart is not told again. */
+  start(): Promise<void>;
+  close(): void;
+}
+
+/** A hook's question becomes an approval within this time. */
+const settledAfterMs = 2_000;
+const longestReason = 500;
+
+export function createNeeds({ registry, events, store, timers, log, asks }: NeedsDeps): Needs {
+  /** Bots that need somebody, with the way to call off what is not told yet. */
+  const needing = new Map<string, () => void>();
+  const told = () => {};
+
+  const off = registry.onState(({ agentId, state }) => {
+    // A restart shows a bot as starting before it shows what it waits for.
+    if (state === 'starting') return;
+    if (state !== 'needs_you') {
+      needing.get(agentId)?.();
+      needing.delete(agentId);
+    } else if (!needing.has(agentId)) {
+      const tell = () => {
+        needing.set(agentId, told);
+        store
+          .write((tx) => emit(tx, agentId))
+          .catch((error: unknown) => {
+            log.warn('That a bot needs its person could not be told.', { agentId, error: String(error) });
+          });
+      };
+      needing.set(agentId, timers.after(settledAfterMs, tell));
+    }
+  });
+
+  function emit(tx: Tx, agentId: string): void {
+    const member = registry.find(agentId);
+    // The computer that a bot runs on tells: it knows what waits as an approval, also while this one is off.
+    if (member === null || member.remote !== null) return;
+    if (member.shown.state !== 'needs_you' || asks(tx, agentId, member.shown.since)) return;
+    const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);
+    events.emit(tx, agentId, { type: 'thread.needs_user', id: `${agentId}:${member.shown.since}`, data: { reason } });
+  }
+
+  return {
+    async start() {
+      const known = await store.read((tx) => readAgents(tx));
+      for (const { id, shown } of known) if (shown.state === 'needs_you') needing.set(id, told);
+    },
+    close() {
+      off();
+      for (const cancel of needing.values()) cancel();
+    },
+  };
+}

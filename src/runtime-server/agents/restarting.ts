@@ -1,0 +1,88 @@
+/** Bots in the registry whose pane host is gone: they keep their pane while they are started again. Changes entries; must not know how. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { BotSpec } from '../harness/harness.ts';
+import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
+import type { Shown } from './model.ts';
+import type { Placed } from './placement/port.ts';
+import type { Restarts } from './restarts.ts';
+
+/** What of an agent's entry this needs. */
+export interface RestartingEntry {
+  spec: BotSpec | null;
+  panes: string[];
+  live: boolean;
+  /** Null: it runs in a pane of this computer. */
+  placed: Placed | null;
+  release: () => void;
+  /** Told beside its state until it works again: how it came back. */
+  came: string | null;
+}
+
+export interface Restarting<Entry> {
+  /** Whether its end is not the last word: it is being started again. */
+  takes(entry: Entry, info: PaneInfo): boolean;
+  busy(paneId: string): boolean;
+  /** With how it came back, beside a state that has no reason of its own; until it works again. */
+  marked(entry: Entry, judged: Shown): Shown;
+}
+
+export interface RestartingDeps<Entry> {
+  /** Absent: a bot ends with its pane host. */
+  readonly restarts?: Pick<Restarts, 'wanted' | 'restart'> | undefined;
+  readonly panes: Pick<PaneEngine, 'hold'>;
+  isStopping(paneId: string): boolean;
+  show(entry: Entry, shown: Shown): void;
+  attach(entry: Entry, spec: BotSpec, paneId: string): void;
+  ended(entry: Entry, paneId: string, shown: Shown): void;
+  /** Panes may have changed while nobody looked. */
+  reconcile(): void;
+  now(): number;
+}
+
+export function createRestarting<Entry extends RestartingEntry>(deps: RestartingDeps<Entry>): Restarting<Entry> {
+  const busy = new Set<string>();
+
+  const restart = async (
+    entry: Entry,
+    spec: BotSpec,
+    info: PaneInfo,
+    restarts: NonNullable<RestartingDeps<Entry>['restarts']>,
+  ) => {
+    const gone = info.endReason ?? 'its pane ended';
+    const stillWanted = () => entry.live && entry.panes.at(-1) === info.id && !deps.isStopping(info.id);
+    const release = deps.panes.hold(info.id);
+    deps.show(entry, { state: 'starting', reason: `${gone}; it is being started again`, since: deps.now() });
+    try {
+      const { resumed } = await restarts.restart({ spec, info, stillWanted });
+      entry.came = `${resumed ? 'resumed' : 'started again'}, because ${gone}`;
+      deps.attach(entry, spec, info.id);
+    } catch (error) {
+      if (!stillWanted()) return;
+      const why = error instanceof AppError ? error.fact : String(error);
+      const reason = `${gone}, and it could not be started again: ${why}`;
+      deps.ended(entry, info.id, { state: 'offline', reason, since: deps.now() });
+    } finally {
+      busy.delete(info.id);
+      release();
+      deps.reconcile();
+    }
+  };
+
+  return {
+    takes(entry, info) {
+      if (!entry.live || entry.placed !== null || entry.panes.at(-1) !== info.id) return false;
+      if (busy.has(info.id)) return true;
+      const { restarts } = deps;
+      if (entry.spec === null || deps.isStopping(info.id) || restarts?.wanted(info) !== true) return false;
+      busy.add(info.id);
+      entry.release();
+      void restart(entry, entry.spec, info, restarts);
+      return true;
+    },
+    busy: (paneId) => busy.has(paneId),
+    marked(entry, judged) {
+      if (judged.state === 'working' || !entry.live) entry.came = null;
+      return judged.reason === null && entry.came !== null ? { ...judged, reason: entry.came } : judged;
+    },
+  };
+}

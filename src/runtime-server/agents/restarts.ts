@@ -1,0 +1,119 @@
+/**
+ * Starts bots again whose pane host is gone: in the same pane, below the old text, and in the same conversation where the harness
+ * can. A person's setting switches it off. Must not know rows, teams or HTTP.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { hostEnded } from '../../pane-host/protocol.ts';
+import type { BotSpec, Harnesses } from '../harness/harness.ts';
+import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
+import type { BotSecrets } from '../vault/vault.ts';
+import type { BotHomes, BotTokens } from './bot-homes.ts';
+import { labelsFor } from './pane-labels.ts';
+
+export interface RestartsDeps {
+  readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;
+  readonly harnesses: Pick<Harnesses, 'prepare'>;
+  readonly homes: BotHomes;
+  readonly tokens: BotTokens;
+  readonly secrets: BotSecrets;
+  readonly clock: Clock;
+  readonly workspace: string;
+  /** `panes.restartBots` of settings.json. */
+  readonly enabled: boolean;
+}
+
+export interface Restarted {
+  readonly pane: PaneInfo;
+  /** It goes on with its conversation; else it began a new one. */
+  readonly resumed: boolean;
+}
+
+export interface Restarts {
+  /** Whether a program that ended like this is started again. */
+  wanted(info: PaneInfo): boolean;
+  /** Rejects with why it could not be started, or when it is not wanted any more. */
+  restart(bot: {
+    readonly spec: BotSpec;
+    readonly info: PaneInfo;
+    readonly stillWanted: () => boolean;
+  }): Promise<Restarted>;
+  /** Everything that a bot's program calls is up. Before, nothing is started. */
+  begin(): void;
+  close(): void;
+}
+
+/** A host that dies again while a bot is being started takes it along; tried so often. */
+const tries = 5;
+/** By its endings: its own crash, and a host that was told to end while bots ran (the computer goes down). */
+const hostGone = (reason: string | null): boolean =>
+  reason === hostEnded || reason?.startsWith('the pane host was ended by ') === true;
+
+export function createRestarts(deps: RestartsDeps): Restarts {
+  const { panes } = deps;
+  const begun = Promise.withResolvers<void>();
+  let closed = false;
+  const wakes = new Set<() => void>();
+  const wake = () => {
+    for (const each of [...wakes]) each();
+  };
+  const unlisten = panes.listen({ onEngine: wake });
+
+  /** Resolves when panes can be started, or nobody wants it any more. */
+  const readable = async () => {
+    while (!closed && !panes.engine().running) {
+      const never = panes.givenUp();
+      if (never !== null) throw new AppError('refused', never, 'Read its log, then start Gantry again.');
+      await new Promise<void>((resolve) => {
+        const look = () => {
+          wakes.delete(look);
+          resolve();
+        };
+        wakes.add(look);
+      });
+    }
+  };
+
+  const once = async (spec: BotSpec, info: PaneInfo, words: (resumed: boolean) => string): Promise<Restarted> => {
+    const doors = await deps.homes.open(spec.agentId);
+    const launch = await deps.harnesses.prepare({ ...spec, resume: true }, doors);
+    const secrets = await deps.secrets.open(spec.env);
+    await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
+    const { command, cwd, cols, rows } = launch;
+    const env = { ...launch.env, ...secrets, GANTRY_PANE: info.id };
+    const resumed = launch.resumed === true;
+    const labels = labelsFor(spec, deps.workspace);
+    const pane = await panes.revive({ id: info.id, command, cwd, env, cols, rows, labels }, { words: words(resumed) });
+    return { pane, resumed };
+  };
+
+  return {
+    wanted: (info) => deps.enabled && !closed && !info.alive && hostGone(info.endReason) && panes.givenUp() === null,
+    async restart({ spec, info, stillWanted }) {
+      await begun.promise;
+      const ended = new Date(info.endedAt ?? deps.clock.now()).toISOString().slice(11, 19);
+      const words = (resumed: boolean) =>
+        `${info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation goes on' : 'started again'}`;
+      for (let attempt = 1; ; attempt++) {
+        await readable();
+        if (closed || !stillWanted()) throw new AppError('refused', 'It was stopped meanwhile.', 'Start its team.');
+        try {
+          const restarted = await once(spec, info, words);
+          if (stillWanted()) return restarted;
+          await panes.kill(info.id);
+          throw new AppError('refused', 'It was stopped meanwhile.', 'Start its team.');
+        } catch (error) {
+          const again = error instanceof AppError && error.code === 'transport' && attempt < tries;
+          if (!again) throw error;
+        }
+      }
+    },
+    begin: () => begun.resolve(),
+    close() {
+      closed = true;
+      unlisten();
+      wake();
+      begun.resolve();
+    },
+  };
+}

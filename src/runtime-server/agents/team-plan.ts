@@ -1,0 +1,175 @@
+/**
+ * What starting a team would do, bot by bot, and every reason why it cannot start. Pure: facts in, plan out. Must not start
+ * anything or touch the disk.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
+import type { BotSpec, FoundHarness } from '../harness/harness.ts';
+import { addressOf } from './model.ts';
+import type { Member } from './registry.ts';
+import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+
+/** A bot that is to be started. */
+export interface Start {
+  readonly bot: ResolvedBot;
+  readonly harness: HarnessName;
+}
+
+export interface UpPlan {
+  readonly steps: readonly TeamPlanStep[];
+  readonly starts: readonly Start[];
+  /** Why it cannot be done, one for each bot; with any of them nothing is started. */
+  readonly hindrances: readonly Hindrance[];
+}
+
+export interface Hindrance {
+  readonly address: string;
+  readonly fact: string;
+  readonly action: string;
+}
+
+export interface PlanFacts {
+  readonly members: readonly Member[];
+  readonly found: readonly FoundHarness[];
+  readonly computerId: string;
+  /** Computers that the team file names, as far as they can be reached; null: it is this one. Absent: none. */
+  readonly machines?: ReadonlyMap<string, unknown> | undefined;
+  /** Bots that were asked for; absent: all of them. */
+  readonly only?: ReadonlySet<string> | undefined;
+}
+
+export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
+  const steps: TeamPlanStep[] = [];
+  const starts: Start[] = [];
+  const hindrances: Hindrance[] = [];
+  // What has run before in the same way is not shown again.
+  const started = new Set(facts.members.flatMap(startedBefore));
+  for (const bot of team.bots) {
+    const address = addressOf(bot.slug, team.name);
+    const live = facts.members.find((member) => member.slug === bot.slug && member.live);
+    if (facts.only?.has(bot.slug) === false) {
+      steps.push({ action: 'skip', agent: address, reason: 'it was not asked for' });
+      continue;
+    }
+    if (live?.hosted === true) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
+    else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
+    else if (bot.binding.type === 'hosted') {
+      const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;
+      steps.push({ action: 'bind', agent: address, machine: facts.computerId, reason });
+    } else if (bot.binding.type === 'vendor') {
+      const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
+      steps.push({ action: 'bind', agent: address, reason });
+    } else if (isElsewhere(bot.machine, facts)) {
+      // Where the computer is known it is started there, by a plan of its own.
+      if (facts.machines?.has(bot.machine) === true) continue;
+      steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
+    } else {
+      const choice = chooseHarness(bot, facts.found);
+      if ('harness' in choice) {
+        starts.push({ bot, harness: choice.harness });
+        const reason = bot.worktree ? `${choice.reason}; in a git worktree of its own` : choice.reason;
+        const machine = facts.computerId;
+        const start = started.has(startHash(bot, choice.harness)) ? {} : { start: startOf(bot) };
+        steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine, reason, ...start });
+      } else hindrances.push({ address, ...choice });
+    }
+  }
+  const named = new Set(team.bots.map((bot) => bot.slug));
+  for (const member of facts.members.filter((each) => each.live && !named.has(each.slug))) {
+    const reason = 'it runs on, although the team file names it no more; `gantry teams down` stops it';
+    steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
+  }
+  return { steps, starts, hindrances };
+}
+
+function startOf(bot: ResolvedBot): NonNullable<TeamPlanStep['start']> {
+  return { command: bot.command, cwd: bot.cwd, env: bot.env };
+}
+
+/** The same for the same program, command, folder and variables of the same bot. */
+function startHash(bot: ResolvedBot, harness: HarnessName): string {
+  const env = Object.entries(bot.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([bot.slug, harness, bot.command, bot.cwd, env]);
+}
+
+/** Of a bot that ran: its last start. */
+function startedBefore({ slug, spec }: Member): string[] {
+  if (spec === null) return [];
+  const env = Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [JSON.stringify([slug, spec.harness, spec.command, spec.cwd, env])];
+}
+
+function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts): machine is string {
+  return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
+}
+
+export const notPaired = (machine: string): string =>
+  `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
+
+function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
+  if (live.remote !== null) {
+    const { computerId: machine, computerName, harness } = live.remote;
+    const reason = `it runs already on ${computerName}`;
+    return { action: 'bind', agent: live.address, ...(harness === null ? {} : { harness }), machine, reason };
+  }
+  const running = live.spec?.harness;
+  const same =
+    live.spec === null ||
+    (bot.harnesses.includes(live.spec.harness) &&
+      live.spec.model === bot.model &&
+      live.spec.command === bot.command &&
+      (bot.worktree || live.spec.cwd === bot.cwd));
+  return {
+    action: 'bind',
+    agent: live.address,
+    ...(running === undefined ? {} : { harness: running }),
+    machine: computerId,
+    reason: same ? 'it runs already' : 'it runs already, with other settings; down and up applies the new ones',
+  };
+}
+
+function chooseHarness(
+  bot: ResolvedBot,
+  found: readonly FoundHarness[],
+): { harness: HarnessName; reason: string } | { fact: string; action: string } {
+  const missing: FoundHarness[] = [];
+  for (const wished of bot.harnesses) {
+    const facts = found.find((each) => each.name === wished);
+    if (facts === undefined || facts.installed) {
+      const passed = missing.map((each) => `${each.name} is not installed`).join(', ');
+      return { harness: wished, reason: passed === '' ? 'it is not running' : `it is not running; ${passed}` };
+    }
+    missing.push(facts);
+  }
+  return {
+    fact: missing.map((each) => each.detail).join(' ') || 'no harness is named',
+    action: missing.map((each) => each.fix).find((fix) => fix !== null) ?? 'Install it, or name another harness.',
+  };
+}
+
+export function specOf(agentId: string, team: ResolvedTeam, start: Start, cwd: string): BotSpec {
+  return {
+    agentId,
+    slug: start.bot.slug,
+    team: team.name,
+    harness: start.harness,
+    model: start.bot.model,
+    command: start.bot.command,
+    cwd,
+    env: start.bot.env,
+    culture: team.culture,
+  };
+}
+
+/** One error that names every bot that cannot be started, and what mends it. */
+export class TeamHindered extends AppError {
+  readonly hindrances: readonly Hindrance[];
+
+  constructor(team: string, hindrances: readonly Hindrance[]) {
+    const bots = Map.groupBy(hindrances, ({ fact }) => fact.replace(/\.$/, ''));
+    const facts = [...bots].map(([fact, of]) => `${of.map(({ address }) => address).join(', ')}: ${fact}`).join('; ');
+    const actions = [...new Set(hindrances.map(({ action }) => action))].join(' ');
+    super('usage', `Team ${team} cannot start, and nothing was started. ${facts}.`, actions);
+    this.hindrances = hindrances;
+  }
+}

@@ -1,0 +1,438 @@
+/**
+ * Teams up and down: plan, prepare every bot before the first starts, start, write down. A team starts whole or not at all. Must
+ * not know how a harness is started, nor HTTP.
+ */
+
+import { join, relative, sep } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
+import { mostTeams } from '../../contracts/factory/team-file.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store } from '../../kit/store/store.ts';
+import { type Actor, engineActor } from '../base/actor.ts';
+import type { Log } from '../base/base.ts';
+import type { BotDoors, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
+import type { Models } from '../models/index.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import { refuseUnreadable } from '../panes/readable.ts';
+import { waitsForYes } from '../trust/trust.ts';
+import type { BotSecrets } from '../vault/vault.ts';
+import type { Abroad, OtherComputer } from './abroad.ts';
+import type { BotTokens } from './bot-homes.ts';
+import { type BotHomes, doorsFor } from './bot-homes.ts';
+import { kindOf } from './member.ts';
+import { addressOf } from './model.ts';
+import { labelsFor } from './pane-labels.ts';
+import type { Member, Registry } from './registry.ts';
+import { withScratch } from './scratch-folder.ts';
+import { readTeams, saveTeamFile, saveTeamUp, type TeamRecord } from './store/teams.ts';
+import type { TeamFolder, TeamOnDisk } from './team-file/folder.ts';
+import { type ResolvedTeam, resolveTeam } from './team-file/resolve.ts';
+import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team-plan.ts';
+import { recordTeamChange } from './team-records.ts';
+import type { Worktrees } from './worktrees/index.ts';
+
+export interface UpRequest {
+  readonly preset?: string | undefined;
+  readonly on?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  /** Only these bots; default all. */
+  readonly only?: ReadonlySet<string> | undefined;
+  /** Conversations that bots begin with, by slug. */
+  readonly adopts?: ReadonlyMap<string, NonNullable<BotSpec['adopts']>> | undefined;
+}
+
+export interface TeamDown {
+  stopped: string[];
+  /** Bots on computers that nobody here reaches any more: they may run on there. */
+  letGo?: string[];
+}
+
+export interface TeamService {
+  start(): Promise<void>;
+  list(): Promise<{ teams: Team[]; invalid: InvalidTeam[]; note?: string }>;
+  exists(name: string): boolean;
+  check(name: string): { team: string; ok: boolean; problems: TeamProblem[] };
+  up(name: string, request: UpRequest, by: Actor): Promise<{ plan: TeamPlanStep[]; applied: boolean }>;
+  planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
+  /** `here`: those on other computers run on. */
+  down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<TeamDown>;
+  /** Takes what the files say now; resolves when it is known everywhere. */
+  refresh(): Promise<void>;
+  close(): void;
+}
+
+export interface TeamServiceDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly registry: Registry;
+  readonly folder: TeamFolder;
+  readonly panes: PaneEngine;
+  readonly harnesses: Harnesses;
+  readonly tokens: BotTokens;
+  readonly homes: BotHomes;
+  readonly worktrees: Worktrees;
+  /** Makes a worktree that was made ready for work. Nobody waits for it: what is sent to the bot does. */
+  readonly setUp: (address: string) => void;
+  readonly secrets: BotSecrets;
+  readonly abroad: Abroad;
+  /** Where models of hosted bots are asked; absent where no bot is hosted. */
+  readonly models?: Pick<Models, 'find'>;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly workspace: string;
+  readonly userHome: string;
+  readonly computerId: string;
+}
+
+/** A bot with everything that its start needs. */
+interface Prepared {
+  readonly spec: BotSpec;
+  readonly launch: Launch;
+}
+
+export function createTeamService(deps: TeamServiceDeps): TeamService {
+  const { store, registry, folder } = deps;
+  const around = { workspace: deps.workspace, userHome: deps.userHome };
+  let rows = new Map<string, TeamRecord>();
+  /** One change of a team at a time. */
+  const busy = new Map<string, Promise<unknown>>();
+  let refreshing: Promise<void> = Promise.resolve();
+  let unlisten = () => {};
+
+  /** For messages. */
+  const fileOf = (name: string) =>
+    relative(deps.workspace, join(folder.folderOf(name), 'team.yaml')).replaceAll(sep, '/');
+  const resolved = (team: TeamOnDisk, preset: string | null): ResolvedTeam | null =>
+    team.file === null
+      ? null
+      : resolveTeam({ name: team.name, file: team.file, culture: team.culture }, preset, around);
+  /** A team that is up shows the preset it was started with, as long as the file has it. */
+  const presetOf = (team: TeamOnDisk): string | null => {
+    const row = rows.get(team.name);
+    const preset = row?.up === true ? row.preset : null;
+    return preset !== null && team.file?.presets?.[preset] !== undefined ? preset : null;
+  };
+  const current = (team: TeamOnDisk) => resolved(team, presetOf(team));
+
+  /** Models of hosted bots that no endpoint of this computer has, in each shape that the file can start. */
+  const unknownModels = (team: TeamOnDisk): TeamProblem[] => {
+    const problems = new Map<string, TeamProblem>();
+    for (const preset of [null, ...Object.keys(team.file?.presets ?? {})]) {
+      for (const [index, bot] of (resolved(team, preset)?.bots ?? []).entries()) {
+        const found = bot.binding.type === 'hosted' && bot.model !== null ? deps.models?.find(bot.model) : undefined;
+        if (found === undefined || !('problem' in found) || found.problem.unknown !== true) continue;
+        const inPreset = preset !== null && team.file?.presets?.[preset]?.bots?.[bot.slug]?.model !== undefined;
+        const path = inPreset ? `presets.${preset}.bots.${bot.slug}.model` : `bots[${index}].model`;
+        problems.set(path, { path, line: null, message: `${found.problem.fact} ${found.problem.action}` });
+      }
+    }
+    return [...problems.values()];
+  };
+
+  const loadRows = async () => {
+    rows = new Map((await store.read((tx) => readTeams(tx, deps.workspace))).map((row) => [row.name, row]));
+  };
+
+  /** Agents follow the files; what changed since the last look becomes an event. */
+  const takeFiles = async () => {
+    const teams = folder.all();
+    const isUp = (name: string) => rows.get(name)?.up === true;
+    await registry.define(
+      teams.map(current).filter((team) => team !== null),
+      isUp,
+    );
+    const seen = teams.map((team) => {
+      const file = team.file === null ? ('invalid' as const) : ('valid' as const);
+      return { name: team.name, file, hash: team.hash, waits: team.waits };
+    });
+    const gone = [...rows.values()]
+      .filter((row) => folder.get(row.name) === null && row.file !== 'gone')
+      .map((row) => ({ name: row.name, file: 'gone' as const, hash: null, waits: false }));
+    const changed = [...seen, ...gone].filter((team) => {
+      const row = rows.get(team.name);
+      return row?.file !== team.file || row.fileHash !== team.hash;
+    });
+    if (changed.length === 0) return;
+    await store.write((tx) => {
+      for (const team of changed) {
+        const { name, file, hash, waits } = team;
+        saveTeamFile(tx, deps.workspace, name, { file, hash });
+        // What waits for its person's yes is not read: nobody knows whether anything is wrong with it.
+        const change = file === 'invalid' && !waits ? ('invalid' as const) : ('file' as const);
+        const agents = registry.members(name).map((member) => member.address);
+        const state = { workspace: deps.workspace, file, hash };
+        recordTeamChange(tx, deps.ledger, { team: name, change, agents }, state, engineActor);
+      }
+    });
+    await loadRows();
+  };
+  const refresh = (): Promise<void> => {
+    refreshing = refreshing.then(takeFiles, takeFiles);
+    return refreshing;
+  };
+
+  const alone = async <T>(name: string, task: () => Promise<T>): Promise<T> => {
+    const before = busy.get(name) ?? Promise.resolve();
+    const mine = before.then(task, task);
+    busy.set(name, mine);
+    try {
+      return await mine;
+    } finally {
+      if (busy.get(name) === mine) busy.delete(name);
+    }
+  };
+
+  const readable = (name: string): TeamOnDisk & { file: NonNullable<TeamOnDisk['file']> } => {
+    const team = folder.get(name);
+    if (team === null) throw unknownTeam(name, folder);
+    if (team.waits) throw waitsForYes([fileOf(name)]);
+    if (team.file !== null) return { ...team, file: team.file };
+    const problems = team.problems.map(
+      ({ path, line, message }) => `line ${line ?? '?'}, ${path || 'file'}: ${message}`,
+    );
+    throw new AppError(
+      'usage',
+      `The file of team ${name} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}: ${problems.join(' ')}`,
+      `Mend ${join(folder.folderOf(name), 'team.yaml')}; \`gantry teams check ${name}\` looks again.`,
+    );
+  };
+
+  /** Launches of all bots, or every reason why one of them cannot start. */
+  const prepareAll = async (
+    team: ResolvedTeam,
+    starts: readonly Start[],
+    scratch: string | null,
+    adopted?: UpRequest['adopts'],
+  ) => {
+    const prepared: Prepared[] = [];
+    const hindrances: Hindrance[] = [];
+    let waits: AppError | null = null;
+    for (const start of starts) {
+      const address = addressOf(start.bot.slug, team.name);
+      const member = registry.find(address);
+      if (member === null) continue;
+      try {
+        const { cwd } = start.bot;
+        const inside = start.bot.worktree ? await deps.worktrees.check(cwd, team.name, start.bot.slug) : cwd;
+        const spec = specOf(member.id, team, start, scratch === null ? inside : cwd);
+        // A secret that is not there must be known before anything starts.
+        await deps.secrets.open(spec.env);
+        const doors = await openDoors(member.id, scratch);
+        const adopts = adopted?.get(spec.slug);
+        const first = adopts === undefined ? spec : { ...spec, resume: true, adopts };
+        prepared.push({ spec, launch: await deps.harnesses.prepare(first, doors) });
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code === 'internal') throw error;
+        if (error.code === 'needs_person') waits ??= error;
+        else hindrances.push({ address, fact: error.fact, action: error.action });
+      }
+    }
+    if (waits !== null) throw waits;
+    // A hosted bot gets its worktree with its first turn; that there can be none must be known before, too.
+    for (const bot of team.bots.filter((each) => each.binding.type === 'hosted' && each.worktree)) {
+      const address = addressOf(bot.slug, team.name);
+      if (registry.find(address)?.live === true) continue;
+      try {
+        await deps.worktrees.check(bot.cwd, team.name, bot.slug);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code === 'internal') throw error;
+        hindrances.push({ address, fact: error.fact, action: error.action });
+      }
+    }
+    if (hindrances.length > 0) throw new TeamHindered(team.name, hindrances);
+    return prepared;
+  };
+  const openDoors = (agentId: string, scratch: string | null): Promise<BotDoors> | BotDoors =>
+    scratch === null ? deps.homes.open(agentId) : doorsFor(deps.homes, scratch);
+
+  const startAll = async (team: ResolvedTeam, prepared: readonly Prepared[]): Promise<void> => {
+    const started: string[] = [];
+    try {
+      for (const { spec, launch } of prepared) {
+        const bot = team.bots.find((each) => each.slug === spec.slug);
+        if (bot?.worktree === true) {
+          await deps.worktrees.create(bot.cwd, team.name, spec.slug);
+          deps.setUp(addressOf(spec.slug, team.name));
+        }
+        await deps.homes.writeToken(spec.agentId, await deps.tokens.mint(spec.agentId));
+        const id = deps.ids.next('pane');
+        const pane = await deps.panes.create({
+          id,
+          command: launch.command,
+          cwd: launch.cwd,
+          env: { ...launch.env, ...(await deps.secrets.open(spec.env)), GANTRY_PANE: id },
+          cols: launch.cols,
+          rows: launch.rows,
+          labels: labelsFor(spec, deps.workspace),
+        });
+        started.push(spec.agentId);
+        await registry.started(spec.agentId, spec, pane);
+      }
+    } catch (error) {
+      // A team starts whole or not at all.
+      await Promise.allSettled(started.map((agentId) => registry.stop(agentId)));
+      throw error;
+    }
+  };
+
+  const up: TeamService['up'] = (name, request, by) =>
+    alone(name, async () => {
+      const computer = request.on === undefined ? null : await deps.abroad.find(request.on);
+      folder.refresh();
+      await refresh();
+      const file = readable(name);
+      const presets = Object.keys(file.file.presets ?? {});
+      if (request.preset !== undefined && !presets.includes(request.preset)) {
+        const known = presets.length === 0 ? 'This team has none.' : `It has: ${presets.join(', ')}.`;
+        throw new AppError('usage', `Team ${name} has no preset "${request.preset}".`, known);
+      }
+      const team = resolveTeam(file, request.preset ?? presetOf(file), around);
+      const applied = request.dryRun !== true;
+      if (computer !== null) {
+        const steps = await deps.abroad.up(computer, team, folder.folderOf(name), request);
+        if (applied) await markUp(team, by);
+        return { plan: steps, applied };
+      }
+      const machines = request.on === undefined ? await deps.abroad.machinesOf(team) : undefined;
+      const found = await deps.harnesses.found();
+      const facts = {
+        members: registry.members(name),
+        found,
+        computerId: deps.computerId,
+        machines,
+        only: request.only,
+      };
+      const plan = planUp(team, facts);
+      if (plan.hindrances.length > 0) throw new TeamHindered(name, plan.hindrances);
+      if (!applied) {
+        await withScratch((scratch) => prepareAll(team, plan.starts, scratch));
+        return { plan: [...plan.steps, ...(await upElsewhere(team, machines, request))], applied };
+      }
+      if (plan.starts.length > 0) refuseUnreadable(deps.panes);
+      const prepared = await prepareAll(team, plan.starts, null, request.adopts);
+      // First what may fail on other computers: here everything is prepared by now.
+      const elsewhere = await upElsewhere(team, machines, request);
+      await startAll(team, prepared);
+      await markUp(team, by);
+      return { plan: [...plan.steps, ...elsewhere], applied };
+    });
+
+  /** Bots whose file names a computer of their own. */
+  const upElsewhere = async (
+    team: ResolvedTeam,
+    machines: ReadonlyMap<string, OtherComputer | null> = new Map(),
+    request: UpRequest,
+  ): Promise<TeamPlanStep[]> => {
+    const steps: TeamPlanStep[] = [];
+    for (const [machine, computer] of machines) {
+      const bots = team.bots.filter((bot) => bot.machine === machine);
+      if (computer === null) continue;
+      steps.push(...(await deps.abroad.up(computer, { ...team, bots }, folder.folderOf(team.name), request)));
+    }
+    return steps;
+  };
+
+  const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
+    const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
+    await store.write((tx) => {
+      saveTeamUp(tx, deps.workspace, name, true, preset);
+      const state = { workspace: deps.workspace, up: true, preset };
+      recordTeamChange(tx, deps.ledger, { team: name, change: 'up', agents: addresses(agents) }, state, by);
+    });
+    await loadRows();
+    await refresh();
+  };
+
+  const down: TeamService['down'] = (name, by, { here = false } = {}) =>
+    alone(name, async () => {
+      const live = registry.members(name).filter((member) => member.live && !(here && member.remote !== null));
+      if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
+      if (live.some((member) => !member.hosted && member.remote === null)) refuseUnreadable(deps.panes);
+      const ended = await Promise.all(live.map((member) => registry.stop(member.id)));
+      await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
+      await store.write((tx) => {
+        saveTeamUp(tx, deps.workspace, name, false, null);
+        const state = { workspace: deps.workspace, up: false, preset: null };
+        recordTeamChange(tx, deps.ledger, { team: name, change: 'down', agents: addresses(live) }, state, by);
+      });
+      await loadRows();
+      await refresh();
+      const letGo = addresses(live.filter((_, index) => ended[index] === false));
+      const stopped = addresses(live).filter((address) => !letGo.includes(address));
+      return { stopped, ...(letGo.length === 0 ? {} : { letGo }) };
+    });
+
+  return {
+    async start() {
+      await loadRows();
+      // Once, in a workspace from before anybody was asked: what runs is not stopped.
+      for (const { name, up, fileHash } of rows.values()) {
+        if (up && fileHash !== null) await folder.keepRunning(name, fileHash);
+      }
+      unlisten = folder.onChange(() => {
+        refresh().catch((error: unknown) => {
+          deps.log.warn('Changed team files could not be taken.', { error: String(error) });
+        });
+      });
+      folder.start();
+      await refresh();
+    },
+    async list() {
+      // A file that was written a moment ago is in the answer, before the watch noticed it.
+      if (folder.look()) await refresh();
+      const teams: Team[] = [];
+      const invalid: InvalidTeam[] = [];
+      for (const onDisk of folder.all()) {
+        const team = current(onDisk);
+        const waits = onDisk.waits ? { waits: [fileOf(onDisk.name)] } : {};
+        if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
+        else teams.push({ ...shape(team), agents: registry.agents(team.name), ...waits });
+      }
+      const note = `Only ${mostTeams} entries of .gantry/teams are looked at, and there are more: teams beyond them are not listed and do not start.`;
+      return { teams, invalid, ...(folder.more() ? { note } : {}) };
+    },
+    exists(name) {
+      if (folder.get(name) === null) folder.look();
+      return folder.get(name) !== null || registry.members(name).length > 0;
+    },
+    check(name) {
+      folder.refresh();
+      const team = folder.get(name);
+      if (team === null) throw unknownTeam(name, folder);
+      const problems = [...folder.problemsOf(name), ...unknownModels(team)];
+      return { team: name, ok: problems.length === 0, problems };
+    },
+    up,
+    planDown: (name, { here = false } = {}) =>
+      registry
+        .members(name)
+        .filter((member) => !(here && member.remote !== null))
+        .map((member) => ({
+          action: member.live ? 'stop' : 'skip',
+          agent: member.address,
+          machine: member.remote?.computerId ?? deps.computerId,
+          reason: member.live ? 'it runs' : 'it is not running',
+        })),
+    down,
+    refresh,
+    close() {
+      unlisten();
+      folder.close();
+    },
+  };
+}
+
+const addresses = (members: readonly Member[]) => members.map((member) => member.address);
+
+function shape(team: ResolvedTeam): Omit<Team, 'agents'> {
+  return { name: team.name, preset: team.preset, presets: [...team.presets], edges: [...team.edges] };
+}
+
+function unknownTeam(name: string, folder: TeamFolder): AppError {
+  const known = folder.all().map((team) => team.name);
+  const action =
+    known.length === 0 ? `Create ${join(folder.folderOf(name), 'team.yaml')}.` : `Teams here: ${known.join(', ')}.`;
+  return new AppError('not_found', `No team is called "${name}".`, action);
+}

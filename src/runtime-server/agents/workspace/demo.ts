@@ -1,0 +1,85 @@
+/**
+ * Puts the sample repository and its demo team into a workspace. Never overwrites: a file that is there stays as it is.
+ * Must not know teams' states or HTTP.
+ */
+import { constants, existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { By, Trust } from '../../trust/index.ts';
+import { demoTeam, sampleFiles, sampleFolder, sampleMark } from './sample.ts';
+
+export interface Demo {
+  /** Whether the workspace was made from the sample. */
+  isSample(): boolean;
+  add(dryRun: boolean, by: By): Promise<{ team: string; written: string[]; applied: boolean }>;
+}
+
+export interface DemoOptions {
+  readonly workspace: string;
+  readonly trust: Pick<Trust, 'sayYes'>;
+  readonly onAdded: () => Promise<void>;
+}
+
+export function createDemo(options: DemoOptions): Demo {
+  const { workspace } = options;
+  return {
+    isSample: () => existsSync(join(workspace, sampleMark)),
+    async add(dryRun, by) {
+      const written = (await copySample(workspace, { dryRun, withMark: false })).map((file) =>
+        file.replaceAll('\\', '/'),
+      );
+      if (!dryRun && written.length > 0) {
+        await options.trust.sayYes(await writtenFiles(workspace, written), by);
+        await options.onAdded();
+      }
+      return { team: demoTeam, written, applied: !dryRun };
+    },
+  };
+}
+
+/** Of the sample, what says what may run: the person has it from Gantry, as it was shipped. */
+export async function writtenFiles(
+  workspace: string,
+  written: readonly string[],
+): Promise<{ path: string; text: string }[]> {
+  const telling = written.filter((file) =>
+    /^\.gantry\/(?:teams\/[^/]+\/team\.yaml|templates\/|policy\.yaml)/.test(file),
+  );
+  return Promise.all(
+    telling.map(async (file) => ({
+      path: join(workspace, file),
+      text: await readFile(join(sampleFolder(), file), 'utf8'),
+    })),
+  );
+}
+
+/** Copies what is missing; answers which files. `refused` when the folder cannot be written to. */
+export async function copySample(target: string, options: { dryRun: boolean; withMark: boolean }): Promise<string[]> {
+  const sample = sampleFolder();
+  const files = (await sampleFiles(sample)).filter((file) => options.withMark || file !== sampleMark);
+  const missing = files.filter((file) => !existsSync(join(target, file)));
+  if (options.dryRun) return missing;
+  for (const file of missing) {
+    try {
+      await mkdir(dirname(join(target, file)), { recursive: true });
+      // Exclusive: a file that appeared meanwhile is somebody's.
+      await copyFile(join(sample, file), join(target, file), constants.COPYFILE_EXCL);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+      throw notWritable(join(target, file), error);
+    }
+  }
+  return missing;
+}
+
+export function notWritable(path: string, cause: unknown): AppError {
+  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error';
+  const full = code === 'ENOSPC' || code === 'EDQUOT';
+  return new AppError(
+    full ? 'transport' : 'refused',
+    `${path} cannot be written: ${full ? 'the disk is full' : code}.`,
+    full ? 'Free some space, then try again.' : 'Give yourself write permission there, or name another workspace.',
+    { cause },
+  );
+}

@@ -1,0 +1,51 @@
+/**
+ * Events about bots, with the bot's name as its person calls it. Used by runs, mail, tickets, and whatever needs a person. Must
+ * not know where events go.
+ */
+import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { RuntimeEvents } from './outbox.ts';
+
+/** What is said of a bot beside what happened to it. */
+export interface NamedBot {
+  readonly id: string;
+  readonly slug: string;
+  readonly definition: { readonly name: string } | null;
+}
+
+export interface BotEvents {
+  /** `bot`: agent id or address; null where it is about none. */
+  emit<T extends NotifiableEvent>(
+    tx: Tx,
+    bot: string | null,
+    event: { readonly type: T; readonly id: string; readonly data: EventData<T> },
+  ): void;
+}
+
+export interface BotEventsDeps {
+  readonly events: RuntimeEvents;
+  readonly registry: { find(idOrAddress: string): NamedBot | null };
+}
+
+/** Longer titles are no titles; the registry takes no more. */
+export const longestTitle = 200;
+
+export function createBotEvents({ events, registry }: BotEventsDeps): BotEvents {
+  return {
+    emit(tx, bot, event) {
+      const member = bot === null ? null : registry.find(bot);
+      const about = member === null ? {} : { botId: member.id, botName: nameOf(member) };
+      events.emit(tx, { ...event, data: { ...about, ...event.data } });
+    },
+  };
+}
+
+export function nameOf(member: Pick<NamedBot, 'slug' | 'definition'>): string {
+  return member.definition?.name ?? member.slug;
+}
+
+/** Its first line that says something, not longer than a title may be. */
+export function titleOf(text: string): string {
+  const [line = ''] = text.trim().split('\n');
+  return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line;
+}

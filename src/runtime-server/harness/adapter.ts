@@ -1,0 +1,148 @@
+/**
+ * What one adapter (a harness's folder) gives, and what it is given. Every adapter has the same parts: `adapter.ts` (launch and
+ * driver), `rules.ts` (data). Must not know teams, queues or the ledger.
+ */
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { PaneEngine, PaneFacts, PaneOsc } from '../panes/pane-engine.ts';
+import type { Environment } from './environment.ts';
+import type {
+  BotDoors,
+  BotSpec,
+  BotState,
+  DeliverResult,
+  ExecOptions,
+  ExecResult,
+  Gate,
+  Launch,
+  Outgoing,
+  PermissionDesk,
+  PermissionPolicy,
+} from './harness.ts';
+import type { Judge } from './judge/judge.ts';
+import type { Ruleset } from './judge/rules.ts';
+import type { UsageAsk, UsageLimit, UsagePage } from './usage.ts';
+
+/** What harnesses need of panes. */
+export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'listen'>;
+
+export interface Ran {
+  /** null after a signal or a deadline. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly timedOut: boolean;
+  /** `signal` ended it. */
+  readonly stopped?: boolean;
+}
+
+/** Runs a program to its end without a terminal; a deadline ends its whole group. Rejects when it cannot be started. */
+export interface ProcessRunner {
+  run(
+    command: readonly [string, ...string[]],
+    options: {
+      readonly cwd?: string;
+      readonly env: Readonly<Record<string, string>>;
+      /** null closes stdin at once. */
+      readonly input: string | null;
+      readonly timeoutMs: number;
+      readonly signal?: AbortSignal | undefined;
+    },
+  ): Promise<Ran>;
+}
+
+/** The world outside, as far as adapters read it. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly home: string;
+  readonly processes: ProcessRunner;
+}
+
+/** Runs one task after the other; a failed task does not stop the next. */
+export interface Mutex {
+  run<T>(task: () => Promise<T>): Promise<T>;
+}
+
+export interface DriverContext {
+  readonly bot: BotSpec;
+  readonly paneId: string;
+  readonly panes: HarnessPanes;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly judge: Judge;
+  readonly home: string;
+  readonly desk: PermissionDesk;
+  readonly policy: PermissionPolicy;
+  /** Held from the first byte to the submitting key, so that no person's key falls between; also by a person's input. */
+  readonly typing: Mutex;
+  gate(): Gate;
+  facts(): PaneFacts | null;
+  recall(): Readonly<Record<string, unknown>>;
+  remember(facts: Readonly<Record<string, unknown>>): void;
+  /** The driver fed the judge or learnt something: state, gate and waiting conditions are looked at again. */
+  poke(): void;
+  /** Resolves true as soon as `condition` holds (looked at on every poke, facts and event), false after `ms`. */
+  until(condition: () => boolean, ms: number): Promise<boolean>;
+}
+
+/** One live bot of one harness. */
+export interface Driver {
+  /** What stands in the way of typing although the state is idle: `draft`, a closed composer. null: nothing. */
+  obstacle(): string | null;
+  /** Why its program cannot be reached, whatever its screen shows; null: it can. Absent: a terminal is all there is. */
+  away?(): string | null;
+  deliver(message: Outgoing): Promise<DeliverResult>;
+  /** For a harness whose program says how far a message came: see `HarnessBot.resume`. */
+  resume?(message: Outgoing): Promise<DeliverResult | null>;
+  onFacts?(facts: PaneFacts): void;
+  onOsc?(osc: PaneOsc): void;
+  onHook?(
+    event: string,
+    payload: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>;
+  /** A person's keys are about to be written. */
+  onInput?(): void;
+  /** Ends the turn without a key; null where that cannot be done now. Absent: its keys do (`Ruleset.interrupt`). */
+  abort?(): (() => Promise<void>) | null;
+  /** The judged state or its reason changed. */
+  onState?(state: BotState): void;
+  /** The program has ended. */
+  onExit?(): void;
+  /** The bot is let go of; its program may live on. */
+  close?(): void;
+  /** Approvals in which the program's own questions wait. */
+  approvals?(): readonly string[];
+  /** The pane engine can be read again, or no longer. */
+  onEngine?(): void;
+  /**
+   * Asked while the state is `blocked`, where the harness says when its limit is over in another way than in the words of the state's
+   * reason, which are read without it (`reset-time.ts`). null: it does not.
+   */
+  limit?(): UsageLimit | null;
+}
+
+export interface Adapter {
+  readonly ruleset: Ruleset;
+  /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */
+  prepare(
+    bot: BotSpec,
+    doors: BotDoors,
+    memory: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
+  exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
+  drive(context: DriverContext): Driver;
+  /** Reads on in the transcripts that the harness keeps itself. The bot need not be live. Reads only. */
+  usage?(ask: UsageAsk): Promise<UsagePage>;
+}
+
+export function createMutex(): Mutex {
+  let tail: Promise<unknown> = Promise.resolve();
+  return {
+    run(task) {
+      const turn = tail.then(task);
+      tail = turn.catch(() => undefined);
+      return turn;
+    },
+  };
+}

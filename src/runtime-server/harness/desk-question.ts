@@ -1,0 +1,73 @@
+/** One question of a program at the desk: put to a person, noted in the bot's evidence, known again after a restart. Must not know a harness. */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { DriverContext } from './adapter.ts';
+import type { PermissionAnswer, PermissionAsk } from './harness.ts';
+
+/** `released`: whoever waited was let go; the approval stays. */
+export type End = PermissionAnswer | 'released';
+
+/** The approval in which a call waits, as the bot remembers it. */
+export interface KeptQuestion {
+  readonly call: string;
+  readonly id: string;
+}
+
+export interface DeskQuestions {
+  note(seen: string): void;
+  /** Resolves when a person has answered, or `ended` has; then the approval is withdrawn too. */
+  ask(
+    ask: PermissionAsk,
+    waits: {
+      readonly away: AbortSignal;
+      readonly ended: Promise<End>;
+      readonly onAsked: (id: string) => void;
+    },
+  ): Promise<End>;
+  /** What an earlier runtime left waiting. */
+  readonly earlier: readonly KeptQuestion[];
+  /** Answered in the pane meanwhile, or given up. */
+  withdraw(id: string): void;
+}
+
+export function createDeskQuestions(context: DriverContext, harness: string): DeskQuestions {
+  const { desk, judge } = context;
+  const kept = context.recall().asking;
+
+  const note = (seen: string): void => {
+    judge.take({ source: 'hook', rule: `${harness}.approval`, claim: null, seen });
+  };
+
+  return {
+    note,
+    async ask(ask, { away, ended, onAsked }) {
+      const asked = await desk.ask(ask, { signal: away });
+      note(`asked a person: approval ${asked.id}`);
+      onAsked(asked.id);
+      context.poke();
+      const answer = await Promise.race([asked.answer, ended]);
+      if (answer === 'released') return answer;
+      const by = 'by' in answer ? ` by ${answer.by.user} via ${answer.by.surface}` : '';
+      note(`approval ${asked.id}: ${answer.kind}${by}${'surface' in answer ? ` (${answer.surface})` : ''}`);
+      if (answer.kind === 'withdrawn') await desk.withdraw(asked.id, answer.surface);
+      return answer;
+    },
+    earlier: Array.isArray(kept) ? kept.filter(isKept) : [],
+    withdraw: (id) => void desk.withdraw(id, 'pane').catch((fault: unknown) => note(wordsOf(fault))),
+  };
+}
+
+/** A promise and what ends it. */
+export function cuttable(): { readonly ended: Promise<End>; readonly cut: (end: End) => void } {
+  const { promise, resolve } = Promise.withResolvers<End>();
+  return { ended: promise, cut: resolve };
+}
+
+export function wordsOf(fault: unknown): string {
+  return (fault instanceof AppError ? fault.fact : String(fault)).slice(0, 200);
+}
+
+function isKept(value: unknown): value is KeptQuestion {
+  return (
+    typeof value === 'object' && value !== null && 'call' in value && 'id' in value && typeof value.id === 'string'
+  );
+}

@@ -1,0 +1,167 @@
+/**
+ * Harnesses: how each agent CLI is found, started, judged, typed into, and what proves that a text arrived.
+ * Gives `createHarnesses`. The factory stands on the other side of `harness.ts` and names no harness.
+ */
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HarnessName } from '../../contracts/factory/agent.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
+import type { Adapter, HarnessPanes, ProcessRunner } from './adapter.ts';
+import { createBot, type LiveBot } from './bot.ts';
+import { createClaudeAdapter } from './claude/adapter.ts';
+import { createCodexAdapter } from './codex/adapter.ts';
+import { createCustomAdapter } from './custom/adapter.ts';
+import type { Environment } from './environment.ts';
+import { findHarnesses } from './found.ts';
+import { createGeminiAdapter } from './gemini/adapter.ts';
+import type { BotDoors, BotMemory, FoundHarness, Harnesses, PermissionDesk, PermissionPolicy } from './harness.ts';
+import { compileRules, type Matcher } from './judge/rules.ts';
+import { createOpencodeAdapter } from './opencode/adapter.ts';
+import { createQwenAdapter } from './qwen/adapter.ts';
+import { createShellAdapter } from './shell/adapter.ts';
+import { quote } from './shell/start-file.ts';
+
+/** How long a look at the installed harnesses is good for. */
+const foundForMs = 30_000;
+
+export interface HarnessesDeps {
+  readonly panes: HarnessPanes;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  readonly memory: BotMemory;
+  /** Where a harness's own permission question is put to a person. */
+  readonly desk: PermissionDesk;
+  /** Rules of the person that answer such a question at once. */
+  readonly policy: PermissionPolicy;
+  /** Settings of agent programs that lie in a bot's folder. `alone`: nobody sits before the program. */
+  readonly trust: { demandSettings(harness: HarnessName, cwd: string, alone: boolean): void };
+  readonly processes: ProcessRunner;
+  /** The person's environment, as Gantry was started with. */
+  readonly env: Environment;
+  /** The person's home folder; only read. */
+  readonly home: string;
+}
+
+export function createHarnesses(deps: HarnessesDeps): Harnesses {
+  const { panes, clock, timers = systemTimers, memory } = deps;
+  const around = { env: deps.env, home: deps.home, processes: deps.processes };
+  const adapters: Partial<Record<HarnessName, Adapter>> = {
+    shell: createShellAdapter(around),
+    claude: createClaudeAdapter(around),
+    codex: createCodexAdapter(around),
+    gemini: createGeminiAdapter(around),
+    opencode: createOpencodeAdapter(around),
+    qwen: createQwenAdapter(around),
+    custom: createCustomAdapter(around),
+  };
+  const rulesets = Object.fromEntries(
+    Object.entries(adapters).map(([name, adapter]) => [name, adapter.ruleset] as const),
+  );
+  const matchers = new Map<HarnessName, Matcher>();
+  const bots = new Map<string, LiveBot>();
+  let found: { at: number; list: Promise<readonly FoundHarness[]> } | null = null;
+
+  panes.listen({
+    onFacts: (paneId, facts) => bots.get(paneId)?.takeFacts(facts),
+    onOsc: (paneId, osc) => bots.get(paneId)?.takeOsc(osc),
+    onExit: (paneId, info) => bots.get(paneId)?.takeExit(info),
+    onEngine: () => {
+      for (const bot of bots.values()) bot.takeEngine();
+    },
+  });
+
+  function adapterOf(name: HarnessName): Adapter {
+    const adapter = adapters[name];
+    if (adapter) return adapter;
+    throw new AppError(
+      'usage',
+      `The harness "${name}" is not built yet.`,
+      `Use one of ${Object.keys(adapters).join(', ')}, or "custom" with \`command: ${name}\`.`,
+    );
+  }
+
+  return {
+    found() {
+      const now = clock.monotonic();
+      if (!found || now - found.at > foundForMs) {
+        const look = { at: now, list: findHarnesses(around, rulesets) };
+        found = look;
+        // A look that failed is no answer for the next caller.
+        look.list.catch(() => {
+          if (found === look) found = null;
+        });
+      }
+      return found.list;
+    },
+    async prepare(bot, doors) {
+      deps.trust.demandSettings(bot.harness, bot.cwd, false);
+      const before = { ...memory.recall(bot.agentId), ...bot.adopts };
+      const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, before);
+      // Each names the conversation of a start alike: the one of before is gone on with.
+      const resumed =
+        bot.resume === true && typeof facts.sessionId === 'string' && facts.sessionId === before.sessionId;
+      const tools = await writeTools(doors);
+      memory.remember(bot.agentId, facts);
+      const path = [tools, launch.env.PATH].filter(Boolean).join(delimiter);
+      return { ...launch, env: { ...launch.env, PATH: path }, ...(resumed && { resumed }) };
+    },
+    hasExec: (harness) => adapters[harness]?.exec !== undefined,
+    interruptKeys: (harness) => adapterOf(harness).ruleset.interrupt,
+    async exec(bot, doors, text, options) {
+      const { exec } = adapterOf(bot.harness);
+      if (exec) {
+        deps.trust.demandSettings(bot.harness, bot.cwd, true);
+        return exec(bot, doors, text, options);
+      }
+      throw new AppError(
+        'usage',
+        `The harness "${bot.harness}" has no exec mode.`,
+        'Use a bot with the harness claude.',
+      );
+    },
+    attach(bot, paneId) {
+      const adapter = adapterOf(bot.harness);
+      let matcher = matchers.get(bot.harness);
+      if (!matcher) {
+        matcher = compileRules(adapter.ruleset);
+        matchers.set(bot.harness, matcher);
+      }
+      bots.get(paneId)?.close();
+      const live = createBot({
+        adapter,
+        matcher,
+        bot,
+        paneId,
+        panes,
+        clock,
+        timers,
+        memory,
+        desk: deps.desk,
+        policy: deps.policy,
+        home: deps.home,
+        onClose: () => {
+          if (bots.get(paneId) === live) bots.delete(paneId);
+        },
+      });
+      bots.set(paneId, live);
+      return live;
+    },
+    async usage(bot, cursor, settled) {
+      const facts = memory.recall(bot.agentId);
+      return (facts && (await adapters[bot.harness]?.usage?.({ facts, cursor, settled }))) ?? null;
+    },
+  };
+}
+
+/** A folder with the word `gantry`, put first on the bot's PATH: in a clone there is no such command anywhere else. */
+async function writeTools({ folder, gantry }: BotDoors): Promise<string> {
+  const tools = join(folder, 'bin');
+  await mkdir(tools, { recursive: true, mode: 0o700 });
+  const file = join(tools, 'gantry');
+  await writeFile(file, `#!/bin/sh\nexec ${gantry.map(quote).join(' ')} "$@"\n`, { mode: 0o700 });
+  // `mode` holds only for a new file.
+  await chmod(file, 0o700);
+  return tools;
+}

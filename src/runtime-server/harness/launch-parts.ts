@@ -1,0 +1,51 @@
+/** What every launch of an agent's own program has in common: the program itself, its pane, the conversation to go on with. */
+import { isAbsolute, normalize } from 'node:path';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HarnessName } from '../../contracts/factory/agent.ts';
+import type { Surroundings } from './adapter.ts';
+import { catalogue } from './catalogue.ts';
+import { botEnvironment } from './environment.ts';
+import { findProgram } from './find-program.ts';
+import type { BotDoors, BotSpec, Launch } from './harness.ts';
+
+/** The harness's program on PATH; `title` is what a person calls it. */
+export async function installedProgram({ env }: Surroundings, harness: HarnessName, title: string): Promise<string> {
+  const entry = catalogue.find(({ name }) => name === harness);
+  const program = entry?.program ?? harness;
+  const file = await findProgram(program, env.PATH);
+  if (file) return file;
+  throw new AppError(
+    'usage',
+    `${title} is not installed: "${program}" was not found on PATH.`,
+    `Install it with \`${entry?.install}\`, then start the team again.`,
+  );
+}
+
+/** `own` are the harness's variables for this start. */
+export function paneLaunch(
+  around: Surroundings,
+  bot: BotSpec,
+  doors: BotDoors,
+  command: Launch['command'],
+  own: Readonly<Record<string, string>> = {},
+): Launch {
+  return { command, cwd: bot.cwd, env: botEnvironment(around.env, bot, doors, own), cols: 120, rows: 40 };
+}
+
+/** A harness's name of a conversation stands in an argument of the next start: it must be no option and no path. */
+const sessionName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+type Facts = Readonly<Record<string, unknown>>;
+
+/** The conversation to go on with: asked for, and known by a name that can be one. */
+export function sessionToResume(bot: Pick<BotSpec, 'resume'>, { sessionId }: Facts): string | null {
+  return bot.resume === true && typeof sessionId === 'string' && sessionName.test(sessionId) ? sessionId : null;
+}
+
+/** Conversation and transcript as a hook names them; null where it names none that can be. Whoever has the bot's token can call its hooks. */
+export function reportedSession({ session_id: sessionId, transcript_path: transcript }: Facts): Facts | null {
+  if (typeof sessionId !== 'string' || !sessionName.test(sessionId) || typeof transcript !== 'string') return null;
+  return isAbsolute(transcript) && normalize(transcript) === transcript && transcript.endsWith('.jsonl')
+    ? { sessionId, transcript }
+    : null;
+}

@@ -1,0 +1,186 @@
+/**
+ * How a message is put into a composer that takes pastes, and what proves that it arrived. The paste is one framed write. Enter
+ * follows as a write of its own once the composer shows the text, because some programs lose an Enter that comes too early. Then
+ * a witness is awaited: the submit hook, else the transcript, else the composer. Each harness supplies what is its own; must not
+ * know a harness.
+ */
+import type { PaneFacts } from '../panes/pane-engine.ts';
+import type { DriverContext } from './adapter.ts';
+import type { DeliverResult, Outgoing } from './harness.ts';
+import type { PromptsSince } from './prompt-witness.ts';
+import { composePrompt, containsText, messageIn } from './wording.ts';
+
+export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 'text'; readonly text: string };
+
+export interface PasteWays {
+  composer(facts: PaneFacts): Composer;
+  /** Whether the composer holds exactly this text, or what it collapses to. */
+  holds(composer: Composer, text: string): boolean;
+  /** Asked before the first byte is typed. */
+  transcript(): Promise<PromptsSince>;
+  /** How long the text must have stood in the composer before Enter is heeded; default: not at all. */
+  settleMs?(text: string): number;
+  /** While it starts it shows a composer and loses what is put into it: then the message is held and tried again. */
+  readonly losesEarly?: boolean;
+  /** Until the composer shows a paste. */
+  readonly shownMs: number;
+  /** For hook and transcript after each Enter. */
+  readonly witnessMs: number;
+  /** How much longer a turn is waited for that the composer testifies to. */
+  readonly lateMs: number;
+}
+
+export interface PasteDelivery {
+  deliver(message: Outgoing): Promise<DeliverResult>;
+  /** A hook says that this prompt was taken. */
+  taken(prompt: string): void;
+  /** `draft`, a closed composer, a text of ours that could not be removed. null: nothing is in the way. */
+  obstacle(): string | null;
+  /** A person's keys are about to be written: what stands in the composer may be theirs from now on. */
+  touched(): void;
+}
+
+const transcriptEveryMs = 150;
+/** Ends the line that the cursor is in, then the line break before it: in every one of these programs, and in an empty composer nothing. */
+const clearKey = '\x15';
+/** Two for each row that a composer shows at most. */
+const maxClearKeys = 100;
+/** It is drawn within a frame; a loaded computer takes longer. */
+const clearedMs = 300;
+
+export function createPasteDelivery(context: DriverContext, ways: PasteWays): PasteDelivery {
+  const { judge, panes, paneId } = context;
+  /** The message on its way, while it waits for its witness. */
+  let pending: { readonly text: string; submitted: boolean } | null = null;
+  /** A text that was pasted and not taken: it may stand in the composer, or come up there late. `stuck`: it could not be removed. */
+  let left: { readonly text: string; readonly deliveryId: string; stuck: boolean } | null = null;
+
+  function composer(): Composer {
+    const facts = context.facts();
+    return facts ? ways.composer(facts) : { kind: 'closed' };
+  }
+
+  async function witness(text: string, written: PromptsSince): Promise<'hook' | 'transcript' | null> {
+    const end = context.clock.monotonic() + ways.witnessMs;
+    for (;;) {
+      const left = end - context.clock.monotonic();
+      const pause = Math.max(0, Math.min(left, transcriptEveryMs));
+      if (await context.until(() => pending?.submitted === true, pause)) return 'hook';
+      if (await written(text)) return 'transcript';
+      if (left <= 0) return null;
+    }
+  }
+
+  const shownText = (): string => {
+    const now = composer();
+    return now.kind === 'text' ? now.text : '';
+  };
+
+  /** Takes what Gantry pasted out of the composer again, row by row. Only while no person can have typed there. */
+  async function clear(): Promise<boolean> {
+    // A key that takes away only an empty row changes nothing that can be read.
+    for (let keys = 0, idle = 0; composer().kind === 'text' && keys < maxClearKeys && idle < 3; keys += 1) {
+      const before = shownText();
+      await panes.write(paneId, clearKey);
+      idle = (await context.until(() => shownText() !== before, clearedMs)) ? 0 : idle + 1;
+    }
+    const { kind } = composer();
+    if (kind === 'empty') left = null;
+    else if (left !== null && kind === 'text') left.stuck = true;
+    return kind === 'empty';
+  }
+
+  /** What is left of a message that was not taken must not hold up those behind it. */
+  async function takeOut(): Promise<string> {
+    if (composer().kind !== 'text') return '';
+    return (await clear()) ? ', and the text was removed again' : ', and the text could not be removed';
+  }
+
+  async function type(text: string, deliveryId: string): Promise<DeliverResult | 'entered'> {
+    return context.typing.run(async () => {
+      const gate = context.gate();
+      if (!gate.open) return { state: 'held', why: gate.why };
+      if (composer().kind === 'text' && !(await clear())) return { state: 'held', why: obstacle() ?? 'draft' };
+      left = { text, deliveryId, stuck: false };
+      await panes.write(paneId, `\x1b[200~${text}\x1b[201~`);
+      const shows = () => ways.holds(composer(), text);
+      const shown = await context.until(shows, ways.shownMs);
+      if (shown) await context.until(() => false, ways.settleMs?.(text) ?? 0);
+      if (!shown || !shows()) {
+        // A dialog that came up in between drops a paste; Enter would answer the dialog.
+        const { kind } = composer();
+        if (kind === 'closed') return { state: 'held', why: 'a dialog opened' };
+        if (kind === 'empty' && ways.losesEarly === true)
+          return { state: 'held', why: 'the composer did not take the text' };
+        return unconfirmed(`the composer did not show the text; Enter was not pressed${await takeOut()}`);
+      }
+      await panes.write(paneId, '\r');
+      return 'entered';
+    });
+  }
+
+  /** Once, and only while the composer still shows exactly our text and nothing else has happened. */
+  async function enterAgain(text: string): Promise<boolean> {
+    return context.typing.run(async () => {
+      if (judge.state().state !== 'idle' || !ways.holds(composer(), text)) return false;
+      await panes.write(paneId, '\r');
+      return true;
+    });
+  }
+
+  function obstacle(): string | null {
+    if (!context.facts()?.bracketedPaste) return 'the composer does not take pastes';
+    const now = composer();
+    if (now.kind !== 'text') return now.kind === 'empty' ? null : 'the composer is not shown';
+    const ours = left !== null && (left.stuck || ways.holds(now, left.text));
+    // A text of ours is no person's draft: it is removed before the next message is pasted.
+    if (ours && left?.stuck === false) return null;
+    const id = ours ? left?.deliveryId : messageIn(now.text);
+    return id ? `the text of message ${id}, which Gantry typed, still stands in its composer` : 'draft';
+  }
+
+  return {
+    async deliver(message) {
+      const text = composePrompt(message);
+      const written = await ways.transcript();
+      pending = { text, submitted: false };
+      try {
+        const typed = await type(text, message.deliveryId);
+        if (typed !== 'entered') return typed;
+        let seen = await witness(text, written);
+        if (!seen && (await enterAgain(text))) seen = await witness(text, written);
+        if (seen) {
+          left = null;
+          return seen === 'hook'
+            ? verified('hook', 'its submit hook reported this text')
+            : verified('transcript', 'its transcript holds this text');
+        }
+        // The composer held exactly our text before Enter; emptied into a turn, it was taken.
+        const emptied = () => composer().kind === 'empty' && judge.state().state === 'working';
+        if (await context.until(emptied, ways.lateMs)) {
+          left = null;
+          return verified('composer', 'the composer held this text and emptied into a turn');
+        }
+        const out = await context.typing.run(async () => (ways.holds(composer(), text) ? takeOut() : ''));
+        return unconfirmed(`Enter was pressed, but neither hook, transcript nor composer showed it${out}`);
+      } finally {
+        pending = null;
+      }
+    },
+    taken(prompt) {
+      if (pending && containsText(prompt, pending.text)) pending.submitted = true;
+    },
+    obstacle,
+    touched() {
+      left = null;
+    },
+  };
+}
+
+function verified(evidence: 'hook' | 'transcript' | 'composer', detail: string): DeliverResult {
+  return { state: 'verified', evidence, detail };
+}
+
+function unconfirmed(detail: string): DeliverResult {
+  return { state: 'unconfirmed', evidence: null, detail };
+}

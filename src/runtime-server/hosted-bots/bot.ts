@@ -1,0 +1,465 @@
+/**
+ * A hosted bot: a model in Gantry's own loop, seen by the factory as one more {@link HarnessBot}. Owns its state, its gate, and one turn
+ * at a time; must not know the loop, tools or wires, and has no pane.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { AgentState } from '../../contracts/factory/agent.ts';
+import type {
+  BotState,
+  DeliverResult,
+  ExplainStep,
+  Gate,
+  HarnessBot,
+  Interrupted,
+  Outgoing,
+} from '../harness/harness.ts';
+import type { FaultKind } from '../models/model.ts';
+import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
+import type { HostedDeps, Order } from './deps.ts';
+import { type HostedSpec, stricter } from './spec.ts';
+import { type TurnRecord, turnOfDelivery } from './store.ts';
+import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
+
+export interface HostedBot extends HarnessBot {
+  /** Why it cannot begin a run by itself now; null: it can. Told as {@link HarnessBot.onGate} when that may be over. */
+  hindrance(): Promise<string | null>;
+  /** A run by itself, held to the stricter mode; messages wait meanwhile. Begins nothing where it is busy. Never throws. */
+  runAlone(order: AloneOrder): Promise<AloneEnd>;
+  /** The team file says something else now: holds from the next turn on. */
+  update(spec: HostedSpec): void;
+  /** `node`: only when it works on that one. */
+  interrupt(why: string, node?: { dagId: string; nodeId: string }): Promise<Interrupted>;
+  /** Why its model is not asked now, although a message could be taken; null: nothing of its model holds it. */
+  held(): ModelHold | null;
+  /** Lets go of a turn as it is, to be found as interrupted. Resolves when nothing of it runs any more. */
+  abandon(): Promise<void>;
+}
+
+export interface ModelHold {
+  readonly why: string;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  /** When it is tried again without anybody's doing; null: once its cause is gone. */
+  readonly until: number | null;
+}
+
+/** States of the last turns that `explain` shows. */
+const mostSteps = 30;
+const onRun = 'on a run of a rule';
+/** A tool that is stopped lets go within a moment. */
+const endsWithinMs = 8000;
+/** Held until something else changes: its team file, a key or a server that is added. */
+const forever = Number.POSITIVE_INFINITY;
+/** How often a held bot looks whether its model can be found, or is found in another way, ms. */
+const lookAgainMs = 2000;
+
+export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnRecord | null): HostedBot {
+  const { clock } = deps;
+  const { agentId } = first;
+  let spec = first;
+  let turn: RunningTurn | null = null;
+  /** A run by itself. */
+  let alone: { readonly abort: AbortController; readonly over: Promise<unknown> } | null = null;
+  /** From the moment a message is taken up, before its turn exists. */
+  let taking = false;
+  let closed = false;
+  const closing = new AbortController();
+  /** No message is tried before; `tries`: how often the service has refused in a row. */
+  let hold: { readonly why: string; readonly since: number; readonly until: number } | null = null;
+  let tries = 0;
+  let cancelHold = () => {};
+  let cancelLook = () => {};
+  const steps: ExplainStep[] = [];
+  const stateListeners = new Set<(state: BotState) => void>();
+  const gateListeners = new Set<() => void>();
+  let state: BotState = beginning(last, clock.now());
+
+  function show(next: AgentState, reason: string | null, rule: string): void {
+    if (state.state === next && state.reason === reason) return;
+    state = { state: next, reason, since: clock.now() };
+    steps.push({ at: state.since, source: 'process', rule, claim: next, evidence: reason ?? '', decided: true });
+    if (steps.length > mostSteps) steps.shift();
+    for (const listener of stateListeners) listener(state);
+  }
+  const openGate = () => {
+    if (gate().open) for (const listener of gateListeners) listener();
+  };
+
+  function gate(): Gate {
+    const shut = (why: string): Gate => ({ open: false, why, setup: false });
+    if (closed) return shut('it is not running');
+    if (turn !== null || alone !== null || taking)
+      return shut(state.reason === null ? state.state : `${state.state}: ${state.reason}`);
+    if (hold !== null && clock.now() < hold.until) return shut(`${state.state}: ${hold.why}`);
+    return { open: true };
+  }
+
+  /** What a turn, or a run by itself, says on the way. */
+  const watch: Pick<TurnEvents, 'waiting' | 'asking'> = {
+    waiting(wait) {
+      if (wait === null) show('working', alone === null ? null : onRun, 'turn.goes-on');
+      else show(wait.person ? 'needs_you' : 'blocked', wait.why, 'turn.waits');
+    },
+    asking(title) {
+      if (title === null) show('working', alone === null ? null : onRun, 'turn.goes-on');
+      else show('needs_you', `asks: ${title}`, 'turn.asks');
+    },
+  };
+
+  function holdFor(next: 'blocked' | 'needs_you', why: string, until: number, rule: string): void {
+    cancelHold();
+    hold = { why, since: clock.now(), until };
+    show(next, why, rule);
+    lookForChange(JSON.stringify(deps.models.find(spec.model)));
+    if (until === forever) return;
+    cancelHold = deps.timers.after(Math.max(0, until - clock.now()) + 1, () => {
+      // Whether it works again is seen with the next message; a person is asked until then.
+      if (next === 'blocked' && turn === null && alone === null) goOn('hold.over');
+      else openGate();
+    });
+  }
+
+  /** A hold ends with its cause: the key or the server that was missing is there, or is another one. */
+  function lookForChange(before: string): void {
+    cancelLook();
+    cancelLook = deps.timers.after(lookAgainMs, () => {
+      const found = deps.models.find(spec.model);
+      if (JSON.stringify(found) === before) lookForChange(before);
+      else if ('problem' in found)
+        holdFor('needs_you', `${found.problem.fact} ${found.problem.action}`, forever, 'model.key');
+      else {
+        tries = 0;
+        goOn('model.changed');
+      }
+    });
+  }
+
+  /** Held no longer: the message that waits is tried. */
+  function goOn(rule: string): void {
+    cancelHold();
+    cancelLook();
+    hold = null;
+    if (turn === null && alone === null) show('idle', null, rule);
+    openGate();
+  }
+
+  function release(): void {
+    cancelHold();
+    cancelLook();
+    hold = null;
+    tries = 0;
+  }
+
+  /** What keeps it from asking its model at all, with the hold that follows; null: nothing. */
+  async function hindrance(): Promise<string | null> {
+    const found = deps.models.find(spec.model);
+    if ('problem' in found) {
+      const why = `${found.problem.fact} ${found.problem.action}`;
+      holdFor('needs_you', why, forever, 'model.key');
+      return why;
+    }
+    const limit = spec.limits.usd ?? deps.models.limits.usd;
+    const { dailyUsd } = deps.models;
+    if ((limit !== null || dailyUsd !== null) && !deps.models.priced(found.target.model)) {
+      const why = `A limit of dollars holds for it, and the price of ${found.target.model} is not known. Add it under models.prices in settings.json, or take the limit away.`;
+      holdFor('needs_you', why, forever, 'model.price');
+      return why;
+    }
+    if (dailyUsd === null) return null;
+    const day = 24 * 3600 * 1000;
+    const today = Math.floor(clock.now() / day) * day;
+    const { microUsd } = await deps.store.read((tx) => deps.models.spent(tx, agentId, today));
+    if (microUsd < dailyUsd * 1e6) return null;
+    const until = today + day;
+    const why = `It has spent ${(microUsd / 1e6).toFixed(2)} of its ${dailyUsd} dollars a day. It goes on at ${new Date(until).toISOString()}, or with a higher models.limits.dailyUsd in settings.json.`;
+    holdFor('blocked', why, until, 'model.spend');
+    return why;
+  }
+
+  async function begin(message: Outgoing): Promise<DeliverResult> {
+    taking = true;
+    try {
+      const why = await hindrance();
+      if (why !== null) return { state: 'held', why };
+      const found = deps.models.find(spec.model);
+      if ('problem' in found) return { state: 'held', why: found.problem.fact };
+      const order = await deps.store.read((tx) => deps.orderOf(tx, message.deliveryId));
+      const record = await recordFor(message, order);
+      return await run(message, record, order, found.target);
+    } finally {
+      taking = false;
+      openGate();
+    }
+  }
+
+  async function recordFor(message: Outgoing, order: Order | null): Promise<TurnRecord> {
+    const { dagId = null, nodeId = null, threadId = null } = order ?? {};
+    // A person may name a node with a message; only the engine hands one over.
+    const handed = order?.caller === 'engine' && dagId !== null && nodeId !== null ? { dagId, nodeId } : null;
+    const duty = handed === null ? null : await deps.nodes.duty(handed, spec.address);
+    const id = deps.ids.next('run');
+    const startedAt = clock.now();
+    const deliveryId = message.deliveryId;
+    return {
+      id,
+      agentId,
+      deliveryId,
+      threadId,
+      dagId,
+      nodeId,
+      duty,
+      status: 'asked',
+      reason: null,
+      startedAt,
+      endedAt: null,
+    };
+  }
+
+  async function run(
+    message: Outgoing,
+    record: TurnRecord,
+    order: Order | null,
+    target: Parameters<typeof startTurn>[1]['target'],
+  ): Promise<DeliverResult> {
+    let accept = () => {};
+    const accepted = new Promise<'accepted'>((resolve) => {
+      accept = () => resolve('accepted');
+    });
+    show('working', null, 'turn.begin');
+    const mode = order === null ? spec.mode : stricter(spec.mode, deps.modeOf(order.caller));
+    const text = message.raw ? message.text : `${message.senderLine}\n\n${message.text}`;
+    const limits = { ...deps.models.limits, ...present(spec.limits) };
+    const now = startTurn(deps, { record, text, spec, mode, target, limits }, { accepted: () => accept(), ...watch });
+    turn = now;
+    const ended = now.outcome.then(
+      (outcome) => end(outcome),
+      (error: unknown) => {
+        turn = null;
+        deps.log.warn(`A turn of ${spec.address} broke.`, { error: String(error) });
+        show('failed', `Its turn broke: ${error instanceof Error ? error.message : String(error)}`, 'turn.broke');
+        return null;
+      },
+    );
+    const first = await Promise.race([accepted, ended]);
+    if (first === 'accepted' || (first !== null && first.how !== 'not_taken')) {
+      return { state: 'verified', evidence: 'model' };
+    }
+    if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn broke' };
+    return notTaken(first.fault);
+  }
+
+  /** A message may have come between the look at the gate and the run. */
+  function freed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!gate().open && !closed && !signal.aborted) return;
+        gateListeners.delete(look);
+        signal.removeEventListener('abort', look);
+        resolve();
+      };
+      gateListeners.add(look);
+      signal.addEventListener('abort', look);
+      look();
+    });
+  }
+
+  async function byItself(order: AloneOrder): Promise<AloneEnd> {
+    const failed = (error: string): AloneEnd => ({ status: 'failed', output: null, error, usage: null });
+    await freed(AbortSignal.any([order.signal, closing.signal]));
+    if (closed || order.signal.aborted) return { ...failed('It was stopped before it began.'), status: 'cancelled' };
+    const found = deps.models.find(spec.model);
+    if ('problem' in found) return failed(`${found.problem.fact} ${found.problem.action}`);
+    const abort = new AbortController();
+    const over = runAlone(
+      deps,
+      {
+        ...order,
+        spec,
+        target: found.target,
+        mode: stricter(spec.mode, order.mode),
+        limits: { ...deps.models.limits, ...present(spec.limits) },
+        signal: AbortSignal.any([order.signal, abort.signal]),
+      },
+      watch,
+    ).catch((error: unknown) => {
+      deps.log.warn(`A run of ${spec.address} broke.`, { error: String(error) });
+      return failed(`Its run broke: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    alone = { abort, over };
+    show('working', onRun, 'run.begin');
+    const end = await over;
+    alone = null;
+    if (!closed) show('idle', null, `run.${end.status}`);
+    openGate();
+    return end;
+  }
+
+  /** Whether a turn that was stopped ends while its stopping is waited for; a broken one has ended as well. */
+  function within(over: Promise<unknown>): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = deps.timers.after(endsWithinMs, () => resolve(false));
+      const done = () => {
+        cancel();
+        resolve(true);
+      };
+      over.then(done, done);
+    });
+  }
+
+  function end(outcome: TurnOutcome): TurnOutcome {
+    turn = null;
+    if (closed) return outcome;
+    switch (outcome.how) {
+      case 'not_taken':
+        return outcome;
+      case 'done':
+        release();
+        show('idle', null, 'turn.done');
+        break;
+      case 'refused':
+        release();
+        show('idle', 'Its model declined the last message.', 'turn.refused');
+        break;
+      case 'stopped':
+        show('idle', outcome.reason, 'turn.stopped');
+        break;
+      default:
+        show('failed', outcome.reason, `turn.${outcome.how}`);
+    }
+    openGate();
+    return outcome;
+  }
+
+  /** The message goes back into its queue, unless it is the message itself that cannot be taken. */
+  function notTaken(fault: NotTaken): DeliverResult {
+    const detail = fault.message;
+    if (fault.kind === 'invalid') {
+      show('failed', detail, 'model.invalid');
+      return { state: 'failed', evidence: null, detail };
+    }
+    if (fault.kind === 'stopped') {
+      show('idle', detail, 'turn.stopped');
+      return closed ? { state: 'held', why: 'Gantry stops' } : { state: 'failed', evidence: null, detail };
+    }
+    const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] as number;
+    tries += 1;
+    const until = fault.retryAt ?? clock.now() + pause;
+    const why = `${detail} The next try is at ${new Date(until).toISOString()}.`;
+    holdFor(personMends.includes(fault.kind) ? 'needs_you' : 'blocked', why, until, `model.${fault.kind}`);
+    return { state: 'held', why };
+  }
+
+  return {
+    agentId,
+    paneId: '',
+    state: () => state,
+    onState(listener) {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    gate,
+    onGate(listener) {
+      gateListeners.add(listener);
+      return () => gateListeners.delete(listener);
+    },
+    async deliver(message) {
+      const now = gate();
+      return now.open ? begin(message) : { state: 'held', why: now.why };
+    },
+    async resume(message) {
+      const before = await deps.store.read((tx) => turnOfDelivery(tx, message.deliveryId));
+      // What the model had taken is not given to it again; what it had not, never happened.
+      if (before !== null)
+        return { state: 'verified', evidence: 'model', detail: 'Gantry was stopped in the middle of it' };
+      const now = gate();
+      return now.open ? begin(message) : { state: 'held', why: now.why };
+    },
+    async input() {
+      throw new AppError(
+        'not_found',
+        `${spec.address} is a hosted bot and has no terminal to type into.`,
+        `Send it a message; \`gantry orchestration steer ${spec.address} interrupt\` ends its turn.`,
+      );
+    },
+    async hindrance() {
+      const now = gate();
+      return now.open ? hindrance() : now.why;
+    },
+    runAlone: byItself,
+    hook: async () => ({}),
+    explain: () => ({
+      harness: 'hosted',
+      ruleset: spec.model,
+      steps: [...steps],
+      bottom: [],
+      approvals: turn?.approvals() ?? [],
+    }),
+    update(next) {
+      const changed = next.model !== spec.model || JSON.stringify(next.limits) !== JSON.stringify(spec.limits);
+      spec = next;
+      if (!changed || hold === null) return;
+      tries = 0;
+      goOn('team.changed');
+    },
+    held: () =>
+      hold === null ? null : { why: hold.why, since: hold.since, until: hold.until === forever ? null : hold.until },
+    unblock() {
+      if (hold === null) return;
+      tries = 0;
+      goOn('hold.let-go');
+    },
+    interruptKeys: () => [],
+    async interrupt(why, node) {
+      const none: Interrupted = { ended: false, keys: [] };
+      const held = turn;
+      if (held === null) {
+        if (alone === null || node !== undefined) return none;
+        alone.abort.abort();
+        return { ended: await within(alone.over), keys: [] };
+      }
+      if (node !== undefined && (held.record.dagId !== node.dagId || held.record.nodeId !== node.nodeId)) return none;
+      held.stop(why);
+      return { ended: await within(held.outcome), keys: [] };
+    },
+    async abandon() {
+      closed = true;
+      closing.abort();
+      cancelHold();
+      cancelLook();
+      const held = turn;
+      held?.abandon();
+      alone?.abort.abort();
+      await held?.outcome.catch(() => {});
+      await alone?.over;
+    },
+    close() {
+      closed = true;
+      closing.abort();
+      cancelHold();
+      cancelLook();
+      turn?.stop('It was stopped.');
+      alone?.abort.abort();
+      stateListeners.clear();
+      gateListeners.clear();
+    },
+  };
+}
+
+const personMends: readonly FaultKind[] = ['key', 'unknown_model'];
+
+function beginning(last: TurnRecord | null, now: number): BotState {
+  if (last?.status === 'interrupted') {
+    return {
+      state: 'idle',
+      reason: `interrupted: ${last.reason ?? 'Gantry was stopped in the middle of a turn.'}`,
+      since: now,
+    };
+  }
+  return { state: 'idle', reason: null, since: now };
+}
+
+function present<T extends object>(given: T): { [K in keyof T]-?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]-?: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * From kept lines to what a model is told, and to what a person reads. A call whose result was never kept gets one that says so; of a
+ * long conversation the oldest turns are left out as a whole. Pure.
+ */
+import type { Message, ToolResult } from '../models/model.ts';
+import type { Line, StoredLine } from './store.ts';
+
+/** What is told at most, characters (about a quarter as many tokens). */
+const longestTold = 400_000;
+
+const unknownResult =
+  'Gantry was stopped before the result was known. It may have been done: look before you do it again.';
+const leftOut = 'Earlier parts of this conversation were left out, because it has become long.';
+
+export function messagesOf(stored: readonly StoredLine[]): Message[] {
+  const turns = [...Map.groupBy(stored, (one) => one.turnId).values()];
+  const kept: StoredLine[][] = [];
+  let size = 0;
+  for (const turn of turns.toReversed()) {
+    size += turn.reduce((sum, one) => sum + JSON.stringify(one.line).length, 0);
+    // The newest turn is always told, however long.
+    if (size > longestTold && kept.length > 0) break;
+    kept.unshift(turn);
+  }
+  const messages = kept.flatMap((turn) => fromLines(turn.map((one) => one.line)));
+  return kept.length === turns.length ? messages : [{ role: 'user', text: leftOut }, ...messages];
+}
+
+function fromLines(lines: readonly Line[]): Message[] {
+  const messages: Message[] = [];
+  let awaited: { id: string; name: string }[] = [];
+  let results: ToolResult[] = [];
+  const settle = () => {
+    if (awaited.length === 0) return;
+    const missing = awaited.filter((call) => !results.some((result) => result.callId === call.id));
+    const unknown = missing.map((call) => ({ callId: call.id, name: call.name, text: unknownResult, isError: true }));
+    messages.push({ role: 'tools', results: [...results, ...unknown] });
+    awaited = [];
+    results = [];
+  };
+  for (const line of lines) {
+    if (line.kind === 'result') {
+      results.push(line.result);
+      continue;
+    }
+    settle();
+    if (line.kind === 'user') messages.push({ role: 'user', text: line.text });
+    else {
+      messages.push(line.message);
+      awaited = line.message.calls.map(({ id, name }) => ({ id, name }));
+    }
+  }
+  settle();
+  return messages;
+}
+
+/** Of a result or an input in the transcript, characters. */
+const longestShown = 2000;
+const shorten = (text: string) => (text.length > longestShown ? `${text.slice(0, longestShown)} […]` : text);
+
+/** As a person reads it. */
+export function shownLine(line: Line): string {
+  if (line.kind === 'user') return `> ${line.text.replaceAll('\n', '\n> ')}\n\n`;
+  if (line.kind === 'result') {
+    const { name, text, isError } = line.result;
+    return `  ${isError ? '✗' : '✓'} ${name}\n${shorten(text).replace(/^/gm, '    ')}\n\n`;
+  }
+  const { text, calls } = line.message;
+  const said = text === '' ? '' : `${text}\n\n`;
+  return said + calls.map((call) => `  → ${call.name} ${shorten(JSON.stringify(call.input))}\n`).join('');
+}

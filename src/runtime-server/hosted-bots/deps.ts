@@ -1,0 +1,81 @@
+/** What hosted bots need from outside, as small as they need it. Composed by the factory. */
+import type { HostedMode } from '../../contracts/factory/team-file.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Models } from '../models/index.ts';
+import type { ToolRegistry } from '../tool-server/index.ts';
+import type { HostedSpec } from './spec.ts';
+
+export interface NodeRef {
+  readonly dagId: string;
+  readonly nodeId: string;
+}
+
+/** What a bot does to the nodes it was given: the same verbs that bots in panes have. Refusals are AppErrors. */
+export interface NodeWork {
+  /** What the bot is to the node now; null: nothing. */
+  duty(node: NodeRef, address: string): Promise<'work' | 'review' | null>;
+  progress(node: NodeRef, address: string, text: string): Promise<void>;
+  done(node: NodeRef, address: string, given: { output?: string; note?: string }): Promise<void>;
+  fail(node: NodeRef, address: string, reason: string): Promise<void>;
+  prove(
+    node: NodeRef,
+    address: string,
+    proof: { line: string; name: string; mime: string; content: AsyncIterable<Uint8Array> },
+  ): Promise<{ receiptId: string }>;
+}
+
+export interface AgentRunEnd {
+  readonly status: 'completed' | 'failed' | 'cancelled' | 'interrupted';
+  readonly at: number;
+  readonly usage: Readonly<Record<string, number>> | null;
+  readonly output: string | null;
+  readonly error: string | null;
+}
+
+/** Records of what bots were run for. */
+export interface AgentRuns {
+  begin(
+    tx: Tx,
+    run: { id: string; botId: string; source: { kind: 'workflow' | 'message'; ref: string }; at: number },
+  ): void;
+  end(tx: Tx, id: string, end: AgentRunEnd): void;
+}
+
+/** The delivery behind a message. */
+export interface Order {
+  readonly caller: string;
+  readonly threadId: string | null;
+  readonly dagId: string | null;
+  readonly nodeId: string | null;
+}
+
+export interface HostedLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface HostedDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: HostedLog;
+  readonly workspace: string;
+  readonly models: Models;
+  readonly tools: ToolRegistry;
+  readonly nodes: NodeWork;
+  readonly runs: AgentRuns;
+  orderOf(tx: Pick<Tx, 'get' | 'all'>, deliveryId: string): Order | null;
+  /** What the sender of a message may do itself. */
+  modeOf(caller: string): HostedMode;
+  /** Puts the bot's words into a thread. The same key writes once. */
+  reply(spec: Pick<HostedSpec, 'agentId' | 'address'>, threadId: string, text: string, key: string): Promise<void>;
+  /** What its commands see: the variables of its team file, with what the vault puts into them. */
+  envOf(spec: HostedSpec): Promise<Readonly<Record<string, string>>>;
+  /** The folder that the bot works in, made if need be. */
+  folderOf(spec: HostedSpec): Promise<string>;
+}

@@ -1,0 +1,304 @@
+/**
+ * One turn of a hosted bot, from a message to its end: the loop over the model, kept line by line, with its tools, its pauses while the
+ * model's service cannot be had, and what is told to thread and node at the end. Must not know queues, gates or panes.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { HostedMode } from '../../contracts/factory/team-file.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { Target } from '../models/endpoints.ts';
+import type { TurnEnd, TurnHooks, TurnLimits, Used } from '../models/loop.ts';
+import type { FaultKind, ToolCall, ToolResult, Usage } from '../models/model.ts';
+import { createActing } from './acting.ts';
+import { messagesOf } from './conversation.ts';
+import type { HostedDeps, NodeRef } from './deps.ts';
+import { systemFor } from './instructions.ts';
+import type { HostedSpec } from './spec.ts';
+import { addLine, dropTurn, insertTurn, lastLines, moveTurn, type TurnRecord, type TurnStatus } from './store.ts';
+
+export interface TurnOrder {
+  readonly record: TurnRecord;
+  readonly text: string;
+  readonly spec: HostedSpec;
+  readonly mode: HostedMode;
+  readonly target: Target;
+  readonly limits: TurnLimits;
+}
+
+export interface TurnEvents {
+  /** The model has taken the message. */
+  accepted(): void;
+  /** It waits for the model's service; null: it goes on. */
+  waiting(wait: { readonly why: string; readonly person: boolean } | null): void;
+  /** A person is asked; null: no more. */
+  asking(title: string | null): void;
+}
+
+/** Why no model took a message. */
+export interface NotTaken {
+  readonly kind: FaultKind;
+  readonly message: string;
+  readonly retryAt: number | null;
+}
+
+export type TurnOutcome =
+  /** The model never took the message: nothing of it is left. */
+  | { readonly how: 'not_taken'; readonly fault: NotTaken }
+  | { readonly how: 'done' | 'refused' | 'limit' | 'stopped' | 'failed'; readonly reason: string | null };
+
+export interface RunningTurn {
+  readonly record: TurnRecord;
+  /** Rejects only for faults of our own; the turn then stays open in its rows. */
+  readonly outcome: Promise<TurnOutcome>;
+  /** Approvals that it waits for. */
+  approvals(): readonly string[];
+  stop(why: string): void;
+  /** Leaves everything as it is, to be found as interrupted. */
+  abandon(): void;
+}
+
+/** Faults that end by themselves or by a person's hand: the turn waits for that, since nothing of it has to be done again. */
+const waitsFor: readonly FaultKind[] = ['limit', 'overloaded', 'unreachable', 'key', 'unknown_model'];
+/** Pauses where the service named no time; then the turn fails. Milliseconds. */
+export const pausesMs = [60_000, 5 * 60_000, 15 * 60_000, 15 * 60_000];
+/** How much of a conversation is read back for the model, lines. */
+const linesRead = 2000;
+/** How often a bot is told that its step is not done yet. */
+const mostNudges = 2;
+const longestOutput = 20_000;
+
+export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents): RunningTurn {
+  const { store, clock } = deps;
+  const { record, spec, target } = order;
+  const abort = new AbortController();
+  const node: NodeRef | null =
+    record.duty === null || record.dagId === null || record.nodeId === null
+      ? null
+      : { dagId: record.dagId, nodeId: record.nodeId };
+  const source =
+    node === null
+      ? { kind: 'message' as const, ref: record.deliveryId }
+      : { kind: 'workflow' as const, ref: `${node.dagId}/${node.nodeId}` };
+  let accepted = false;
+  let abandoned = false;
+  let stopReason: string | null = null;
+  let place: { folder: string; env: Readonly<Record<string, string>> } = { folder: '', env: {} };
+  let reported = false;
+  const acting = createActing(deps, {
+    runId: record.id,
+    spec,
+    mode: order.mode,
+    target,
+    node,
+    place: () => place,
+    withheld: new Set(),
+    asking: events.asking,
+  });
+
+  const begin = () =>
+    store.write((tx) => {
+      insertTurn(tx, record);
+      addLine(tx, record.agentId, record.id, record.startedAt, { kind: 'user', text: order.text });
+    });
+
+  const callTool = async (call: ToolCall, signal: AbortSignal): Promise<ToolResult> => {
+    const result = await acting.call(call, signal);
+    if (!result.isError && (call.name === 'node.done' || call.name === 'node.fail')) reported = true;
+    return result;
+  };
+
+  const hooks: TurnHooks = {
+    started() {
+      if (accepted) return;
+      accepted = true;
+      store
+        .write((tx) => {
+          moveTurn(tx, record.id, 'running', null, null);
+          deps.runs.begin(tx, { id: record.id, botId: record.agentId, source, at: record.startedAt });
+        })
+        .catch((error: unknown) =>
+          deps.log.warn('The start of a turn could not be written.', { error: String(error) }),
+        );
+      events.accepted();
+    },
+    answered: (message, usage) => store.write((tx) => keepAnswer(tx, message, usage)),
+    call: callTool,
+    result: (result) => store.write((tx) => keepResult(tx, result)),
+    waiting: (reason) => {
+      if (accepted) events.waiting(reason === null ? null : { why: reason, person: false });
+    },
+    idleMs: acting.idleMs,
+  };
+
+  const keepAnswer = (tx: Tx, message: Parameters<TurnHooks['answered']>[0], usage: Usage): number | null => {
+    addLine(tx, record.agentId, record.id, clock.now(), { kind: 'assistant', message });
+    return acting.spent(tx, usage);
+  };
+
+  const keepResult = (tx: Tx, result: ToolResult) => {
+    addLine(tx, record.agentId, record.id, clock.now(), { kind: 'result', result });
+    acting.told(tx, result);
+  };
+
+  const ask = async (used: Used): Promise<TurnEnd> => {
+    const messages = messagesOf(await store.read((tx) => lastLines(tx, record.agentId, linesRead)));
+    acting.anew();
+    return deps.models.run(
+      target,
+      {
+        system: systemFor({ ...spec, folder: place.folder }, order.mode, node === null ? 'message' : 'step'),
+        messages,
+        tools: acting.offers(),
+        maxOutputTokens: deps.models.maxOutputTokens,
+        limits: order.limits,
+        used,
+        signal: abort.signal,
+      },
+      hooks,
+    );
+  };
+
+  /** Asks until the turn ends, also over the times in which the service cannot be had. */
+  const askThrough = async (from: Used): Promise<TurnEnd> => {
+    let used = from;
+    for (let waits = 0; ; waits += 1) {
+      const end = await ask(used);
+      const { fault } = end;
+      if (fault === null || !accepted || !waitsFor.includes(fault.kind)) return end;
+      const pause = pausesMs[waits];
+      if (pause === undefined) return end;
+      used = end.used;
+      const until = fault.retryAt ?? clock.now() + pause;
+      const person = fault.kind === 'key' || fault.kind === 'unknown_model';
+      const why = `${fault.message} It goes on at ${new Date(until).toISOString()}.`;
+      await store.write((tx) => moveTurn(tx, record.id, 'waiting', why, null));
+      events.waiting({ why, person });
+      await sleepUntil(until);
+      if (abandoned) return end;
+      await store.write((tx) => moveTurn(tx, record.id, 'running', null, null));
+      events.waiting(null);
+    }
+  };
+
+  const sleepUntil = (until: number): Promise<void> =>
+    new Promise((resolve) => {
+      const done = () => {
+        cancel();
+        abort.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = deps.timers.after(Math.max(0, until - clock.now()), done);
+      if (abort.signal.aborted) done();
+      else abort.signal.addEventListener('abort', done, { once: true });
+    });
+
+  /** The end of the model's words, or of a step that is not done yet and is told so. */
+  const askToTheEnd = async (): Promise<TurnEnd> => {
+    let used: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
+    for (let nudges = 0; ; nudges += 1) {
+      const end = await askThrough(used);
+      if (node === null || reported || end.how !== 'done' || nudges >= mostNudges) return end;
+      const missing = await reportByText(node, end.text);
+      if (missing === null) return end;
+      used = end.used;
+      await store.write((tx) => addLine(tx, record.agentId, record.id, clock.now(), { kind: 'user', text: missing }));
+    }
+  };
+
+  /** The last text counts as the result of a step. Answers what is still missing, or null. */
+  const reportByText = async (ref: NodeRef, text: string): Promise<string | null> => {
+    if (record.duty === 'review') {
+      return 'From Gantry\n\nYou were asked for a verdict: call node.done if it holds, or node.fail with the reason if it does not.';
+    }
+    try {
+      await deps.nodes.done(ref, spec.address, { output: text.slice(0, longestOutput) });
+      reported = true;
+      return null;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return `From Gantry\n\nThe step is not done. ${error.fact} Use node.proof for each line, then node.done, or give it up with node.fail.`;
+    }
+  };
+
+  const finish = async (end: TurnEnd): Promise<TurnOutcome> => {
+    const how = end.how === 'fault' ? ('failed' as const) : end.how;
+    const reason = how === 'stopped' ? (stopReason ?? end.reason) : end.reason;
+    const status: TurnStatus = how;
+    const at = clock.now();
+    const error = how === 'done' ? null : reason;
+    await store.write((tx) => {
+      moveTurn(tx, record.id, status, reason, at);
+      deps.runs.end(tx, record.id, {
+        status: how === 'done' ? 'completed' : how === 'stopped' ? 'cancelled' : 'failed',
+        at,
+        usage: acting.usage(),
+        output: end.text === '' ? null : end.text.slice(0, longestOutput),
+        error,
+      });
+    });
+    if (record.threadId !== null) await tell(record.threadId, answerOf(how, end.text, reason));
+    if (node !== null && !reported) await giveUp(node, how, end.text, reason);
+    return { how, reason };
+  };
+
+  const tell = async (threadId: string, text: string): Promise<void> => {
+    await deps.reply(spec, threadId, text, `turn:${record.id}`).catch((error: unknown) => {
+      deps.log.warn(`The answer of ${spec.address} could not be put into its thread.`, {
+        threadId,
+        error: String(error),
+      });
+    });
+  };
+
+  const giveUp = async (ref: NodeRef, how: TurnEnd['how'] | 'failed', text: string, reason: string | null) => {
+    const why = how === 'done' ? `It ended without a report. It said: ${text.slice(-1000)}` : (reason ?? how);
+    await deps.nodes.fail(ref, spec.address, why).catch((error: unknown) => {
+      // The node may have gone its way meanwhile: cancelled, timed out, taken over.
+      if (!(error instanceof AppError))
+        deps.log.warn(`${spec.address} could not give up its step.`, { ...ref, error: String(error) });
+    });
+  };
+
+  const run = async (): Promise<TurnOutcome> => {
+    try {
+      place = { folder: await deps.folderOf(spec), env: await deps.envOf(spec) };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return { how: 'not_taken', fault: { kind: 'invalid', message: `${error.fact} ${error.action}`, retryAt: null } };
+    }
+    await begin();
+    const end = await askToTheEnd();
+    if (abandoned) {
+      // Its rows stay as they are, to be found at the next start.
+      const fault = { kind: 'stopped' as const, message: 'Gantry stops.', retryAt: null };
+      return accepted ? { how: 'stopped', reason: null } : { how: 'not_taken', fault };
+    }
+    if (!accepted) {
+      // Refused before it was taken: the message goes back into its queue as if it had never been tried.
+      await store.write((tx) => dropTurn(tx, record.id));
+      const fault = end.fault ?? { kind: 'stopped' as const, message: stopReason ?? 'It was stopped.', retryAt: null };
+      return { how: 'not_taken', fault };
+    }
+    return finish(end);
+  };
+
+  return {
+    record,
+    outcome: run(),
+    approvals: acting.approvals,
+    stop(why) {
+      stopReason ??= why;
+      abort.abort();
+    },
+    abandon() {
+      abandoned = true;
+      abort.abort();
+    },
+  };
+}
+
+function answerOf(how: string, text: string, reason: string | null): string {
+  if (how === 'done') return text === '' ? '(It ended without words.)' : text;
+  if (how === 'refused') return text === '' ? `(${reason ?? 'The model declined.'})` : text;
+  const ended = `(It did not finish: ${reason ?? how})`;
+  return text === '' ? ended : `${text}\n\n${ended}`;
+}

@@ -1,0 +1,98 @@
+/**
+ * What channels from outside get of the factory: the thread of a channel and its bot, and the delivery of what goes out by it. First user:
+ * the phone. Must not know providers.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import type { SendRequest } from '../../contracts/factory/delivery.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store } from '../../kit/store/store.ts';
+import type { Member, Registry } from '../agents/registry.ts';
+import type { BotEvents } from '../events/bot-events.ts';
+import type { Channel, ChannelDoors } from '../phone/ports.ts';
+import type { Deliverer } from './deliverer.ts';
+import type { SendService } from './send.ts';
+import { findChannelThread, insertThread } from './store/threads.ts';
+
+export interface ChannelDoorsDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly registry: Pick<Registry, 'find'>;
+  readonly sends: SendService;
+  readonly deliverer: Pick<Deliverer, 'move'>;
+  readonly events: BotEvents;
+}
+
+const asComments = (text: string) => text.replace(/^/gm, '# ');
+
+/** A plain shell would run what it is told, also by a stranger: whoever sits there reads it as comments. */
+export function asWords(bot: Pick<Member, 'spec'> | null, text: string): string {
+  return bot?.spec?.harness === 'shell' ? asComments(text) : text;
+}
+
+/** Of somebody outside: what runs as `custom` may be a shell as well, or anything else that takes each line as a command. */
+export function strangersWords(bot: Pick<Member, 'spec'> | null, text: string): string {
+  return bot?.spec?.harness === 'custom' ? asComments(text) : asWords(bot, text);
+}
+
+export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
+  const { store, ledger, clock, ids, registry } = deps;
+
+  /** Whoever is outside is named as the carrier names them; they are not the owner, whatever they write. */
+  const senderAs = ({ provider, peer }: Channel) => {
+    const surface = `channel:${provider}`;
+    return { caller: surface, surface, name: `${peer} (${provider}, from outside)`, agentId: null, inPerson: false };
+  };
+
+  function threadOf(botId: string, channel: Channel, title: string): Promise<string> {
+    return store.write((tx) => {
+      const found = findChannelThread(tx, botId, channel);
+      if (found !== null) return found.id;
+      const id = ids.next('thread');
+      const { caller, surface } = senderAs(channel);
+      insertThread(tx, { id, title, agentId: botId, channel, at: clock.now() });
+      ledger.append(tx, {
+        type: 'thread.created',
+        ...{ actor: caller, surface },
+        subject: `thread:${id}`,
+        body: { v: 1, threadId: id, botId },
+      });
+      return id;
+    });
+  }
+
+  return {
+    async take({ channel, messageId, botId, title, text }) {
+      const bot = registry.find(botId);
+      if (bot === null) {
+        throw new AppError('not_found', `No bot here has the id ${botId}.`, 'List bots with `gantry agents ls`.');
+      }
+      const threadId = await threadOf(bot.id, channel, title);
+      // Queued, which is durable: whoever brings it does not wait until the bot has time.
+      const request: SendRequest = {
+        to: bot.id,
+        text: strangersWords(bot, text),
+        threadId,
+        queue: true,
+        idempotencyKey: messageId,
+      };
+      await deps.sends.send(request, senderAs(channel), undefined).catch((thrown: unknown) => {
+        if (!(thrown instanceof AppError) || thrown.code !== 'refused') throw thrown;
+        const more = { status: 429, wireCode: 'rate_limited', retryAfter: 60 } as const;
+        throw new AppError('refused', thrown.fact, 'Bring it again later.', more);
+      });
+      return { threadId, botId: bot.id };
+    },
+    received(tx, { channel, messageId, botId, text }, threadId) {
+      const data = { threadId, messageId, provider: channel.provider, from: channel.peer, text: text.slice(0, 20_000) };
+      deps.events.emit(tx, botId, { type: 'message.received', id: messageId, data });
+    },
+    moved(tx, deliveryId, { state, detail }) {
+      deps.deliverer.move(tx, deliveryId, { state, via: 'channel', evidence: null, detail });
+    },
+  };
+}

@@ -1,0 +1,327 @@
+/**
+ * POST /send: answers a repeated key with the first Delivery, writes down what it promised before anything is typed, and waits
+ * (at most 10 s) until it can say what became of it. Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
+ */
+
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Lanes } from '../../kit/lane/lane.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import { kindOf } from '../agents/member.ts';
+import type { Member } from '../agents/registry.ts';
+import type { Actor } from '../base/actor.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import type { ChannelOut } from '../phone/ports.ts';
+import type { Deliverer } from './deliverer.ts';
+import { type DeliveryRecord, isSettled, laneOf, type QueuedSend, queueLifeMs, toDelivery } from './model.ts';
+import { recordAccepted, recordMessage } from './records.ts';
+import { cannotTake, createFindRoute, type Sender, type SendRoute, type SendRouteDeps } from './send-route.ts';
+import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
+import { insertMessage } from './store/threads.ts';
+
+/** A send is answered within 10 s; the rest of that time is for writing it down. Milliseconds. */
+const answerWithinMs = 9700;
+
+export interface SendService {
+  send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
+}
+
+export interface SendDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly lanes: Lanes;
+  readonly panes: Pick<PaneEngine, 'engine'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly deliverer: Deliverer;
+  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly tickets: Tickets;
+  readonly hasStep: SendRouteDeps['hasStep'];
+  /** Takes over what leaves by the outside channel of a thread; absent where no thread has one. */
+  readonly channelOut?: ChannelOut | undefined;
+}
+
+/** Work for bots of vendors. */
+export interface Tickets {
+  open(
+    tx: Tx,
+    ticket: {
+      id: string;
+      botId: string;
+      source: { kind: 'vendor'; ref: string };
+      title: string;
+      data: unknown;
+      threadId: string | null;
+      at: number;
+    },
+  ): void;
+}
+
+export function createSendService(deps: SendDeps): SendService {
+  const { store, ledger, lanes, deliverer } = deps;
+  const resolve = createFindRoute(deps);
+  /** First sends under way by key: a duplicate waits for the first one's answer. */
+  const running = new Map<string, Promise<Delivery>>();
+
+  const accept = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
+    const by: Actor = { actor: sender.caller, surface: sender.surface };
+    const at = deps.clock.now();
+    const id = deps.ids.next('delivery');
+    const messageId = route.thread === null ? null : deps.ids.next('message');
+    const accepted: DeliveryRecord = {
+      id,
+      agentId: route.member?.id ?? null,
+      to: route.to,
+      via: route.via,
+      state: 'accepted',
+      evidence: null,
+      detail: null,
+      ticket: route.via === 'vendor' ? deps.ids.next('ticket') : null,
+      messageId,
+      threadId: route.thread?.id ?? null,
+      dagId: request.dagId ?? null,
+      nodeId: request.nodeId ?? null,
+      at,
+      caller: sender.caller,
+      surface: sender.surface,
+      idempotencyKey: key,
+    };
+    return store.write((tx): { record: DeliveryRecord; repeated: boolean } => {
+      const first = key === null ? null : findByKey(tx, sender.caller, key);
+      if (first !== null) return { record: first, repeated: true };
+      insertDelivery(tx, accepted);
+      recordAccepted(tx, ledger, accepted, request.text, by);
+      if (messageId !== null) writeMessage(tx, route, request, sender, accepted, by);
+      if (route.member === null) return { record: sayInThread(tx, route, request, accepted), repeated: false };
+      if (route.via === 'vendor') return { record: openTicket(tx, route, request, accepted, by), repeated: false };
+      lanes.append(tx, {
+        lane: laneOf(route.member.id),
+        id,
+        body: queuedSend(route.member, route.thread, request, sender, id),
+        deadline: at + queueLifeMs,
+      });
+      if (route.waits === null) return { record: accepted, repeated: false };
+      const queued = deliverer.move(tx, id, {
+        state: 'queued',
+        via: route.via,
+        evidence: null,
+        detail: route.waits,
+      });
+      return { record: queued ?? accepted, repeated: false };
+    });
+  };
+
+  const writeMessage = (
+    tx: Tx,
+    route: SendRoute,
+    request: SendRequest,
+    sender: Sender,
+    delivery: DeliveryRecord,
+    by: Actor,
+  ) => {
+    if (delivery.messageId === null || delivery.threadId === null) return;
+    const direction: 'in' | 'out' = route.member === null ? 'out' : 'in';
+    const message = {
+      id: delivery.messageId,
+      threadId: delivery.threadId,
+      from: sender.name,
+      to: route.to,
+      text: request.text,
+      at: delivery.at,
+      direction,
+      deliveryId: delivery.id,
+      agentId: route.member?.id ?? sender.agentId,
+    };
+    insertMessage(tx, message);
+    recordMessage(tx, ledger, message, by);
+  };
+
+  /** Out by the thread's channel; a thread without one keeps the message: nobody outside could witness it. */
+  const sayInThread = (
+    tx: Tx,
+    { thread }: SendRoute,
+    request: SendRequest,
+    accepted: DeliveryRecord,
+  ): DeliveryRecord => {
+    if (thread?.channel && deps.channelOut) {
+      const { channel, botId } = thread;
+      deps.channelOut.append(tx, { deliveryId: accepted.id, channel, botId, text: request.text });
+      return readDelivery(tx, accepted.id) ?? accepted;
+    }
+    const kept = deliverer.move(tx, accepted.id, {
+      state: 'best_effort',
+      via: 'channel',
+      evidence: null,
+      detail: 'kept in the thread, which has no outside channel',
+    });
+    return kept ?? accepted;
+  };
+
+  /** What a vendor's bot is sent is work for an app outside: whether it is there, nobody here can see. */
+  const openTicket = (tx: Tx, route: SendRoute, request: SendRequest, accepted: DeliveryRecord, by: Actor) => {
+    const { member } = route;
+    if (member !== null && accepted.ticket !== null) {
+      deps.tickets.open(tx, {
+        id: accepted.ticket,
+        botId: member.id,
+        source: { kind: 'vendor', ref: accepted.id },
+        title: titleOf(request.text),
+        data: { text: request.text, from: by.actor },
+        threadId: accepted.threadId,
+        at: accepted.at,
+      });
+      ledger.append(tx, {
+        type: 'vendor.ticket.created',
+        ...by,
+        subject: `ticket:${accepted.ticket}`,
+        body: { v: 1, ticketId: accepted.ticket, botId: member.id, threadId: accepted.threadId },
+      });
+    }
+    const detail = 'it is a ticket now; whether the app of the vendor works on it cannot be seen from here';
+    return deliverer.move(tx, accepted.id, { state: 'best_effort', via: 'vendor', evidence: null, detail }) ?? accepted;
+  };
+
+  /** Resolves once the delivery is queued or settled, or when the time for an answer is over. */
+  const outcome = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
+    if (accepted.state !== 'accepted') return accepted;
+    let give = (_record: DeliveryRecord | null) => {};
+    const moved = new Promise<DeliveryRecord | null>((resolveMoved) => {
+      give = resolveMoved;
+    });
+    const off = deliverer.onMoved((record) => {
+      if (record.id === accepted.id) give(record);
+    });
+    const cancel = deps.timers.after(answerWithinMs, () => give(null));
+    try {
+      // The lane may have been faster than this listener.
+      const now = await store.read((tx) => readDelivery(tx, accepted.id));
+      if (now !== null && now.state !== 'accepted') return now;
+      return (await moved) ?? (await timeIsOver(accepted));
+    } finally {
+      off();
+      cancel();
+    }
+  };
+
+  const timeIsOver = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
+    const typing = accepted.agentId !== null && deliverer.typing(accepted.agentId) === accepted.id;
+    return store.write((tx) => {
+      const now = readDelivery(tx, accepted.id) ?? accepted;
+      if (isSettled(now.state) || now.state === 'queued') return now;
+      if (now.via === 'hosted') {
+        const detail = 'its model has not begun to answer yet';
+        return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
+      }
+      const change = typing
+        ? {
+            state: 'unconfirmed' as const,
+            via: now.via,
+            detail: 'it was typed, but nothing proved in time that it arrived',
+          }
+        : { state: 'queued' as const, via: 'pane_queue' as const, detail: 'others are typed before it' };
+      return deliverer.move(tx, accepted.id, { ...change, evidence: null }) ?? now;
+    });
+  };
+
+  /** From acceptance to the answer the lane is tried at once, whatever it waited for before. */
+  const acceptAndWait = async (route: SendRoute, request: SendRequest, sender: Sender, key: string | null) => {
+    const end =
+      route.waits === null && route.member !== null && route.via !== 'vendor'
+        ? deliverer.accepted(route.member.id)
+        : () => {};
+    try {
+      const { record, repeated } = await accept(route, request, sender, key);
+      return { result: await outcome(record), repeated };
+    } finally {
+      end();
+    }
+  };
+
+  const sendOnce = async (request: SendRequest, sender: Sender, key: string | null): Promise<Delivery> => {
+    const known = key === null ? null : await store.read((tx) => findByKey(tx, sender.caller, key));
+    if (known !== null) return toDelivery(await outcome(known));
+    const route = await resolve(request, sender);
+    const { result, repeated } = await acceptAndWait(route, request, sender, key);
+    if (!repeated && request.queue === false && route.member !== null && result.detail?.startsWith('refused: ')) {
+      throw cannotTake(route.member, result.detail.slice('refused: '.length), deps.panes);
+    }
+    return toDelivery(result);
+  };
+
+  return {
+    async send(request, sender, headerKey) {
+      if (request.dryRun === true) return plan(await resolve(request, sender), request);
+      const key = request.idempotencyKey ?? checkedHeader(headerKey);
+      if (key === null) return sendOnce(request, sender, null);
+      const name = JSON.stringify([sender.caller, key]);
+      const first = running.get(name);
+      if (first !== undefined) return first;
+      const sending = sendOnce(request, sender, key);
+      running.set(name, sending);
+      try {
+        return await sending;
+      } finally {
+        running.delete(name);
+      }
+    },
+  };
+}
+
+/** The first line of a text, as a title. */
+function titleOf(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? '';
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line || 'A message';
+}
+
+function checkedHeader(key: string | undefined): string | null {
+  if (key === undefined) return null;
+  if (/^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new AppError(
+    'usage',
+    'The Idempotency-Key header is not 1 to 255 visible ASCII characters.',
+    'Send a ULID or UUID.',
+  );
+}
+
+function queuedSend(
+  member: Member,
+  thread: Thread | null,
+  request: SendRequest,
+  sender: Sender,
+  deliveryId: string,
+): QueuedSend {
+  return {
+    deliveryId,
+    agentId: member.id,
+    senderLine: `From ${sender.name}`,
+    text: request.text,
+    // A hosted bot's last text goes into the thread by itself; a thread of this computer is not there on another.
+    replyLine:
+      thread === null || kindOf(member) === 'hosted' || member.remote !== null
+        ? null
+        : `Reply with: gantry orchestration reply ${thread.id} "your text"`,
+    raw: request.raw === true,
+    mayQueue: request.queue !== false,
+  };
+}
+
+function plan(route: SendRoute, request: SendRequest): SendPlan {
+  const message = route.thread === null ? [] : ['message.recorded'];
+  const body: SendPlan['plan'] = {
+    to: route.to,
+    via: route.via,
+    threadId: route.thread?.id ?? null,
+    records: ['delivery.accepted', ...message, 'delivery'],
+  };
+  if (route.via === 'vendor') {
+    const records = ['delivery.accepted', ...message, 'vendor.ticket.created', 'delivery'];
+    return { dryRun: true, plan: { ...body, records } };
+  }
+  const mayQueue = route.member !== null && request.queue !== false;
+  return { dryRun: true, plan: mayQueue ? { ...body, ifQueued: ['delivery'] } : body };
+}

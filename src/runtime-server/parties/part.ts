@@ -1,0 +1,18 @@
+/** What the parts of the work engine need from outside. Each declares what it needs beyond this itself. */
+import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
+import type { Base } from '../base/base.ts';
+import type { BotEvents } from '../events/bot-events.ts';
+import type { Parties } from './parties.ts';
+
+export interface EnginePartDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
+  /** Absolute path of the one workspace. */
+  readonly workspace: string;
+  readonly parties: Parties;
+  readonly events: BotEvents;
+}
+
+/** One part: its doors, and who may see what they name. */
+export interface EnginePart {
+  readonly routes: readonly BoundRoute[];
+  readonly owners: OwnerLookups;
+}

@@ -1,0 +1,89 @@
+/**
+ * Bots that other computers of a person brought here. Owns the composition of its parts; the factory gives it what its own bots
+ * run on.
+ */
+
+import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
+import type { BoundRoute } from '../../kit/http/types.ts';
+import { type RunOptions, type RunResult, runProcess } from '../../kit/process/run-process.ts';
+import type { Member } from '../agents/member.ts';
+import type { HarnessBot } from '../harness/harness.ts';
+import { createBring } from './bring.ts';
+import { createClones } from './clone.ts';
+import type { CrewDeps } from './crew.ts';
+import { createCrews } from './crews.ts';
+import { createGuestDoors, type GuestDoors, type GuestDoorsDeps } from './guest-doors.ts';
+import { guestRoutes } from './own-routes.ts';
+import type { RemotePanes } from './remote/panes.ts';
+import { peerRoutes } from './routes.ts';
+
+export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
+export { peerMigrations } from './store.ts';
+
+export interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
+  /** The environment that git is run with. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** How git is run for what other computers bring; by default as any child. */
+  readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
+  /** A guest has none, and asks by the same routes as who has. */
+  readonly remote: RemotePanes;
+}
+
+export interface Peers {
+  /** For whoever sits here. */
+  readonly ownRoutes: readonly BoundRoute[];
+  /** Behind tickets, on the peer port and the link's door `peer`. */
+  readonly routes: readonly BoundRoute[];
+  readonly doors: GuestDoors;
+  /** A guest by its agent id; never by an address: that of a bot of this computer may be the same. */
+  find(agentId: string): Member | null;
+  bot(agentId: string): HarnessBot | null;
+  /** For `doctor`: whoever sits here sees that others' bots run. */
+  checks(): DoctorCheck[];
+  start(): Promise<void>;
+  stopAll(): Promise<void>;
+  close(): void;
+}
+
+export function createPeers(deps: PeersDeps): Peers {
+  const crews = createCrews(deps);
+  const mark = () => deps.ids.next('new').toLowerCase();
+  const clones = createClones({ run: deps.runGit ?? runProcess, timers: deps.timers, env: deps.env, mark });
+  const bring = createBring({ ...deps, crews, clones, mark });
+  const offMoved = deps.deliverer.onMoved(({ agentId }) => {
+    const crew = agentId === null ? null : crews.ofAgent(agentId);
+    if (crew !== null) crews.touch(crew.user);
+  });
+  return {
+    routes: peerRoutes({
+      ...deps,
+      crews,
+      bring: async (user, name, request, by) => {
+        try {
+          return await bring(user, name, request, by);
+        } finally {
+          crews.touch(user);
+        }
+      },
+      tokens: deps.botTokens,
+      engineId: deps.ledger.engineId,
+    }),
+    ownRoutes: guestRoutes(crews),
+    doors: createGuestDoors({ ...deps, crews }),
+    find: (agentId) => crews.ofAgent(agentId)?.registry.find(agentId) ?? null,
+    bot: (agentId) => crews.ofAgent(agentId)?.registry.bot(agentId) ?? null,
+    checks() {
+      const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
+      if (live.length === 0) return [];
+      const names = live.map((member) => member.address).join(', ');
+      const detail = `Started here from another computer of yours: ${names}. They are stopped there, or with \`gantry stop --all\`.`;
+      return [{ name: 'Bots from elsewhere', group: 'workspace', state: 'ok', version: null, detail, fix: null }];
+    },
+    start: () => crews.start(),
+    stopAll: () => crews.stopAll(),
+    close() {
+      offMoved();
+      crews.close();
+    },
+  };
+}

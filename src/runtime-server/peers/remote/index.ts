@@ -1,0 +1,98 @@
+/**
+ * Bots of this workspace on other computers of the person. Owns the composition of its parts; the host gives it the home cloud.
+ */
+import type { Clock } from '../../../kit/clock/clock.ts';
+import type { Timers } from '../../../kit/clock/timers.ts';
+import { createGit } from '../../../kit/process/git.ts';
+import type { Store } from '../../../kit/store/store.ts';
+import type { Abroad } from '../../agents/abroad.ts';
+import type { Registry } from '../../agents/registry.ts';
+import type { Log } from '../../base/base.ts';
+import type { Harnesses } from '../../harness/harness.ts';
+import { type AbroadDeps, createAbroad } from './abroad.ts';
+import { createRemoteBot } from './bot.ts';
+import { createPeerCalls, type PeerHome } from './calls.ts';
+import { createRemoteComputers } from './computers.ts';
+import { createRemotePanes, type RemotePanes } from './panes.ts';
+import { type AttachRemote, createRemoting } from './placement.ts';
+
+export type { PeerHome } from './calls.ts';
+export { remoteMigrations } from './placement.ts';
+
+export interface RemoteDeps {
+  readonly home: PeerHome;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly workspace: string;
+  readonly trust: AbroadDeps['trust'];
+  readonly computerId: string;
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
+}
+
+export interface Remote {
+  readonly abroad: Abroad;
+  readonly panes: RemotePanes;
+  /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */
+  start(): Promise<void>;
+  close(): void;
+}
+
+/** A computer that was never paired. */
+export const noHome: PeerHome = {
+  address: () => null,
+  mintToken: () => Promise.reject(new Error('This computer is not paired with a cloud.')),
+  onChange: () => () => {},
+};
+
+export function createRemote(deps: RemoteDeps): Remote {
+  const calls = createPeerCalls(deps);
+  const paired = () => deps.home.address() !== null;
+  const computers = createRemoteComputers({ ...deps, calls });
+  const panes = createRemotePanes({
+    ...deps,
+    calls,
+    onError: (error) => deps.log.warn('A viewer of a remote pane failed.', { error: String(error) }),
+  });
+  const attach: AttachRemote = ({ id, address, shown }, ref, { onSession, onGone, fresh }) => {
+    let { session } = ref;
+    const pane = { computerId: ref.computerId, address };
+    panes.know(session, pane);
+    return createRemoteBot({
+      calls,
+      computers,
+      paired,
+      clock: deps.clock,
+      timers: deps.timers,
+      interrupt: deps.harnesses.interruptKeys(ref.harness ?? 'custom'),
+      agentId: id,
+      address,
+      shown,
+      ref,
+      fresh,
+      onSession(next) {
+        panes.forget(session, 'it was started again');
+        session = next;
+        panes.know(session, pane);
+        onSession(next);
+      },
+      onGone(reason) {
+        panes.forget(session, reason);
+        onGone(reason);
+      },
+    });
+  };
+  const remoting = createRemoting({ ...deps, attach });
+  return {
+    panes,
+    abroad: createAbroad({ ...deps, calls, git: createGit(), paired, started: remoting.begin }),
+    start: remoting.start,
+    close() {
+      computers.close();
+      panes.close();
+    },
+  };
+}

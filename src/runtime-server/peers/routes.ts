@@ -1,0 +1,198 @@
+/**
+ * The peer routes, answered by crews. Every name is looked up among the crews of the ticket's user only, so that another user's
+ * bot answers exactly like one that does not exist.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import {
+  type PeerAgent,
+  peerAgents,
+  peerCapture,
+  peerEvents,
+  peerHello,
+  peerInput,
+  peerScreen,
+  peerScrollback,
+  peerSend,
+  peerSize,
+  peerStop,
+  peerStream,
+  peerTeamDown,
+  peerTeamUp,
+  peerTranscript,
+  ticketExpired,
+} from '../../contracts/factory/peer-routes.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { type BoundRoute, bind, type Principal, type SseSink } from '../../kit/http/types.ts';
+import type { BotTokens } from '../agents/bot-homes.ts';
+import { type Member, paneOf } from '../agents/member.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import { streamScreens } from '../panes/pane-stream.ts';
+import { readTranscript } from '../panes/pane-transcript.ts';
+import { refuseUnreadable } from '../panes/readable.ts';
+import type { SizeOwners } from '../panes/size-owners.ts';
+import type { Bring } from './bring.ts';
+import type { Crews } from './crews.ts';
+import { sendToGuest } from './send.ts';
+
+const captureLines = 80;
+const scrollbackLines = 200;
+/** The check of a ticket tolerates 30 s of clock difference, so a stream may outlive its ticket by as much. */
+const graceMs = 30_000;
+/** Several changes of a moment are told as one. */
+const gatherMs = 50;
+
+export interface PeerRoutesDeps {
+  readonly crews: Crews;
+  readonly bring: Bring;
+  readonly panes: PaneEngine;
+  readonly sizes: SizeOwners;
+  readonly tokens: BotTokens;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly computerId: string;
+  readonly engineId: string;
+}
+
+export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
+  const { crews, panes } = deps;
+  const find = (principal: Principal, address: string) => {
+    const found = crews.member(principal.userId, address);
+    if (found !== null) return found;
+    throw new AppError('not_found', `Nobody here has the address "${address}".`, 'Ask for your bots at /peer/agents.');
+  };
+  const livePane = ({ member }: { member: Member }): string => {
+    const pane = paneOf(member);
+    if (pane === null) throw new AppError('not_found', `${member.address} has no live pane.`, 'Bring its team up.');
+    refuseUnreadable(panes);
+    return pane.id;
+  };
+  const anyPane = ({ member }: { member: Member }): string => {
+    const pane = member.panes.at(-1);
+    if (pane !== undefined) return pane;
+    throw new AppError('not_found', `${member.address} never had a pane.`, 'Bring its team up.');
+  };
+  const crewOf = (principal: Principal, team: string) => {
+    const crew = crews.find(principal.userId, team);
+    if (crew !== null) return crew;
+    throw new AppError('not_found', `No team is called "${team}" here.`, 'Bring it up first.');
+  };
+  const agentsOf = (user: string, team?: string): PeerAgent[] =>
+    crews
+      .of(user)
+      .flatMap((crew) => crew.registry.members(team).map((member) => shown(member, crew.registry.show(member))));
+  const viewer = (principal: Principal) => `peer ${principal.userId}`;
+  const by = (principal: Principal) => ({ actor: principal.userId, surface: 'peer' });
+
+  /** Ends the stream when its ticket does. Answers the way to stop waiting for that. */
+  const untilExpired = (principal: Principal, sink: SseSink): void => {
+    const end = () => {
+      sink.send({ event: 'gone', data: { reason: ticketExpired } });
+      sink.close();
+    };
+    const left = (principal.expiresAt ?? deps.clock.now()) + graceMs - deps.clock.now();
+    const cancel = deps.timers.after(left, end);
+    sink.signal.addEventListener('abort', cancel, { once: true });
+  };
+
+  return [
+    bind(peerHello, ({ principal }) => ({
+      body: { computerId: deps.computerId, engine: deps.engineId, user: principal.userId },
+    })),
+    bind(peerTeamUp, async ({ principal, params, body }) => {
+      const { ok, result } = await deps.bring(principal.userId, params.name, body, by(principal));
+      return { status: ok ? (200 as const) : (409 as const), body: result };
+    }),
+    bind(peerTeamDown, async ({ principal, params }) => ({
+      body: await crewOf(principal, params.name).teams.down(params.name, by(principal)),
+    })),
+    bind(peerSend, async ({ principal, body, request }) => {
+      const { crew, member } = find(principal, body.to);
+      const header = request.headers['idempotency-key'];
+      const key = Array.isArray(header) ? header.join(', ') : header;
+      return { body: await sendToGuest(crew, member, body, principal.userId, key) };
+    }),
+    bind(peerStop, async ({ principal, body }) => {
+      const { crew, member } = find(principal, body.to);
+      if (!member.live) return { body: { stopped: [] } };
+      refuseUnreadable(panes);
+      await crew.registry.stop(member.id);
+      await deps.tokens.revoke(member.id);
+      return { body: { stopped: [member.address] } };
+    }),
+    bind(peerCapture, async ({ principal, query }) => {
+      const session = anyPane(find(principal, query.to));
+      const lines = query.lines ?? captureLines;
+      return { body: { to: query.to, session, lines, ...(await panes.capture(session, lines)) } };
+    }),
+    bind(peerAgents, ({ principal, query }) => ({ body: { agents: agentsOf(principal.userId, query.team) } })),
+    bind(peerEvents, ({ principal }, sink) => {
+      sink.open();
+      untilExpired(principal, sink);
+      const tell = () => void sink.send({ event: 'agents', data: { agents: agentsOf(principal.userId) } });
+      let cancel: (() => void) | null = null;
+      const stop = crews.onChange((user) => {
+        if (user !== principal.userId || cancel !== null) return;
+        cancel = deps.timers.after(gatherMs, () => {
+          cancel = null;
+          tell();
+        });
+      });
+      sink.signal.addEventListener(
+        'abort',
+        () => {
+          stop();
+          cancel?.();
+        },
+        { once: true },
+      );
+      tell();
+    }),
+    bind(peerScreen, async ({ principal, query }) => ({
+      body: await panes.screen(livePane(find(principal, query.to))),
+    })),
+    bind(peerStream, ({ principal, query }, sink) => {
+      const pane = livePane(find(principal, query.to));
+      sink.open();
+      untilExpired(principal, sink);
+      return streamScreens(panes, pane, sink);
+    }),
+    bind(peerInput, async ({ principal, body: { to, ...input } }) => {
+      const found = find(principal, to);
+      const pane = livePane(found);
+      const bot = found.crew.registry.bot(found.member.id);
+      if (bot === null) throw new AppError('transport', `${to} is being taken up again.`, 'Try again in a moment.');
+      await bot.input(input);
+      deps.sizes.typed(pane, viewer(principal));
+      return { body: { ok: true as const } };
+    }),
+    bind(peerSize, async ({ principal, body: { to, cols, rows } }) => {
+      const pane = livePane(find(principal, to));
+      if (deps.sizes.mayResize(pane, viewer(principal))) await panes.resize(pane, { cols, rows });
+      const now = panes.get(pane) ?? { cols, rows };
+      return { body: { ok: true as const, cols: now.cols, rows: now.rows } };
+    }),
+    bind(peerScrollback, async ({ principal, query: { to, before, lines } }) => ({
+      body: await panes.scrollback(livePane(find(principal, to)), before, lines ?? scrollbackLines),
+    })),
+    bind(peerTranscript, async ({ principal, query: { to, cursor } }) => {
+      const found = find(principal, to);
+      return { body: await readTranscript(panes, anyPane(found), found.member.panes, cursor) };
+    }),
+  ];
+}
+
+function shown(member: Member, agent: { queueDepth: number; stale: boolean }): PeerAgent {
+  return {
+    address: member.address,
+    session: paneOf(member)?.id ?? null,
+    harness: member.spec?.harness ?? member.definition?.harnesses[0] ?? null,
+    live: member.live,
+    state: member.shown.state,
+    stateReason: member.shown.reason,
+    stale: agent.stale,
+    since: iso(member.shown.since),
+    queueDepth: agent.queueDepth,
+  };
+}

@@ -1,0 +1,22 @@
+/** Doors of what the workspace says about what may run: what waits, and its person's answer. */
+import { answerTrust, getTrust } from '../../contracts/factory/routes.ts';
+import { surfaceOf } from '../../kit/http/principals.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { WorkspaceTrusts } from './index.ts';
+
+export interface TrustRoutesDeps {
+  readonly trust: Pick<WorkspaceTrusts, 'show' | 'answer'>;
+  /** Whoever reads next finds the teams as they were agreed to. */
+  readonly taken: () => Promise<void>;
+}
+
+export function trustRoutes({ trust, taken }: TrustRoutesDeps): BoundRoute[] {
+  return [
+    bind(getTrust, () => ({ body: trust.show() })),
+    bind(answerTrust, async ({ body, principal }) => {
+      const answered = await trust.answer(body, { actor: principal.userId, surface: surfaceOf(principal) });
+      await taken();
+      return { body: answered };
+    }),
+  ];
+}

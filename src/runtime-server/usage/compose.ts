@@ -1,0 +1,50 @@
+/** Joins metering to the rest of the factory: the bots of the registry, nodes, sends. Knows each by the little that it needs. */
+
+import type { Member, Registry } from '../agents/registry.ts';
+import type { BotEvents } from '../events/bot-events.ts';
+import type { MeteredBot, MeteredBots, MeteringDeps } from './deps.ts';
+import { createMetering, type Metering } from './index.ts';
+
+export interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
+  readonly registry: () => Registry;
+  readonly botEvents: () => BotEvents;
+  readonly modelHold: MeteredBots['modelHold'];
+  /** The queue of a bot is tried. */
+  wake(agentId: string): void;
+}
+
+export function composeMetering(deps: BotMeteringDeps): Metering {
+  const { registry } = deps;
+  return createMetering({
+    ...deps,
+    bots: {
+      all: () => registry().members().map(metered),
+      find(idOrAddress) {
+        const member = registry().find(idOrAddress);
+        return member === null ? null : metered(member);
+      },
+      onState: (listener) => registry().onState(({ agentId }) => listener(agentId)),
+      limit: (agentId) => registry().bot(agentId)?.limit?.() ?? null,
+      unblock: (agentId) => registry().bot(agentId)?.unblock?.(),
+      modelHold: deps.modelHold,
+    },
+    needsPerson: (tx, bot, reason, id) =>
+      deps.botEvents().emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
+    changed(agentId) {
+      registry().held(agentId);
+      deps.wake(agentId);
+    },
+  });
+}
+
+/** A bot that runs on another computer is counted and held there. */
+function metered(member: Member): MeteredBot {
+  const here = !member.hosted && member.remote === null && member.panes.length > 0;
+  return {
+    id: member.id,
+    address: member.address,
+    team: member.team,
+    harness: here ? (member.spec?.harness ?? null) : null,
+    state: member.own.state,
+  };
+}

@@ -1,0 +1,70 @@
+/** What metering needs from outside, as small as it needs it. Composed by the factory. */
+import type { AgentState, HarnessName } from '../../contracts/factory/agent.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
+import type { Harnesses } from '../harness/harness.ts';
+import type { UsageLimit } from '../harness/usage.ts';
+import type { Models } from '../models/index.ts';
+
+/** A bot of the workspace, as far as it is counted and held. */
+export interface MeteredBot {
+  readonly id: string;
+  readonly address: string;
+  readonly team: string;
+  /** Null unless it runs, or ran, in a pane of this computer. */
+  readonly harness: HarnessName | null;
+  /** What its harness or loop says, whatever holds it. */
+  readonly state: AgentState;
+}
+
+export interface MeteredBots {
+  all(): readonly MeteredBot[];
+  find(idOrAddress: string): MeteredBot | null;
+  /** Its own state has changed. */
+  onState(listener: (agentId: string) => void): () => void;
+  /** The limit that stops it now, as its harness says it; null: none is known. */
+  limit(agentId: string): UsageLimit | null;
+  /** It may try again. */
+  unblock(agentId: string): void;
+  /** What keeps a hosted bot from asking its model; null: nothing. */
+  modelHold(agentId: string): { readonly why: string; readonly since: number; readonly until: number | null } | null;
+}
+
+export interface MeteringDeps {
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly random: () => number;
+  readonly workspace: string;
+  readonly models: Models;
+  readonly harnesses: Pick<Harnesses, 'usage'>;
+  readonly bots: MeteredBots;
+  /** What holds the bot has changed: its queue is tried, its state shown anew. */
+  changed(agentId: string): void;
+  /** The limit of a bot is told to its nodes. False: it has none that works. */
+  readonly nodes: {
+    /** Its turn was cut off. `waits`: it goes on by itself. */
+    limited(address: string, why: string, waits: boolean): void;
+    /** It may go on. Answers whether it had such a node, which has told it. */
+    goOn(address: string): Promise<boolean>;
+  };
+  /** A message of the engine to a bot; the same key is sent once. */
+  tell(address: string, text: string, key: string): Promise<void>;
+  /** A person may want to hear that a limit holds bots. */
+  needsPerson(tx: Tx, bot: string | null, reason: string, id: string): void;
+}
+
+/** Anything that waits for a time looks at the wall clock this often: a computer that sleeps stops every timer. */
+export const lookEveryMs = 30_000;
+
+const dayMs = 24 * 3_600_000;
+export const startOfDay = (now: number): number => Math.floor(now / dayMs) * dayMs;
+export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
+export const startOfMonth = (now: number): number =>
+  Date.parse(`${new Date(now).toISOString().slice(0, 7)}-01T00:00:00Z`);
+export const nextDay = (now: number): number => startOfDay(now) + dayMs;

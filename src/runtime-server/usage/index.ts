@@ -1,0 +1,193 @@
+/**
+ * Metering: what bots use, how much they may, and who is held until when. Hosted bots and bots in panes alike.
+ * Gives `createMetering`; must not know queues, teams or screens.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import {
+  type BotHold,
+  getSpending,
+  letBotGoOn,
+  setSpendLimit,
+  setWaitOut,
+  type Used,
+} from '../../contracts/factory/spending-routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import { surfaceOf } from '../../kit/http/principals.ts';
+import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Shown } from '../agents/model.ts';
+import { type SpendSum, sumSpendByAgent, unpricedModels } from '../models/index.ts';
+import { createBudgets, questionOf } from './budgets.ts';
+import { dayOf, type MeteringDeps, startOfDay, startOfMonth } from './deps.ts';
+import { createReading } from './reading.ts';
+import { createWaiting, wordsOf } from './waiting.ts';
+
+export { meteringMigrations } from './migrations.ts';
+
+export interface Metering {
+  /** After the bots of the workspace are known, and before anything is delivered: from here on limits hold them. */
+  load(): Promise<void>;
+  /** After runs were taken up: who was held to a time goes on, and transcripts are read. */
+  start(): void;
+  /** Why this bot takes no message now; null: nothing here holds it. */
+  held(agentId: string): string | null;
+  /** The budget among that: a question to a person. */
+  overBudget(agentId: string): string | null;
+  /** What it shows, with what holds it. */
+  shown(agentId: string, own: Shown): Shown;
+  /** A message was taken by it. */
+  taken(agentId: string): void;
+  readonly routes: readonly BoundRoute[];
+  close(): Promise<void>;
+}
+
+/** States in which a bot could take a message: what holds it is the news then. */
+const couldGoOn: readonly string[] = ['idle', 'done', 'blocked'];
+
+export function createMetering(deps: MeteringDeps): Metering {
+  const { store, clock, bots } = deps;
+  const reading = createReading(deps);
+  const waiting = createWaiting(deps);
+  const budgets = createBudgets(deps);
+  const offState = bots.onState((agentId) => {
+    reading.look(agentId);
+    waiting.look(agentId);
+    budgets.look();
+  });
+
+  const holdOf = (agentId: string): BotHold | null => {
+    const limit = waiting.held(agentId);
+    if (limit !== null) {
+      const until = limit.retryAt === null ? null : iso(limit.retryAt);
+      return { agentId, kind: 'usage_limit', reason: wordsOf(limit), until, since: iso(limit.since) };
+    }
+    const budget = budgets.held(agentId);
+    if (budget === null) return null;
+    return { agentId, kind: 'budget', reason: questionOf(budget), until: iso(budget.until), since: iso(budget.since) };
+  };
+
+  /** Includes holds that the bot's own state already shows. */
+  const anyHold = (agentId: string): BotHold | null => {
+    const hold = holdOf(agentId);
+    if (hold !== null) return hold;
+    const own = bots.modelHold(agentId);
+    if (own === null) return null;
+    const until = own.until === null ? null : iso(own.until);
+    return { agentId, kind: 'model', reason: own.why, until, since: iso(own.since) };
+  };
+
+  function held(agentId: string): BotHold {
+    const hold = anyHold(agentId);
+    if (hold !== null) return hold;
+    const name = bots.find(agentId)?.address ?? agentId;
+    throw new AppError('refused', `No limit applies to ${name}, and nothing else holds it.`, 'Send it a message.', {
+      status: 409,
+    });
+  }
+
+  const routes = [
+    bind(getSpending, async () => {
+      const now = clock.now();
+      const [today, month, unpriced] = await store.read((tx) => [
+        sumSpendByAgent(tx, startOfDay(now)),
+        sumSpendByAgent(tx, startOfMonth(now)),
+        unpricedModels(tx, startOfMonth(now)),
+      ]);
+      const all = bots.all();
+      return {
+        body: {
+          day: dayOf(now),
+          today: usedOf([...today.values()]),
+          month: usedOf([...month.values()]),
+          bots: all.map(({ id, address }) => ({
+            agentId: id,
+            address,
+            today: usedOf([today.get(id)]),
+            month: usedOf([month.get(id)]),
+          })),
+          unpricedModels: unpriced,
+          limits: [...budgets.limits()],
+          holds: all.flatMap(({ id }) => anyHold(id) ?? []),
+          waitOut: waiting.waitOut,
+        },
+      };
+    }),
+    bind(setSpendLimit, async ({ body: { subject, dailyCents, dryRun }, principal }) => {
+      checkSubject(subject, dailyCents);
+      const from = budgets.limits().find((one) => one.subject === subject)?.dailyCents ?? null;
+      if (dryRun === true) return { body: { dryRun: true as const, plan: { subject, from, to: dailyCents } } };
+      await budgets.set(subject, dailyCents, { actor: principal.userId, surface: surfaceOf(principal) });
+      return { body: { limits: [...budgets.limits()] } };
+    }),
+    bind(setWaitOut, async ({ body: { on } }) => {
+      await waiting.setWaitOut(on);
+      return { body: { waitOut: waiting.waitOut } };
+    }),
+    bind(letBotGoOn, async ({ params, body }) => {
+      const id = bots.find(params.id)?.id ?? params.id;
+      const hold = held(id);
+      if (body.dryRun === true) return { body: { dryRun: true as const, plan: { hold } } };
+      if (hold.kind === 'usage_limit') await waiting.letOn(id);
+      else if (hold.kind === 'model') bots.unblock(id);
+      else await budgets.letOn(id);
+      return { body: { hold } };
+    }),
+  ];
+
+  /** A limit that nobody can reach is a typing mistake; one of a bot that has gone may be taken away. */
+  function checkSubject(subject: string, dailyCents: number | null): void {
+    const known = subject === '*' || bots.all().some((bot) => bot.address === subject || bot.team === subject);
+    if (known || dailyCents === null) return;
+    throw new AppError(
+      'not_found',
+      `There is no bot and no team ${JSON.stringify(subject)}.`,
+      'Name a bot (coder@dev), a team, or "*" for all bots.',
+    );
+  }
+
+  return {
+    async load() {
+      await waiting.load();
+      await budgets.start();
+    },
+    start() {
+      waiting.start();
+      reading.start();
+    },
+    held: (agentId) => holdOf(agentId)?.reason ?? null,
+    overBudget: (agentId) => {
+      const hold = holdOf(agentId);
+      return hold?.kind === 'budget' ? hold.reason : null;
+    },
+    shown(agentId, own) {
+      const hold = couldGoOn.includes(own.state) ? holdOf(agentId) : null;
+      if (hold === null) return own;
+      return {
+        state: hold.until === null ? 'needs_you' : 'blocked',
+        reason: hold.reason,
+        since: Date.parse(hold.since),
+      };
+    },
+    taken: budgets.taken,
+    routes,
+    async close() {
+      offState();
+      waiting.close();
+      budgets.close();
+      await reading.close();
+    },
+  };
+}
+
+const microPerCent = 10_000;
+
+function usedOf(sums: readonly (SpendSum | undefined)[]): Used {
+  const of = (pick: (sum: SpendSum) => number) =>
+    sums.reduce((all, sum) => all + (sum === undefined ? 0 : pick(sum)), 0);
+  return {
+    requests: of((sum) => sum.requests),
+    inputTokens: of((sum) => sum.input),
+    outputTokens: of((sum) => sum.output),
+    cents: of((sum) => sum.microUsd) / microPerCent,
+    unpriced: of((sum) => sum.unpriced),
+  };
+}

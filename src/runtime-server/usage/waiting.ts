@@ -1,0 +1,221 @@
+/**
+ * Usage limits of providers: a bot whose harness says that a limit stops it is held until the reset that it names, and a little longer,
+ * and then goes on by itself. Where no reset is known, or waiting is switched off, a person decides. Held over restarts; the wall clock
+ * decides, so a night's sleep of the computer changes nothing. Must not know money.
+ */
+
+import { iso } from '../../kit/clock/clock.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import type { UsageLimit } from '../harness/usage.ts';
+import { lookEveryMs, type MeteringDeps } from './deps.ts';
+
+/** All bots of one account are reset at once. */
+const jitterMs = 60_000;
+const afterResetMs = 15_000;
+/** A limit that still holds after its reset is not asked about without end. */
+const shortestMs = 5 * 60_000;
+const goOnText =
+  'The usage limit that stopped you is over. Go on with what you were doing; if it is done, say so in a sentence.';
+
+export interface LimitHold {
+  readonly agentId: string;
+  readonly reason: string;
+  /** As the harness says. */
+  readonly until: number | null;
+  /** When it is tried; null: a person decides. */
+  readonly retryAt: number | null;
+  readonly since: number;
+  /** A turn was cut off. */
+  readonly cut: boolean;
+}
+
+export interface Waiting {
+  /** Who is held is known; nobody goes on yet. */
+  load(): Promise<void>;
+  start(): void;
+  /** The state of a bot has changed. */
+  look(agentId: string): void;
+  held(agentId: string): LimitHold | null;
+  all(): readonly LimitHold[];
+  readonly waitOut: boolean;
+  setWaitOut(on: boolean): Promise<void>;
+  letOn(agentId: string): Promise<void>;
+  close(): void;
+}
+
+interface Row {
+  agent_id: string;
+  reason: string;
+  until: number | null;
+  retry_at: number | null;
+  since: number;
+  cut: number;
+}
+
+export function createWaiting(deps: MeteringDeps): Waiting {
+  const { store, clock, timers, bots } = deps;
+  const holds = new Map<string, LimitHold>();
+  /** Bots that were at work when they were last looked at. */
+  const working = new Set<string>();
+  let waitOut = true;
+  let cancel = () => {};
+  let begun = false;
+  let closed = false;
+
+  const behind = (what: string, done: Promise<unknown>) => {
+    done.catch((error: unknown) => {
+      if (!closed) deps.log.warn(`${what} failed.`, { error: String(error) });
+    });
+  };
+
+  function retryAtOf(until: number | null, now: number): number | null {
+    if (until === null || !waitOut) return null;
+    return Math.max(until + afterResetMs, now + shortestMs) + Math.floor(deps.random() * jitterMs);
+  }
+
+  function hold(agentId: string, limit: UsageLimit, cut: boolean): void {
+    const bot = bots.find(agentId);
+    if (bot === null) return;
+    const now = clock.now();
+    const { reason, until } = limit;
+    const next: LimitHold = { agentId, reason, until, retryAt: retryAtOf(until, now), since: now, cut };
+    holds.set(agentId, next);
+    behind(
+      'Holding a bot at its usage limit',
+      store.write((tx) => save(tx, next)),
+    );
+    if (cut) deps.nodes.limited(bot.address, wordsOf(next), next.retryAt !== null);
+    deps.changed(agentId);
+    arm();
+  }
+
+  /** It goes on: what was cut off is taken up again, once for each hold. */
+  async function release(agentId: string, goesOn: boolean): Promise<void> {
+    const held = holds.get(agentId);
+    if (held === undefined) return;
+    holds.delete(agentId);
+    const bot = bots.find(agentId);
+    if (bot !== null && goesOn) {
+      bots.unblock(agentId);
+      if (held.cut && !(await deps.nodes.goOn(bot.address))) {
+        await deps.tell(bot.address, goOnText, `limit:${agentId}:${held.since}`);
+      }
+    }
+    // Last: cut off before, it is told again with the same key.
+    await store.write((tx) =>
+      tx.run('DELETE FROM factory_limit_hold WHERE agent_id = ? AND since = ?', agentId, held.since),
+    );
+    deps.changed(agentId);
+  }
+
+  function arm(): void {
+    cancel();
+    const next = Math.min(...[...holds.values()].map(({ retryAt }) => retryAt ?? Number.POSITIVE_INFINITY));
+    if (closed || !begun || next === Number.POSITIVE_INFINITY) return;
+    cancel = timers.after(Math.min(Math.max(0, next - clock.now()), lookEveryMs), () => {
+      for (const { agentId, retryAt } of [...holds.values()]) {
+        // A bot that does not run is tried when it does.
+        if (retryAt !== null && retryAt <= clock.now()) behind('Going on after a usage limit', release(agentId, true));
+      }
+      arm();
+    });
+  }
+
+  return {
+    async load() {
+      await store.read((tx) => {
+        for (const row of tx.all<Row>('SELECT * FROM factory_limit_hold')) {
+          const { agent_id: agentId, reason, until, retry_at: retryAt, since, cut } = row;
+          if (bots.find(agentId) !== null)
+            holds.set(agentId, { agentId, reason, until, retryAt, since, cut: cut === 1 });
+        }
+        const setting = tx.get<{ on: number }>(
+          'SELECT wait_out AS "on" FROM factory_usage_setting WHERE workspace = ?',
+          deps.workspace,
+        );
+        waitOut = setting?.on !== 0;
+      });
+      for (const bot of bots.all()) if (bot.state === 'working') working.add(bot.id);
+      for (const agentId of holds.keys()) deps.changed(agentId);
+    },
+    start() {
+      begun = true;
+      arm();
+    },
+    look(agentId) {
+      const bot = bots.find(agentId);
+      if (bot?.state === 'working') {
+        working.add(agentId);
+        // Somebody has it work: whatever was said of a limit, it works.
+        if (holds.has(agentId)) behind('Letting a bot go on', release(agentId, false));
+        return;
+      }
+      const cut = working.delete(agentId);
+      // Started anew, it may be signed in as somebody else.
+      if (bot?.state === 'offline' && holds.get(agentId)?.retryAt === null) {
+        behind('Letting go of a limit', release(agentId, false));
+      }
+      if (bot?.state !== 'blocked') return;
+      const limit = bots.limit(agentId);
+      const known = holds.get(agentId);
+      if (limit === null || (known !== undefined && known.reason === limit.reason)) return;
+      hold(agentId, limit, cut || known?.cut === true);
+    },
+    held: (agentId) => holds.get(agentId) ?? null,
+    all: () => [...holds.values()],
+    get waitOut() {
+      return waitOut;
+    },
+    async setWaitOut(on) {
+      const now = clock.now();
+      waitOut = on;
+      const changed = [...holds.values()].map((one) => ({ ...one, retryAt: retryAtOf(one.until, now) }));
+      await store.write((tx) => {
+        tx.run(
+          `INSERT INTO factory_usage_setting (workspace, wait_out) VALUES (?, ?)
+           ON CONFLICT (workspace) DO UPDATE SET wait_out = excluded.wait_out`,
+          deps.workspace,
+          on ? 1 : 0,
+        );
+        for (const one of changed) save(tx, one);
+      });
+      for (const one of changed) {
+        // Let go on, or held anew, meanwhile.
+        if (holds.get(one.agentId)?.since !== one.since) continue;
+        holds.set(one.agentId, one);
+        const bot = bots.find(one.agentId);
+        if (bot !== null && one.cut) deps.nodes.limited(bot.address, wordsOf(one), one.retryAt !== null);
+        deps.changed(one.agentId);
+      }
+      arm();
+    },
+    async letOn(agentId) {
+      await release(agentId, true);
+      arm();
+    },
+    close() {
+      closed = true;
+      cancel();
+    },
+  };
+}
+
+export function wordsOf({ reason, until, retryAt }: LimitHold): string {
+  if (retryAt !== null) return `${reason} It tries again at ${iso(retryAt)}.`;
+  if (until !== null) return `${reason} It is reset at ${iso(until)}, and waiting for that is switched off.`;
+  return `${reason} When that is over is not known: let it go on when it can.`;
+}
+
+function save(tx: Tx, { agentId, reason, until, retryAt, since, cut }: LimitHold): void {
+  tx.run(
+    `INSERT INTO factory_limit_hold (agent_id, reason, until, retry_at, since, cut) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (agent_id) DO UPDATE SET reason = excluded.reason, until = excluded.until, retry_at = excluded.retry_at,
+       since = excluded.since, cut = excluded.cut`,
+    agentId,
+    reason,
+    until,
+    retryAt,
+    since,
+    cut ? 1 : 0,
+  );
+}

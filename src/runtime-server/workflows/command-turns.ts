@@ -1,0 +1,263 @@
+/**
+ * Commands of nodes: started in order while slots are free; their ends become operations. The attempt is durable before its
+ * process starts, so that no attempt is ever started twice. Knows processes; must not know bots.
+ */
+import { basename, join } from 'node:path';
+import type { Blobs } from '../../kit/blobs/blobs.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { PlaceCommand, WorkPlaces } from './deps.ts';
+import { executorLines, type RunNode, verifyLine } from './model.ts';
+import type { Queues, Turn } from './queues.ts';
+import { attemptFailed, executed, openGate, prove } from './rules.ts';
+import { mostPrinted, type Shell, type ShellEnd, type StopReason } from './shell.ts';
+import { type ProofFile, saveOutput } from './store/runs.ts';
+import { toShell } from './template/shell-text.ts';
+import type { Work } from './work.ts';
+
+export interface CommandTurns {
+  add(node: RunNode, turn: Turn): void;
+  /** Puts the node's verify command in the queue. */
+  verify(work: Work, node: RunNode): void;
+  pollGate(work: Work, node: RunNode): void;
+  /** Begins what stands first in the queue as long as it is of this run and slots are free. */
+  startDue(work: Work): void;
+  /** Gives other runs the free slots. */
+  pump(): void;
+  /** Gives back the slots of what was not begun after all. */
+  forget(dagId: string): void;
+  stop(node: RunNode, reason: StopReason): void;
+  /** Processes that an earlier run of this program left of this node. */
+  leftovers(node: RunNode): number[];
+  close(): void;
+}
+
+export interface CommandTurnsDeps {
+  readonly shell: Shell;
+  readonly blobs: Blobs;
+  readonly places: Pick<WorkPlaces, 'folderOf'>;
+  readonly queues: Queues;
+  readonly timers: Timers;
+  readonly slots: number;
+  readonly place?: PlaceCommand | undefined;
+  persist(dagId: string, change: (work: Work) => void): void;
+}
+
+type Ended = Extract<ShellEnd, { kind: 'ended' }>;
+
+/** Seconds between two questions of a gate's command, unless its template says otherwise. */
+const gatePollSeconds = 30;
+
+export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
+  const { queues, shell } = deps;
+  /** Jobs that hold a slot; false until the process has really been asked for. */
+  const slots = new Map<string, { readonly dagId: string; begun: boolean }>();
+  const polls = new Set<string>();
+  let closed = false;
+
+  const keyOf = (node: RunNode, turn: Turn | 'gate') => `${node.nodeId}-${node.attempt}-${turn}`;
+
+  function startDue(work: Work): void {
+    while (slots.size < deps.slots && queues.firstCommand()?.dagId === work.run.dagId) {
+      const waiting = queues.takeCommand();
+      const node = waiting === undefined ? undefined : work.run.nodes.get(waiting.nodeId);
+      if (node === undefined) continue;
+      if (waiting?.turn === 'verify') startVerify(work, node);
+      else startCommand(work, node);
+    }
+  }
+
+  function startCommand(work: Work, node: RunNode): void {
+    if (node.status !== 'ready' || node.wakeAt !== null || node.assignee !== 'shell') return;
+    const { command, timeoutMinutes } = node.step;
+    if (command === undefined) throw new Error(`Step ${node.stepId} has no command.`);
+    node.attempt += 1;
+    node.tries += 1;
+    node.proven = new Set();
+    node.wakeAt = timeoutMinutes === undefined ? null : work.now + timeoutMinutes * 60_000;
+    work.move(node, 'working', 'started');
+    launch(work, node, 'run', command, (end) => onCommandEnd(node, end));
+  }
+
+  function startVerify(work: Work, node: RunNode): void {
+    const { verify, timeoutMinutes } = node.step;
+    if (node.status !== 'checking' || node.cause !== 'verifying' || verify === undefined) return;
+    if (slots.has(keyOf(node, 'verify'))) return;
+    node.wakeAt = timeoutMinutes === undefined ? null : work.now + timeoutMinutes * 60_000;
+    work.touch(node);
+    launch(work, node, 'verify', verify.command, (end) => onVerifyEnd(node, end));
+  }
+
+  function launch(work: Work, node: RunNode, turn: Turn, command: string, onEnd: (end: ShellEnd) => void): void {
+    const key = keyOf(node, turn);
+    const slot = { dagId: node.dagId, begun: false };
+    const place = deps.place?.(work.run) ?? undefined;
+    const job = { key, cwd: folderFor(work, node), ...shellOf(work, node, command), place };
+    slots.set(key, slot);
+    work.after(() => {
+      slot.begun = true;
+      shell.start(job, (end) => {
+        slots.delete(key);
+        if (!closed) onEnd(end);
+      });
+    });
+  }
+
+  /** A check of a bot's work runs where the bot works, and so does a step that says whose work it is about. */
+  function folderFor(work: Work, node: RunNode): string | null {
+    const about = node.step.in === undefined ? node : work.run.byStep.get(node.step.in);
+    return about === undefined || !about.assignee.includes('@') ? null : deps.places.folderOf(about.assignee);
+  }
+
+  function shellOf(work: Work, node: RunNode, command: string) {
+    const { text, env } = toShell(command, work.valueFor);
+    const facts = {
+      GANTRY_DAG: node.dagId,
+      GANTRY_NODE: node.nodeId,
+      GANTRY_STEP: node.stepId,
+      GANTRY_ATTEMPT: String(node.attempt),
+    };
+    return { text, env: { ...env, ...facts } };
+  }
+
+  /** The file of a job's output, kept under its hash; null when the disk refuses: the end counts all the same. */
+  async function keepLog(node: RunNode, end: Ended): Promise<ProofFile | null> {
+    try {
+      const blob = await deps.blobs.adopt(end.log.file, end.log.handle);
+      const name = `${node.stepId}-${node.attempt}.log`;
+      return { sha256: blob.sha256, path: proofPath(blob.path), name, mime: 'text/plain', size: blob.size };
+    } catch {
+      return null;
+    }
+  }
+
+  function onCommandEnd(node: RunNode, end: ShellEnd): void {
+    const { attempt } = node;
+    const settle = (log: ProofFile | null) =>
+      deps.persist(node.dagId, (work) => {
+        const now = work.run.nodes.get(node.nodeId);
+        if (now === undefined || now.attempt !== attempt || now.status !== 'working') return;
+        if (now.cause === 'cancelling') work.move(now, 'cancelled', 'cancelled', failureOf(end).detail);
+        else if (end.kind === 'ended' && end.code === 0 && end.stopped === null) {
+          if (end.output !== '') saveOutput(work.tx, now, end.output);
+          for (const { line } of executorLines(now.step)) work.proof(now, line, 'proven', log);
+          executed(work, now);
+        } else {
+          const failure = failureOf(end);
+          if (end.kind === 'ended' && end.output !== '') saveOutput(work.tx, now, end.output);
+          for (const { line } of executorLines(now.step)) work.proof(now, line, 'rejected', log);
+          attemptFailed(work, now, failure.cause, failure.detail);
+        }
+      });
+    if (end.kind === 'ended') void keepLog(node, end).then(settle);
+    else settle(null);
+  }
+
+  function onVerifyEnd(node: RunNode, end: ShellEnd): void {
+    const { attempt } = node;
+    const settle = (log: ProofFile | null) =>
+      deps.persist(node.dagId, (work) => {
+        const now = work.run.nodes.get(node.nodeId);
+        if (now === undefined || now.attempt !== attempt || now.status !== 'checking') return;
+        const line = verifyLine(now.step.verify?.command ?? '');
+        const good = end.kind === 'ended' && end.code === 0 && end.stopped === null;
+        if (now.cause === 'cancelling') work.move(now, 'cancelled', 'cancelled');
+        else if (good) {
+          work.proof(now, line, 'proven', log);
+          prove(work, now, 'proven');
+        } else {
+          work.proof(now, line, 'rejected', log);
+          attemptFailed(work, now, 'verify_failed', `The check did not hold. ${failureOf(end).detail}`);
+        }
+      });
+    if (end.kind === 'ended') void keepLog(node, end).then(settle);
+    else settle(null);
+  }
+
+  function pollGate(work: Work, node: RunNode): void {
+    const command = node.step.waitGate?.command;
+    const key = keyOf(node, 'gate');
+    if (command === undefined || polls.has(key)) return;
+    const job = { key, cwd: null, ...shellOf(work, node, command) };
+    polls.add(key);
+    work.after(() =>
+      shell.start(job, (end) => {
+        polls.delete(key);
+        if (end.kind === 'ended') void deps.blobs.adopt(end.log.file, end.log.handle).catch(() => {});
+        if (!closed) onPollEnd(node, end);
+      }),
+    );
+  }
+
+  function onPollEnd(node: RunNode, end: ShellEnd): void {
+    deps.persist(node.dagId, (work) => {
+      const now = work.run.nodes.get(node.nodeId);
+      if (now === undefined || now.status !== 'blocked' || now.gate !== 'waiting') return;
+      if (end.kind === 'ended' && end.code === 0) {
+        openGate(work, now, null);
+        return;
+      }
+      now.wakeAt = work.now + (now.step.waitGate?.everySeconds ?? gatePollSeconds) * 1000;
+      work.touch(now);
+    });
+  }
+
+  return {
+    add: (node, turn) => queues.addCommand({ dagId: node.dagId, nodeId: node.nodeId, turn }),
+    verify(work, node) {
+      work.move(node, 'checking', 'verifying');
+      queues.addCommand({ dagId: node.dagId, nodeId: node.nodeId, turn: 'verify' });
+    },
+    pollGate,
+    startDue,
+    pump() {
+      const first = queues.firstCommand();
+      if (first !== undefined && slots.size < deps.slots) deps.persist(first.dagId, () => {});
+    },
+    forget(dagId) {
+      for (const [key, slot] of slots) if (slot.dagId === dagId && !slot.begun) slots.delete(key);
+    },
+    stop(node, reason) {
+      shell.stop(keyOf(node, 'run'), reason);
+      shell.stop(keyOf(node, 'verify'), reason);
+    },
+    leftovers: (node) => shell.leftovers([keyOf(node, 'run'), keyOf(node, 'verify')]),
+    close() {
+      closed = true;
+    },
+  };
+}
+
+/** Where a kept file lies in the workspace. */
+export function proofPath(blobPath: string): string {
+  return `.gantry/ledger/proofs/${blobPath}`;
+}
+
+/** A name for a file that came from outside: no path, nothing hidden. */
+export function plainName(name: string): string {
+  const last = basename(name.replaceAll('\\', '/')).replace(/\p{Cc}/gu, '');
+  return last.replace(/^\.+/, '').slice(0, 200) || 'file';
+}
+
+export function logsFolder(workspace: string): string {
+  return join(workspace, '.gantry', 'ledger', 'running');
+}
+
+interface Failure {
+  readonly cause: 'cannot_start' | 'timed_out' | 'output_too_large' | 'exit_status';
+  readonly detail: string;
+}
+
+/** Characters at the end of an output that a failure shows. */
+const shownOutput = 1500;
+
+function failureOf(end: ShellEnd): Failure {
+  if (end.kind === 'cannot_start') return { cause: 'cannot_start', detail: end.why };
+  if (end.stopped === 'timed_out')
+    return { cause: 'timed_out', detail: 'Its time was over; its processes were ended.' };
+  if (end.stopped === 'output_too_large') {
+    return { cause: 'output_too_large', detail: `It printed more than ${mostPrinted} bytes and was ended.` };
+  }
+  const how = end.code === null ? `It was ended by ${end.signal}.` : `It ended with status ${end.code}.`;
+  const tail = end.output.slice(-shownOutput).trim();
+  return { cause: 'exit_status', detail: tail === '' ? how : `${how} ${tail}` };
+}

@@ -1,0 +1,189 @@
+/** What workflows need from outside, as small as they need it. Composed by the factory. */
+import type { Approval } from '../../contracts/approvals/approval.ts';
+import type { bindingTypes, HarnessName } from '../../contracts/factory/agent.ts';
+import type { Delivery } from '../../contracts/factory/delivery.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Ids } from '../../kit/ids/ids.ts';
+import type { Ledger } from '../../kit/ledger/ledger.ts';
+import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Trust } from '../trust/index.ts';
+import type { Run, RunNode } from './model.ts';
+import type { ShellJob } from './shell.ts';
+
+export interface WorkerBot {
+  readonly slug: string;
+  readonly address: string;
+  readonly agentId: string;
+  readonly role: string | null;
+  readonly harness: HarnessName | null;
+  readonly bindingType: (typeof bindingTypes)[number];
+  /** Name of the other computer that it runs on: the verbs of a run do not reach from there. */
+  readonly elsewhere?: string | null;
+}
+
+export interface WorkTeam {
+  readonly name: string;
+  readonly bots: readonly WorkerBot[];
+  readonly edges: readonly { readonly kind: string; readonly from: string; readonly to: string }[];
+}
+
+/** Who could do work: the teams of the workspace. */
+export interface Workforce {
+  /** Names of the teams whose file is sound. */
+  teams(): string[];
+  /** A team with a preset applied. `not_found` for an unknown team, `usage` for an unknown preset. */
+  team(name: string, preset: string | null): WorkTeam;
+  /** Address of an agent, or null. */
+  addressOf(agentId: string): string | null;
+  /** Id of the bot with this address if it works in a terminal, else null. */
+  inTerminal(address: string): string | null;
+}
+
+export interface Dispatch {
+  readonly dagId: string;
+  readonly nodeId: string;
+  /** A repeated key returns the first Delivery and sends nothing. */
+  readonly idempotencyKey: string;
+}
+
+/** Puts a text to a bot. The factory's send. */
+export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => Promise<Delivery>;
+
+/** Where bots with a worktree of their own work. */
+export interface WorkPlaces {
+  /** Puts the bot on the branch of the node that it is about to get. */
+  takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
+  /** Makes its worktree ready for work: installed packages and the like. `refused` when that failed, with the end of the output. */
+  setUp(address: string): Promise<'ready' | 'made'>;
+  /** Whether the bot works in a worktree, made or not. */
+  has(address: string): boolean;
+  /** Folder in which commands about the bot's work run; null: the workspace. */
+  folderOf(address: string): string | null;
+  /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */
+  patchOf(address: string): Promise<string | null>;
+}
+
+/** How commands of this run are started; null: as the person. */
+export type PlaceCommand = (run: Pick<Run, 'dagId' | 'template' | 'params'>) => ShellJob['place'] | null;
+
+export interface GateVerdict {
+  readonly kind: 'approve' | 'reject';
+  readonly note: string | null;
+  readonly by: { readonly user: string; readonly surface: string };
+}
+
+export interface GateAsk {
+  readonly source: 'workflow';
+  readonly kind: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly risk: 'low';
+  readonly agentId: null;
+  readonly dagId: string;
+  readonly nodeId: string;
+  readonly actionHash: string;
+  readonly expiresInMs: number;
+  readonly dedupeKey: string;
+}
+
+/** The part of the approval desk that gates need. */
+export interface GateDesk {
+  ask(
+    ask: GateAsk,
+    options: { readonly signal: AbortSignal; readonly apply: (tx: Tx, verdict: GateVerdict) => void },
+  ): Promise<{ readonly id: string; readonly answer: Promise<{ readonly kind: string }> }>;
+  withdraw(id: string, surface: string): Promise<void>;
+  /** The live approval of a node, or the newest one that ended; null when there was none. */
+  ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
+}
+
+/** Where it is written what bots were run for. Ending what has ended changes nothing. */
+export interface AgentRunBook {
+  begin(
+    tx: Tx,
+    run: {
+      readonly id: string;
+      readonly botId: string;
+      readonly source: { readonly kind: 'workflow'; readonly ref: string };
+      readonly at: number;
+    },
+  ): void;
+  end(
+    tx: Tx,
+    id: string,
+    end: {
+      readonly status: 'completed' | 'failed' | 'cancelled' | 'interrupted';
+      readonly at: number;
+      readonly usage: null;
+      readonly output: string | null;
+      readonly error: string | null;
+    },
+  ): void;
+}
+
+/** What a person may want to hear of; `id` names the move that is told. */
+export interface WorkEvents {
+  needsUser(
+    tx: Tx,
+    run: Pick<Run, 'title'>,
+    node: Pick<RunNode, 'dagId' | 'nodeId' | 'title' | 'cause' | 'detail' | 'assignee'>,
+    id: string,
+  ): void;
+  /** `failed`: the step that it ended badly for; null: it ended well, or by a person's word. */
+  ended(
+    tx: Tx,
+    run: Pick<Run, 'dagId' | 'title' | 'status'>,
+    failed: Pick<RunNode, 'title' | 'cause' | 'detail'> | null,
+    id: string,
+  ): void;
+}
+
+export interface WorkflowLog {
+  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
+}
+
+/** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
+export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
+
+/** Why a bot takes nothing more for what it has spent, as a question to a person; null: it does. */
+export type OverBudget = (address: string) => string | null;
+
+export interface WorkflowDeps {
+  readonly overBudget?: OverBudget | undefined;
+  readonly stopBot?: StopBot | undefined;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
+  readonly log: WorkflowLog;
+  /** Absolute path of the one workspace. */
+  readonly workspace: string;
+  /** Folder of the templates that ship. */
+  readonly shippedTemplates: string;
+  /** What commands of nodes inherit; variables of Gantry's own are left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly workforce: Workforce;
+  readonly dispatch: DispatchTo;
+  readonly agentRuns: AgentRunBook;
+  readonly events: WorkEvents;
+  readonly places: WorkPlaces;
+  readonly place?: PlaceCommand | undefined;
+  /** Null: gates are opened by their verb alone. */
+  readonly desk: GateDesk | null;
+  readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
+  /** How many commands run at once. */
+  readonly slots: number;
+  /** The user whose runs these are. */
+  readonly ownerId: string;
+}
+
+/** Who does something, and through which door. */
+export interface Actor {
+  readonly actor: string;
+  readonly surface: string;
+}
+
+export const engineActor: Actor = { actor: 'engine', surface: 'engine' };

@@ -1,0 +1,308 @@
+/**
+ * Drives runs: every event becomes one operation on one run (`mutate`), what follows from it is decided by the rules, and what
+ * waits for a slot or a bot is begun in order. Runs that have not ended are held in memory; a refused write forgets them, and
+ * they are read again. Must not know HTTP.
+ */
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Agent } from '../../contracts/factory/agent.ts';
+import type { Delivery } from '../../contracts/factory/delivery.ts';
+import type { Blobs } from '../../kit/blobs/blobs.ts';
+import type { Tx } from '../../kit/store/store.ts';
+import { createBotRuns } from './bot-runs.ts';
+import { createBotTurns } from './bot-turns.ts';
+import { type CommandTurns, createCommandTurns } from './command-turns.ts';
+import { type Actor, engineActor, type WorkflowDeps } from './deps.ts';
+import { createGates } from './gates.ts';
+import { isEnded, proofLines, type Run, type RunNode, worksNow } from './model.ts';
+import { createQueues } from './queues.ts';
+import { recover } from './recovery.ts';
+import { fail, holdAtDeadline, openGate, wake } from './rules.ts';
+import type { Shell } from './shell.ts';
+import { loadRun, openRuns } from './store/runs.ts';
+import { createWork, type Work } from './work.ts';
+
+/** What an agent shows of its work. */
+export type AgentWork = Pick<Agent, 'currentNode' | 'proof'>;
+
+export interface Scheduler {
+  /** Takes up what an earlier run of this program left. */
+  start(): Promise<void>;
+  /** One operation on a run, in one transaction. What `change` throws rolls it back. */
+  mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T>;
+  /** As {@link mutate}, inside an operation that is under way: for a run that has just been inserted. */
+  begin(tx: Tx, run: Run, by: Actor, change: (work: Work) => void): void;
+  /** What became of a send that hands a node over. */
+  delivered(delivery: Delivery): void;
+  /** The node that a bot holds now, by its address. */
+  workOf(address: string): AgentWork;
+  /** A usage limit cut this bot off. */
+  limited(address: string, why: string, waits: boolean): void;
+  /** It may go on. Answers whether a node of it waited for that. */
+  goOn(address: string): Promise<boolean>;
+  /** Asks what executes a node to end: its processes, or its bot by a message. */
+  end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
+  leftovers: CommandTurns['leftovers'];
+  close(): void;
+}
+
+export interface SchedulerDeps extends WorkflowDeps {
+  readonly shell: Shell;
+  readonly blobs: Blobs;
+}
+
+/** How often an operation is tried again while the disk refuses. */
+const refusedPauseMs = 1000;
+/** Timers hold at most 2^31 ms; longer waits are armed again. */
+const longestTimerMs = 24 * 3600 * 1000;
+
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const live = new Map<string, Run>();
+  const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
+  /** Which bot holds a node, and which node a bot holds, as of the last commit. */
+  const holders = new Map<string, string>();
+  const held = new Map<string, AgentWork>();
+  const queues = createQueues();
+  let closed = false;
+
+  const commands = createCommandTurns({ ...deps, queues, persist });
+  const bots = createBotTurns({ ...deps, queues, persist });
+
+  const ways = {
+    ledger: deps.ledger,
+    botRuns: createBotRuns(deps),
+    events: deps.events,
+    enqueue(node: RunNode) {
+      if (node.assignee === 'shell') commands.add(node, 'run');
+      else if (node.assignee !== 'owner') bots.add(node, 'run');
+    },
+    check(work: Work, node: RunNode, by: 'command' | 'bot') {
+      if (by === 'command') commands.verify(work, node);
+      else bots.review(work, node);
+    },
+    pollGate: commands.pollGate,
+  };
+
+  const gates =
+    deps.desk === null
+      ? null
+      : createGates({
+          desk: deps.desk,
+          log: deps.log,
+          answered(tx, { dagId, nodeId, verdict, by }) {
+            inside(tx, dagId, by, (work) => {
+              const node = work.run.nodes.get(nodeId);
+              if (node === undefined || node.status !== 'needs_you' || node.gate !== 'waiting') return;
+              if (verdict.kind === 'approve') openGate(work, node, verdict.note);
+              else {
+                node.gate = 'closed';
+                fail(work, node, 'gate_rejected', verdict.note);
+              }
+            });
+          },
+        });
+
+  /** One operation in somebody else's transaction. Whether that holds is not known here, so nothing of it stays in memory. */
+  function inside(tx: Tx, dagId: string, by: Actor, change: (work: Work) => void): void {
+    live.delete(dagId);
+    const run = loadRun(tx, deps.workspace, dagId);
+    if (run !== null) operate(createWork(ways, tx, run, deps.clock.now(), by), change);
+  }
+
+  function mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T> {
+    let ours: Work | null = null;
+    const done = deps.store.write((tx) => {
+      const run = live.get(dagId) ?? loadRun(tx, deps.workspace, dagId);
+      if (run === null) throw unknownRun(dagId);
+      live.set(dagId, run);
+      ours = createWork(ways, tx, run, deps.clock.now(), by);
+      try {
+        return operate(ours, change);
+      } catch (error) {
+        forget(dagId, ours);
+        throw error;
+      }
+    });
+    done.catch(() => {
+      if (ours !== null) forget(dagId, ours);
+    });
+    return done;
+  }
+
+  function operate<T>(work: Work, change: (work: Work) => T): T {
+    const result = change(work);
+    commands.startDue(work);
+    bots.startDue(work);
+    work.finish();
+    work.after(() => settle(work));
+    return result;
+  }
+
+  /** After the commit: timers, and turns of other runs that can be taken now. */
+  function settle(work: Work): void {
+    const { run } = work;
+    for (const node of work.touched) {
+      gates?.through(node.nodeId, work.by.surface);
+      settleNode(node, run.title);
+    }
+    // Only while something works: a deadline that has passed must not come again.
+    const ends = isEnded(run.status) || run.cancelAt === null || !worksNow(run) ? null : run.cancelAt;
+    arm(run.dagId, ends, () => persist(run.dagId, (again) => holdAtDeadline(again)));
+    if (isEnded(run.status)) live.delete(run.dagId);
+    commands.pump();
+    bots.pump();
+  }
+
+  function settleNode(node: RunNode, runTitle: string): void {
+    gates?.sync(node, runTitle);
+    arm(`${node.dagId} ${node.nodeId}`, node.wakeAt, () => wakeNode(node.dagId, node.nodeId));
+    const before = holders.get(node.nodeId);
+    if (before !== undefined && held.get(before)?.currentNode?.nodeId === node.nodeId) held.delete(before);
+    if (node.holder === null) holders.delete(node.nodeId);
+    else {
+      holders.set(node.nodeId, node.holder);
+      held.set(node.holder, workOn(node));
+    }
+    if (before !== undefined && before !== node.holder) bots.freed(before);
+  }
+
+  /** What was changed in memory did not come to be: the run is read again, and what it was about to begin is begun then. */
+  function forget(dagId: string, work: Work): void {
+    if (work.touched.size === 0) return;
+    live.delete(dagId);
+    commands.forget(dagId);
+    persist(dagId, (again) => requeue(again.run));
+  }
+
+  function requeue(run: Run): void {
+    for (const node of run.nodes.values()) {
+      if (node.status === 'ready' && node.handed === 'no' && node.wakeAt === null) ways.enqueue(node);
+      else if (node.status === 'checking' && node.cause === 'verifying') commands.add(node, 'verify');
+      else if (node.status === 'checking' && node.handed === 'no') bots.add(node, 'review');
+    }
+  }
+
+  /** An operation of the engine's own: tried until the disk takes it. */
+  function persist(dagId: string, change: (work: Work) => void): void {
+    if (closed) return;
+    mutate(dagId, engineActor, change).catch((error: unknown) => {
+      if (closed) return;
+      if (error instanceof AppError && error.code === 'transport') {
+        deps.timers.after(refusedPauseMs, () => persist(dagId, change));
+        return;
+      }
+      // A send may name a run that nobody has.
+      if (error instanceof AppError && error.code === 'not_found') return;
+      deps.log.warn(`Run ${dagId} could not be moved.`, {
+        error: error instanceof Error ? (error.stack ?? '') : String(error),
+      });
+    });
+  }
+
+  function arm(key: string, at: number | null, effect: () => void): void {
+    const armed = timers.get(key);
+    if (armed?.at === at) return;
+    armed?.cancel();
+    timers.delete(key);
+    if (at === null || closed) return;
+    const left = Math.max(0, at - deps.clock.now());
+    const fire = () => {
+      timers.delete(key);
+      if (left > longestTimerMs) arm(key, at, effect);
+      else effect();
+    };
+    timers.set(key, { at, cancel: deps.timers.after(Math.min(left, longestTimerMs), fire) });
+  }
+
+  function wakeNode(dagId: string, nodeId: string): void {
+    persist(dagId, (work) => {
+      const node = work.run.nodes.get(nodeId);
+      if (node === undefined || node.wakeAt === null) return;
+      if (node.wakeAt > work.now) {
+        // The wall clock was set back: what is due is decided by it, not by the timer.
+        const at = node.wakeAt;
+        work.after(() => arm(`${dagId} ${nodeId}`, at, () => wakeNode(dagId, nodeId)));
+        return;
+      }
+      node.wakeAt = null;
+      work.touch(node);
+      wake(work, node, () => end(work, node, 'timed_out'));
+    });
+  }
+
+  function end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void {
+    if (node.assignee === 'shell' || node.status === 'checking') work.after(() => commands.stop(node, reason));
+    if (reason === 'cancelled' && node.holder !== null) bots.tellCancelled(work, node);
+  }
+
+  return {
+    mutate,
+    end,
+    workOf: (address) => held.get(address) ?? idle,
+    limited(address, why, waits) {
+      const at = held.get(address)?.currentNode ?? null;
+      if (at === null) return;
+      persist(at.dagId, (work) => {
+        const node = work.run.nodes.get(at.nodeId);
+        if (node?.assignee === address && node.holder === address) bots.limited(work, node, why, waits);
+      });
+    },
+    async goOn(address) {
+      const at = held.get(address)?.currentNode ?? null;
+      if (at === null) return false;
+      return mutate(at.dagId, engineActor, (work) => {
+        const node = work.run.nodes.get(at.nodeId);
+        return node?.assignee === address && node.holder === address && bots.goOn(work, node);
+      });
+    },
+    leftovers: commands.leftovers,
+    begin(tx, run, by, change) {
+      live.set(run.dagId, run);
+      const work = createWork(ways, tx, run, deps.clock.now(), by);
+      try {
+        operate(work, change);
+      } catch (error) {
+        live.delete(run.dagId);
+        throw error;
+      }
+    },
+    delivered: bots.delivered,
+    async start() {
+      const open = await deps.store.read((tx) => openRuns(tx, deps.workspace));
+      await Promise.all(
+        open.map((dagId) =>
+          mutate(dagId, engineActor, (work) => {
+            recover(work, { again: bots.again, requeue });
+            work.after(() => {
+              for (const node of work.run.nodes.values()) settleNode(node, work.run.title);
+            });
+          }),
+        ),
+      );
+    },
+    close() {
+      closed = true;
+      gates?.close();
+      for (const armed of timers.values()) armed.cancel();
+      timers.clear();
+      bots.close();
+      commands.close();
+    },
+  };
+}
+
+const idle: AgentWork = { currentNode: null, proof: { proven: 0, total: 0 } };
+
+function workOn(node: RunNode): AgentWork {
+  return {
+    currentNode: { dagId: node.dagId, nodeId: node.nodeId, title: node.title },
+    proof: { proven: node.proven.size, total: proofLines(node.step).length },
+  };
+}
+
+export function unknownRun(dagId: string): AppError {
+  return new AppError(
+    'not_found',
+    `There is no run ${JSON.stringify(dagId)}.`,
+    'See the boards of the campaigns for the runs there are.',
+  );
+}

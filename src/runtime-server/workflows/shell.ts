@@ -1,0 +1,290 @@
+/**
+ * Commands of nodes as processes: started in the workspace, in a process group of their own, printing into a file that outlives us.
+ * Owns processes and their files; must not know runs. A process is never started again by itself.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { AppError } from '../../contracts/common/errors.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { keptOutput, killAfterMs } from './model.ts';
+
+export interface ShellJob {
+  /** Unique among the jobs that run: names the file it prints into and marks its processes. */
+  readonly key: string;
+  readonly text: string;
+  /** Null: the workspace. */
+  readonly cwd: string | null;
+  readonly env: Readonly<Record<string, string>>;
+  /** Where it is not run as the person: says how, once its turn has come. It may take its time. */
+  readonly place?: ((signal: AbortSignal) => Promise<Placement>) | undefined;
+}
+
+export interface Placement {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Given to its descriptor 3. */
+  readonly aside?: string | undefined;
+  /** Stands above what it prints. */
+  readonly preface: string;
+  /** Once it has ended or could not be started. What it answers stands below what was printed. */
+  settle(end: { readonly code: number | null }): Promise<string>;
+}
+
+export type ShellEnd =
+  | { readonly kind: 'cannot_start'; readonly why: string }
+  | {
+      readonly kind: 'ended';
+      readonly code: number | null;
+      readonly signal: string | null;
+      /** Why we ended it ourselves. */
+      readonly stopped: StopReason | null;
+      /** The last characters that it printed, without the last line feed. */
+      readonly output: string;
+      /** What it printed, still open: whoever takes the end keeps or closes it. */
+      readonly log: { readonly file: string; readonly handle: number };
+    };
+
+export type StopReason = 'timed_out' | 'cancelled' | 'output_too_large' | 'closing';
+
+export interface Shell {
+  start(job: ShellJob, onEnd: (end: ShellEnd) => void): void;
+  /** Asks the job's processes to end and kills them when they do not. Nothing happens when it does not run. */
+  stop(key: string, reason: StopReason): void;
+  /** Processes of these jobs that an earlier run of this program left behind. */
+  leftovers(keys: readonly string[]): number[];
+  /** Ends the jobs and waits for their end, at most `graceMs`. Their ends are not told. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface ShellDeps {
+  readonly workspace: string;
+  /** Where running jobs print. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timers: Timers;
+}
+
+/** What a job may print, bytes: more is a mistake, and the disk is not ours alone. */
+export const mostPrinted = 25 * 1024 * 1024;
+const sizeCheckMs = 1000;
+const mark = 'GANTRY_JOB';
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly handle: number;
+  stopped: StopReason | null;
+  cancelKill: () => void;
+}
+
+/** Nothing ran in it: what it holds open is closed, and what goes wrong then is nobody's business. */
+const letGo = (place: Placement): Promise<unknown> => place.settle({ code: null }).catch(() => {});
+
+export function createShell(deps: ShellDeps): Shell {
+  const running = new Map<string, Running>();
+  /** What has no process yet. */
+  const placing = new Map<string, { stopped: StopReason | null; readonly abort: AbortController }>();
+  let cancelCheck: (() => void) | null = null;
+  let onEmpty = () => {};
+  let closing = false;
+  mkdirSync(deps.folder, { recursive: true, mode: 0o700 });
+  const base = Object.fromEntries(Object.entries(deps.env).filter(([name]) => !name.startsWith('GANTRY_')));
+
+  function start(job: ShellJob, onEnd: (end: ShellEnd) => void): void {
+    const cwd = job.cwd ?? deps.workspace;
+    if (!existsSync(cwd)) {
+      onEnd({ kind: 'cannot_start', why: `Its folder ${cwd} is gone.` });
+      return;
+    }
+    if (job.place === undefined) {
+      const env = { ...base, GANTRY_WORKSPACE: deps.workspace, ...job.env };
+      const command: [string, ...string[]] = ['/bin/sh', '-c', job.text];
+      launch(job, { command, cwd, env, preface: '', settle: async () => '' }, onEnd);
+      return;
+    }
+    const entry = { stopped: null as StopReason | null, abort: new AbortController() };
+    placing.set(job.key, entry);
+    const cannot = (why: string) => {
+      placing.delete(job.key);
+      if (!closing) onEnd({ kind: 'cannot_start', why });
+    };
+    job.place(entry.abort.signal).then(
+      async (place) => {
+        if (entry.stopped === null && !closing) {
+          placing.delete(job.key);
+          launch(job, place, onEnd);
+          return;
+        }
+        await letGo(place);
+        cannot('It was stopped before it began.');
+      },
+      (error: unknown) => cannot(error instanceof AppError ? `${error.fact} ${error.action}` : String(error)),
+    );
+  }
+
+  function launch(job: ShellJob, place: Placement, onEnd: (end: ShellEnd) => void): void {
+    const file = join(deps.folder, `${job.key}.log`);
+    let handle: number;
+    let child: ChildProcess;
+    try {
+      // A new file: what a bot may have put under its name is neither followed nor written to.
+      rmSync(file, { force: true });
+      handle = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600);
+    } catch (error) {
+      letGo(place);
+      onEnd({ kind: 'cannot_start', why: (error as Error).message });
+      return;
+    }
+    const refuse = (error: unknown) => {
+      closeSync(handle);
+      rmSync(file, { force: true });
+      letGo(place);
+      onEnd({ kind: 'cannot_start', why: (error as Error).message });
+    };
+    try {
+      writeSync(handle, place.preface);
+      const [program, ...argv] = place.command;
+      child = spawn(program, argv, {
+        cwd: place.cwd,
+        env: { ...place.env, [mark]: job.key },
+        stdio: ['ignore', handle, handle, ...(place.aside === undefined ? [] : ['pipe' as const])],
+        detached: true,
+      });
+      const aside = child.stdio[3] as Writable | undefined;
+      // A child that ended at once has closed it.
+      aside?.on('error', () => {});
+      aside?.end(place.aside);
+    } catch (error) {
+      refuse(error);
+      return;
+    }
+    const entry: Running = { child, handle, stopped: null, cancelKill: () => {} };
+    running.set(job.key, entry);
+    cancelCheck ??= deps.timers.after(sizeCheckMs, checkSizes);
+    let told = false;
+    const leave = (): boolean => {
+      if (told) return false;
+      told = true;
+      entry.cancelKill();
+      running.delete(job.key);
+      if (running.size === 0) onEmpty();
+      return true;
+    };
+    child.once('error', (error) => {
+      if (leave()) refuse(error);
+    });
+    child.once('exit', (code, signal) => {
+      if (!leave()) return;
+      const done = (told: string) => {
+        if (closing) {
+          closeSync(handle);
+          return;
+        }
+        if (told !== '') writeSync(handle, told);
+        onEnd({ kind: 'ended', code, signal, stopped: entry.stopped, output: lastOf(handle), log: { file, handle } });
+      };
+      if (job.place === undefined) done('');
+      else place.settle({ code }).then(done, (error: unknown) => done(`${String(error)}\n`));
+    });
+  }
+
+  function stop(key: string, reason: StopReason): void {
+    const waits = placing.get(key);
+    if (waits !== undefined) {
+      waits.stopped = reason;
+      waits.abort.abort();
+    }
+    const entry = running.get(key);
+    if (entry === undefined || entry.stopped !== null) return;
+    entry.stopped = reason;
+    signalGroup(entry.child, 'SIGTERM');
+    entry.cancelKill = deps.timers.after(killAfterMs, () => signalGroup(entry.child, 'SIGKILL'));
+  }
+
+  function checkSizes(): void {
+    cancelCheck = null;
+    for (const [key, entry] of running) {
+      if (fstatSync(entry.handle).size > mostPrinted) stop(key, 'output_too_large');
+    }
+    if (running.size > 0) cancelCheck = deps.timers.after(sizeCheckMs, checkSizes);
+  }
+
+  return {
+    start,
+    stop,
+    leftovers: (keys) => leftovers(new Set(keys)),
+    async close(graceMs) {
+      closing = true;
+      for (const one of placing.values()) one.abort.abort();
+      cancelCheck?.();
+      if (running.size === 0) return;
+      const empty = new Promise<void>((resolve) => {
+        onEmpty = resolve;
+      });
+      for (const entry of running.values()) {
+        entry.cancelKill();
+        signalGroup(entry.child, 'SIGTERM');
+      }
+      let cancelKill = () => {};
+      const killed = new Promise<void>((resolve) => {
+        cancelKill = deps.timers.after(graceMs, () => {
+          for (const entry of running.values()) signalGroup(entry.child, 'SIGKILL');
+          resolve();
+        });
+      });
+      await Promise.race([empty, killed]);
+      cancelKill();
+    },
+  };
+}
+
+function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // It has ended in this moment.
+  }
+}
+
+function lastOf(handle: number): string {
+  const { size } = fstatSync(handle);
+  if (size === 0) return '';
+  const from = Math.max(0, size - keptOutput);
+  const bytes = Buffer.allocUnsafe(size - from);
+  const read = readSync(handle, bytes, 0, bytes.length, from);
+  return bytes
+    .toString('utf8', 0, read)
+    .replace(/\r?\n$/, '')
+    .replaceAll('\0', '');
+}
+
+/** Marked processes, from what the system shows of their environment. Only where it shows it (Linux). */
+function leftovers(keys: ReadonlySet<string>): number[] {
+  if (keys.size === 0 || process.platform !== 'linux') return [];
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      const found = readFileSync(`/proc/${name}/environ`, 'latin1')
+        .split('\0')
+        .find((entry) => entry.startsWith(`${mark}=`));
+      return found !== undefined && keys.has(found.slice(mark.length + 1)) ? [Number(name)] : [];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,184 @@
+/** What a schema cannot say about a template: ids, order, references, executors. All problems at once. Pure. */
+import type { TemplateFile } from '../../../contracts/factory/workflow.ts';
+import { ancestorsOf, findCycle } from './order.ts';
+import { findReferences, type Reference } from './references.ts';
+import { parseCondition } from './when.ts';
+
+export interface RawProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+type Step = TemplateFile['steps'][number];
+
+export function checkTemplate(file: TemplateFile): RawProblem[] {
+  const problems: RawProblem[] = [];
+  const add = (path: RawProblem['path'], message: string) => problems.push({ path, message });
+  const ids = new Map<string, number>();
+  for (const [index, step] of file.steps.entries()) if (!ids.has(step.id)) ids.set(step.id, index);
+  const ordered = file.steps.map((step) => ({ id: step.id, blockedBy: step.blocked_by ?? [] }));
+  const byId = new Map(ordered.map((step) => [step.id, step]));
+
+  checkParams(file, add);
+  file.steps.forEach((step, index) => {
+    const path = ['steps', index];
+    if (ids.get(step.id) !== index) add([...path, 'id'], `The step id "${step.id}" is used twice.`);
+    (step.blocked_by ?? []).forEach((parent, at) => {
+      if (!ids.has(parent)) add([...path, 'blocked_by', at], `There is no step "${parent}" to wait for.`);
+      else if (step.blocked_by?.indexOf(parent) !== at) add([...path, 'blocked_by', at], `"${parent}" is named twice.`);
+    });
+    checkExecutor(step, path, add);
+    checkGate(step, path, add);
+  });
+
+  const cycle = findCycle(ordered);
+  if (cycle !== null) {
+    const index = ids.get(cycle[0] as string) ?? 0;
+    add(['steps', index, 'blocked_by'], `Steps wait for each other in a circle: ${cycle.join(' → ')}.`);
+  }
+  file.steps.forEach((step, index) => {
+    const ancestors = () => ancestorsOf(step.id, byId);
+    checkOnFail(step, index, ids, cycle === null ? ancestors : null, add);
+    checkPlace(step, index, file, cycle === null ? ancestors : null, add);
+    checkReferences(step, index, file, cycle === null ? ancestors : null, ids, add);
+  });
+  return problems;
+}
+
+type Add = (path: RawProblem['path'], message: string) => void;
+
+function checkParams(file: TemplateFile, add: Add): void {
+  const names = new Set<string>();
+  (file.params ?? []).forEach((param, index) => {
+    if (names.has(param.name)) add(['params', index, 'name'], `The param "${param.name}" is declared twice.`);
+    names.add(param.name);
+    if (param.required === true && param.default !== undefined) {
+      add(['params', index, 'required'], `"${param.name}" has a default: it is never missing. Leave one of them out.`);
+    }
+  });
+}
+
+function checkExecutor(step: Step, path: RawProblem['path'], add: Add): void {
+  const executor = step.executor ?? 'shell';
+  if (executor === 'shell' && step.command === undefined)
+    add(path, `The step "${step.id}" runs a command, but has none.`);
+  if (executor !== 'shell' && step.command !== undefined) {
+    add([...path, 'command'], `A bot is told what to do by the description; "command" is for the executor shell.`);
+  }
+  if (executor !== 'shell' && step.title === undefined && step.description === undefined) {
+    add(path, `The step "${step.id}" says nothing to its bot. Give it a title or a description.`);
+  }
+}
+
+const gateFields = { manual: [], timer: ['until', 'minutes'], command: ['command', 'every_seconds'] } as const;
+
+function checkGate(step: Step, path: RawProblem['path'], add: Add): void {
+  const gate = step.wait_gate;
+  if (gate === null || gate === undefined) return;
+  const allowed: readonly string[] = [...gateFields[gate.kind], 'kind', 'description'];
+  for (const field of Object.keys(gate)) {
+    if (!allowed.includes(field))
+      add([...path, 'wait_gate', field], `"${field}" means nothing to a ${gate.kind} gate.`);
+  }
+  if (gate.kind === 'timer' && (gate.until === undefined) === (gate.minutes === undefined)) {
+    add([...path, 'wait_gate'], 'A timer gate needs either "until" or "minutes".');
+  }
+  if (gate.kind === 'command' && gate.command === undefined)
+    add([...path, 'wait_gate'], 'A command gate needs a "command".');
+}
+
+const policies = ['stop', 'continue', 'ask'];
+
+function checkOnFail(
+  step: Step,
+  index: number,
+  ids: ReadonlyMap<string, number>,
+  ancestors: (() => Set<string>) | null,
+  add: Add,
+): void {
+  const target = step.on_fail;
+  if (target === undefined) return;
+  const path = ['steps', index, 'on_fail'];
+  if (policies.includes(target)) return;
+  if (!ids.has(target)) add(path, `"${target}" is neither stop, continue or ask, nor a step.`);
+  else if (ancestors !== null && !ancestors().has(target)) {
+    add(path, `A loop goes back to a step that comes before: "${step.id}" does not wait for "${target}".`);
+  }
+}
+
+/** `in` names the bot's step whose folder the command runs in. */
+function checkPlace(
+  step: Step,
+  index: number,
+  file: TemplateFile,
+  ancestors: (() => Set<string>) | null,
+  add: Add,
+): void {
+  if (step.in === undefined) return;
+  const path = ['steps', index, 'in'];
+  const about = file.steps.find((one) => one.id === step.in);
+  if ((step.executor ?? 'shell') !== 'shell')
+    add(path, 'A bot works in its own folder: "in" is for the executor shell.');
+  else if (about === undefined) add(path, `There is no step "${step.in}".`);
+  else if ((about.executor ?? 'shell') === 'shell')
+    add(path, `"${step.in}" is no step of a bot: it has no folder of its own.`);
+  else if (ancestors !== null && !ancestors().has(step.in)) add(path, `"${step.id}" does not wait for "${step.in}".`);
+}
+
+function checkReferences(
+  step: Step,
+  index: number,
+  file: TemplateFile,
+  ancestors: (() => Set<string>) | null,
+  ids: ReadonlyMap<string, number>,
+  add: Add,
+): void {
+  const params = new Set((file.params ?? []).map((param) => param.name));
+  let before: Set<string> | null = null;
+  const check = (path: RawProblem['path'], reference: Reference) => {
+    if (reference.kind === 'param' && !params.has(reference.name)) add(path, `There is no param "${reference.name}".`);
+    if (reference.kind !== 'step') return;
+    if (!ids.has(reference.step)) return add(path, `There is no step "${reference.step}".`);
+    if (ancestors === null) return;
+    before ??= ancestors();
+    if (!before.has(reference.step)) {
+      add(path, `"${step.id}" does not wait for "${reference.step}": its ${reference.what} may not be there yet.`);
+    }
+  };
+  for (const [path, text] of textsOf(step, index)) {
+    for (const found of findReferences(text)) {
+      if (found.reference === null) add(path, `{{ ${found.words} }} names nothing.`);
+      else if (found.reference.kind === 'step' && path.at(-1) === 'title') {
+        add(path, 'A title is set when the run begins: it cannot refer to what a step gives.');
+      } else check(path, found.reference);
+    }
+  }
+  const fixed: [RawProblem['path'], string | undefined][] = [
+    [['steps', index, 'wait_gate', 'description'], step.wait_gate?.description],
+    ...(step.proof ?? []).map((one, at): [RawProblem['path'], string] => [
+      ['steps', index, 'proof', at, 'line'],
+      one.line,
+    ]),
+  ];
+  for (const [path, text] of fixed) {
+    if (text !== undefined && findReferences(text).length > 0) add(path, 'Nothing is filled in here: write it out.');
+  }
+  if (step.when === undefined) return;
+  const path = ['steps', index, 'when'];
+  const parsed = parseCondition(step.when);
+  if ('problem' in parsed) add(path, parsed.problem);
+  else for (const reference of parsed.condition.references) check(path, reference);
+}
+
+/** The texts of a step that may refer to values, with their places. */
+function textsOf(step: Step, index: number): [RawProblem['path'], string][] {
+  const path = ['steps', index];
+  const texts: [RawProblem['path'], string | undefined][] = [
+    [[...path, 'title'], step.title],
+    [[...path, 'description'], step.description],
+    [[...path, 'command'], step.command],
+    [[...path, 'verify', 'command'], step.verify?.command],
+    [[...path, 'wait_gate', 'command'], step.wait_gate?.command],
+  ];
+  return texts.filter((entry): entry is [RawProblem['path'], string] => entry[1] !== undefined);
+}

@@ -1,0 +1,112 @@
+/**
+ * Templates on disk: `.gantry/templates/` of the workspace and the folder of those that ship. A template of the workspace hides
+ * the shipped one with its id. Files are small and few: they are read when asked for, so that an edit counts at once.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../../contracts/common/errors.ts';
+import { largestTemplate, type Template } from '../../../contracts/factory/workflow.ts';
+import { listWithin, readTextWithin, writeWithin } from '../../../kit/files/within.ts';
+import { type By, type FileTrust, type Trust, waitsForYes } from '../../trust/index.ts';
+import { type ReadTemplate, readTemplate, toFile } from './read.ts';
+
+export interface TemplateFolder {
+  /** Every template there is, by id; those that cannot be read with their problems. */
+  list(): { readonly id: string; readonly read: ReadTemplate }[];
+  /** Null: there is none with this id. */
+  find(id: string): ReadTemplate | null;
+  /** As {@link find}; `not_found` or `usage` (with the first problems) instead of what cannot be used. */
+  use(id: string): Template;
+  /** Whether the workspace itself has this id. */
+  has(id: string): boolean;
+  /** Writes `<id>.json`; a Markdown file with the id makes room. A person who saves it agrees to it. */
+  save(template: Template, by: By): Promise<void>;
+}
+
+const endings = ['json', 'md'] as const;
+/** Of a folder: more are not looked at. */
+const mostFiles = 1000;
+
+/** A folder of templates, and the folder that none of its files may lead out of. */
+interface Place {
+  readonly root: string;
+  readonly folder: string;
+}
+
+export function createTemplateFolder(options: {
+  readonly workspace: string;
+  readonly shipped: string;
+  readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
+}): TemplateFolder {
+  const ownFolder = join('.gantry', 'templates');
+  const own = { root: options.workspace, folder: ownFolder };
+  const shipped = { root: options.shipped, folder: '.' };
+  const readOwn = (id: string) => readOne(own, id, options.trust);
+
+  function find(id: string): ReadTemplate | null {
+    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) return null;
+    return readOwn(id) ?? readOne(shipped, id);
+  }
+
+  return {
+    list: () =>
+      [...new Set([...idsIn(own), ...idsIn(shipped)])]
+        .sort()
+        .map((id) => ({ id, read: (readOwn(id) ?? readOne(shipped, id)) as ReadTemplate })),
+    find,
+    use(id) {
+      const read = find(id);
+      if (read === null) {
+        throw new AppError(
+          'not_found',
+          `There is no template ${JSON.stringify(id)}.`,
+          'See GET /templates, or `gantry workflows templates`.',
+        );
+      }
+      if (read.ok) return read.template;
+      if (read.waits !== undefined) throw waitsForYes([read.waits]);
+      const said = read.problems.slice(0, 5).map((one) => `line ${one.line ?? 1}: ${one.message}`);
+      throw new AppError(
+        'usage',
+        `The template "${id}" has problems: ${said.join(' ')}`,
+        `Mend the file; \`gantry workflows check ${id}\` shows all.`,
+      );
+    },
+    has: (id) => readOwn(id) !== null,
+    async save(template, by) {
+      const text = `${JSON.stringify(toFile(template), null, 2)}\n`;
+      writeWithin(options.workspace, join(ownFolder, `${template.id}.json`), text);
+      await options.trust.sayYes([{ path: join(options.workspace, ownFolder, `${template.id}.json`), text }], by);
+      rmSync(join(options.workspace, ownFolder, `${template.id}.md`), { force: true });
+    },
+  };
+}
+
+function idsIn({ root, folder }: Place): string[] {
+  return listWithin(root, folder, mostFiles).entries.flatMap(({ name }) => {
+    const match = /^([^.].*)\.(json|md)$/.exec(name);
+    return match === null ? [] : [match[1] as string];
+  });
+}
+
+/** `trust`: the folder is the workspace's, where a file counts once its person said yes to it. */
+function readOne({ root, folder }: Place, id: string, trust?: FileTrust): ReadTemplate | null {
+  const texts = endings.flatMap((ending) => {
+    const found = readTextWithin(root, join(folder, `${id}.${ending}`), largestTemplate);
+    return typeof found !== 'string' && found.is === 'absent' ? [] : [{ ending, found }];
+  });
+  const [first, second] = texts;
+  if (first === undefined) return null;
+  if (second !== undefined) {
+    const message = `Both ${id}.json and ${id}.md are there. Keep one of them.`;
+    return { ok: false, problems: [{ path: '', line: null, message }] };
+  }
+  if (typeof first.found === 'string') {
+    const path = join(folder, `${id}.${first.ending}`);
+    if (trust?.judge(join(root, path), first.found).waits !== true) return readTemplate(first.found, id, first.ending);
+    const shown = path.replaceAll('\\', '/');
+    const message = `${shown} waits for your yes: it is new or changed. Review it with \`gantry trust\`.`;
+    return { ok: false, problems: [{ path: '', line: null, message }], waits: shown };
+  }
+  return { ok: false, problems: [{ path: '', line: null, message: `${id}.${first.ending}: ${first.found.why}` }] };
+}

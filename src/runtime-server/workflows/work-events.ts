@@ -1,0 +1,22 @@
+/** What of a run's moves a person hears of. A gate asks as an approval; what a limit holds is told where it is reached. */
+import { runWords } from '../../contracts/events/run-words.ts';
+import { type BotEvents, titleOf } from '../events/bot-events.ts';
+import type { WorkEvents } from './deps.ts';
+
+/** The step, and what became of it. */
+const why = ({ title, cause, detail }: { title: string; cause: string; detail: string | null }): string =>
+  titleOf(`${title}: ${titleOf(detail ?? '') || cause.replaceAll('_', ' ')}`);
+
+export function workEvents(events: BotEvents): WorkEvents {
+  return {
+    needsUser(tx, run, { dagId, nodeId, assignee, ...node }, id) {
+      if (node.cause === 'gate' || node.cause === 'budget' || node.cause === 'usage_limit') return;
+      const reason = runWords(run.title, why(node));
+      events.emit(tx, assignee, { type: 'thread.needs_user', id, data: { reason, dagId, nodeId } });
+    },
+    ended(tx, { dagId, title, status }, failed, id) {
+      const data = { runId: dagId, status, title: runWords(title, failed === null ? '' : why(failed)) };
+      events.emit(tx, null, { type: 'agent.run.completed', id, data });
+    },
+  };
+}

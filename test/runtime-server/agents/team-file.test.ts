@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { teamSchemaText } from '../../../scripts/team-schema.ts';
+import { readTeamFile } from '../../../src/runtime-server/agents/team-file/read.ts';
+import { resolveTeam } from '../../../src/runtime-server/agents/team-file/resolve.ts';
+
+const around = {
+  folder: 'dev',
+  workspace: '/space',
+  userHome: '/home/ada',
+  isFolder: (path: string) => ['/space', '/space/web', '/home/ada/src'].includes(path),
+  hasFile: (name: string) => name === 'CULTURE.md',
+};
+const read = (text: string, folder = 'dev') => readTeamFile(text, { ...around, folder });
+const problems = (text: string, folder?: string) =>
+  read(text, folder).problems.map(({ path, line }) => `${line}: ${path}`);
+
+const bot = 'bots:\n  - bot: web\n    harness: shell\n';
+
+test.each<[string, string, string[]]>([
+  ['text that is no YAML', 'bots: [', ['1: ']],
+  ['a file without anything', '', ['1: bots']],
+  ['an empty list of bots', 'bots: []', ['1: bots']],
+  ['a list instead of fields', '- bot: web', ['1: ']],
+  ['a key given twice', `version: 1\nversion: 2\n${bot}`, ['2: ']],
+  ['an unknown field of the team', `colour: red\n${bot}`, ['1: colour']],
+  ['an unknown field of a bot', `${bot}    colour: red\n`, ['4: bots[0].colour']],
+  ['an unknown harness', 'bots:\n  - bot: web\n    harness: emacs\n', ['3: bots[0].harness']],
+  ['a slug with a space', 'bots:\n  - bot: the web\n    harness: shell\n', ['2: bots[0].bot']],
+  ['a name that is not the folder', `name: other\n${bot}`, ['1: name']],
+  ['a bot that is there twice', `${bot}  - bot: web\n    harness: claude\n`, ['4: bots[1].bot']],
+  ['a terminal bot without harness', 'bots:\n  - bot: web\n', ['2: bots[0].harness']],
+  ['custom without a command', 'bots:\n  - bot: web\n    harness: custom\n', ['3: bots[0].harness']],
+  [
+    'a command for a harness that takes none',
+    'bots:\n  - bot: web\n    harness: claude\n    command: x\n',
+    ['4: bots[0].command'],
+  ],
+  ['a set-up without a worktree', `${bot}    setup: { command: npm ci }\n`, ['4: bots[0].setup']],
+  ...['/etc', '../x', 'a/../../x', '.git', 'a/.gantry/x', '.', 'a/'].map((path): [string, string, string[]] => [
+    `a copy of ${path}`,
+    `setup: { copy: ["${path}"] }\n${bot}`,
+    ['1: setup.copy[0]'],
+  ]),
+  ['a vendor binding without vendor', 'bots:\n  - bot: web\n    binding: vendor\n', ['3: bots[0].binding']],
+  ['a cwd that is no folder', `${bot}    cwd: nowhere\n`, ['4: bots[0].cwd']],
+  ['a variable that Gantry sets itself', `${bot}    env:\n      GANTRY_PANE: x\n`, ['4: bots[0].env']],
+  ['a director that does not exist', `${bot}    directed_by: boss\n`, ['4: bots[0].directed_by']],
+  [
+    'edges to and from nobody',
+    `${bot}edges:\n  - kind: checks\n    from: a\n    to: b\n`,
+    ['6: edges[0].from', '7: edges[0].to'],
+  ],
+  ['a bot that checks itself', `${bot}edges:\n  - {kind: checks, from: web, to: web}\n`, ['5: edges[0]']],
+  ['a bot that delegates to itself', `${bot}edges:\n  - {kind: delegates_to, from: web, to: web}\n`, ['5: edges[0]']],
+  ['reach of nobody', `${bot}reach:\n  ghost: [sms]\n`, ['5: reach.ghost']],
+  ['a way of reach that does not act', `${bot}reach:\n  web: [sms, slack]\n`, ['5: reach.web[1]']],
+  [
+    'a preset for nobody',
+    `${bot}presets:\n  fast:\n    bots:\n      ghost: {model: x}\n`,
+    ['7: presets.fast.bots.ghost'],
+  ],
+  ['a default preset that is not there', `${bot}default_preset: fast\n`, ['4: default_preset']],
+  [
+    'a preset that takes the command away from custom',
+    `${bot}presets:\n  odd:\n    bots:\n      web: {harness: custom}\n`,
+    ['7: presets.odd.bots.web.harness'],
+  ],
+  ['a culture file that is not there', `culture: OTHER.md\n${bot}`, ['1: culture']],
+])('%s is a problem with its path and line', (_what, text, expected) => {
+  expect(problems(text)).toEqual(expected);
+});
+
+test('a folder whose name cannot be a team is a problem of that team', () => {
+  expect(problems(bot, 'My Team')).toEqual(['1: ']);
+});
+
+test('circles of delegation and direction are told with the way they run, checking one another is not', () => {
+  const text = `bots:
+  - {bot: a, harness: shell, directed_by: c}
+  - {bot: b, harness: shell}
+  - {bot: c, harness: shell}
+edges:
+  - {kind: directs, from: a, to: b}
+  - {kind: directs, from: b, to: c}
+  - {kind: checks, from: a, to: b}
+  - {kind: checks, from: b, to: a}
+`;
+  expect(read(text).problems).toEqual([
+    { path: 'bots[0].directed_by', line: 2, message: 'directs runs in a circle: c → a → b → c.' },
+  ]);
+});
+
+test('all problems of a file come at once, in the order of its lines', () => {
+  const text = `name: other
+colour: red
+bots:
+  - bot: web
+    harness: custom
+    cwd: /nowhere
+  - bot: web
+    harness: emacs
+reach:
+  ghost: [telegram]
+default_preset: none
+`;
+  expect(problems(text)).toEqual([
+    '1: name',
+    '2: colour',
+    '5: bots[0].harness',
+    '6: bots[0].cwd',
+    '7: bots[1].bot',
+    '8: bots[1].harness',
+    '10: reach.ghost',
+    '10: reach.ghost[0]',
+    '11: default_preset',
+  ]);
+});
+
+test('a document that grows without end by its aliases is refused', () => {
+  const lines = Array.from({ length: 20 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(9).fill(`*a${n}`).join(',')}]`);
+  const bomb = `a0: &a0 [1,1,1,1,1,1,1,1,1]\n${lines.join('\n')}\n`;
+  expect(read(bomb).problems.some(({ message }) => message.startsWith('Not readable as YAML'))).toBe(true);
+});
+
+test('a file of more than 256 KiB is refused without reading it', () => {
+  expect(read(`# ${'x'.repeat(300_000)}`).problems).toHaveLength(1);
+});
+
+test('a preset changes only what it names, and the default preset is taken without asking', () => {
+  const text = `bots:
+  - {bot: web, harness: claude, model: opus, env: {A: '1', B: '2'}}
+  - {bot: api, harnesses: [codex, shell], cwd: ~/src}
+presets:
+  cheap:
+    bots:
+      web: {model: haiku, env: {B: '3'}}
+      api: {harness: shell}
+default_preset: cheap
+`;
+  const result = read(text);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  expect(team).toMatchObject({ preset: 'cheap', presets: ['cheap'] });
+  expect(team.bots).toMatchObject([
+    { slug: 'web', harnesses: ['claude'], model: 'haiku', env: { A: '1', B: '3' }, cwd: '/space' },
+    { slug: 'api', harnesses: ['shell'], cwd: '/home/ada/src', binding: { type: 'terminal', harness: 'shell' } },
+  ]);
+});
+
+test('who directs a bot is an edge of the team', () => {
+  const result = read('bots:\n  - {bot: a, harness: shell}\n  - {bot: b, harness: shell, directed_by: a}\n');
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  expect(team.edges).toEqual([{ kind: 'directs', from: 'a', to: 'b' }]);
+});
+
+test('a bot with a worktree has its own set-up, or the team’s; any other has none', () => {
+  const text = `setup: { command: npm ci, copy: [node_modules, packages/a/.env] }
+bots:
+  - { bot: a, harness: shell, worktree: true }
+  - { bot: b, harness: shell, worktree: true, setup: { command: make } }
+  - { bot: c, harness: shell, worktree: true, setup: {} }
+  - { bot: d, harness: shell }
+`;
+  const result = read(text);
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  const team = resolveTeam({ name: 'dev', file: result.file, culture: null }, null, around);
+  expect(team.bots.map(({ setup }) => setup)).toEqual([
+    { command: 'npm ci', copy: ['node_modules', 'packages/a/.env'] },
+    { command: 'make', copy: [] },
+    null,
+    null,
+  ]);
+});
+
+test('the published JSON Schema is the one that is checked (else run: node scripts/team-schema.ts)', () => {
+  const published = readFileSync(join(import.meta.dirname, '../../../docs/team.schema.json'), 'utf8');
+  expect(published).toBe(teamSchemaText());
+});
+
+test('the example of hosted bots in the documentation is a sound team', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/examples/hosted-team.yaml'), 'utf8');
+  expect(read(text, 'crew').problems).toEqual([]);
+});
