@@ -1,8 +1,8 @@
 /** Which workspace a start uses: the one that was asked for, else the last one, which it becomes. */
 import { readFileSync } from 'node:fs';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
+import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
 import { prepareWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
-import type { PreparedWorkspace } from '../runtime-server/factory/index.ts';
 import type { Places } from './places.ts';
 
 export function lastWorkspace(places: Places, asked: string | undefined): () => Promise<PreparedWorkspace> {

@@ -1,7 +1,7 @@
 /** The home cloud as the factory's way to other computers: a bearer of this device for the routes of computers. */
 import { createDeviceToken } from '../contracts/link/device.ts';
-import type { PeerHome } from '../runtime-server/factory/index.ts';
 import type { Home } from '../runtime-server/link/home.ts';
+import type { PeerHome } from '../runtime-server/peers/remote/index.ts';
 
 /** A cloud that does not answer by then is away. Milliseconds. */
 const mintMs = 10_000;

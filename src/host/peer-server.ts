@@ -8,7 +8,7 @@ import type { Timers } from '../kit/clock/timers.ts';
 import { createDispatcher, type DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { closeServer, createHttpServer } from '../kit/http/server.ts';
 import type { BoundRoute } from '../kit/http/types.ts';
-import { createTicketAuthenticator, type TicketFacts } from '../runtime-server/factory/index.ts';
+import { createTicketAuthenticator, type TicketFacts } from '../runtime-server/peers/index.ts';
 import { type OpenDoor, openPort } from './doors.ts';
 
 /** What the peer server needs to know of the pairing of this computer. */

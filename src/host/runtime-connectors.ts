@@ -19,9 +19,9 @@ import { createAutomation } from '../runtime-server/connectors/automation/index.
 import { createConnectors } from '../runtime-server/connectors/index.ts';
 import { createSubscriptions } from '../runtime-server/connectors/subscriptions/index.ts';
 import type { Outbox } from '../runtime-server/events/outbox.ts';
-import type { Factory } from '../runtime-server/factory/index.ts';
 import type { Closing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
+import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 import type { RuntimeTools } from './runtime-tools.ts';
 

@@ -11,13 +11,13 @@ import { handsMigrations } from '../runtime-server/computer-use/index.ts';
 import { runMigrations } from '../runtime-server/computer-use/runs/index.ts';
 import { automationMigrations } from '../runtime-server/connectors/automation/index.ts';
 import { subscriptionMigrations } from '../runtime-server/connectors/subscriptions/index.ts';
-import { factoryMigrations } from '../runtime-server/factory/index.ts';
 import { deviceMigrations } from '../runtime-server/link/device.ts';
 import { modelMigrations } from '../runtime-server/models/index.ts';
 import { phoneMigrations } from '../runtime-server/phone/index.ts';
 import { attachedServerMigrations } from '../runtime-server/tool-server/servers/index.ts';
 import { trustMigrations } from '../runtime-server/trust/index.ts';
 import { dailyMigrations } from './daily.ts';
+import { factoryMigrations } from './factory/migrations.ts';
 
 export const runtimeMigrations = [
   ...ledgerMigrations,

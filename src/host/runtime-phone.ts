@@ -3,9 +3,9 @@ import type { Clock } from '../kit/clock/clock.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import type { Log } from '../kit/log/log.ts';
 import type { Store } from '../kit/store/store.ts';
-import type { Factory } from '../runtime-server/factory/index.ts';
 import { createPhone, type Phone } from '../runtime-server/phone/index.ts';
 import type { Closing } from './closing.ts';
+import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 
 export interface RuntimePhoneDeps {

@@ -16,7 +16,6 @@ import { programCommand } from '../kit/process/programs.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { Store } from '../kit/store/store.ts';
 import type { ApprovalDesk } from '../runtime-server/approvals/index.ts';
-import type { Factory } from '../runtime-server/factory/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import { createConverter } from '../runtime-server/tool-server/documents/index.ts';
 import { createToolServer, type ToolServer } from '../runtime-server/tool-server/index.ts';
@@ -27,6 +26,7 @@ import {
 } from '../runtime-server/tool-server/servers/index.ts';
 import { signInRoutes } from '../runtime-server/tool-server/servers/sign-in-routes.ts';
 import type { Closing } from './closing.ts';
+import type { Factory } from './factory/factory.ts';
 import { packageVersion, placesIn } from './places.ts';
 import { readEgressAllow } from './push-settings.ts';
 

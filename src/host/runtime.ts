@@ -2,6 +2,7 @@
  * Composition root of the runtime: store, ledger, panes, factory and the engine's listeners, started in this order and
  * closed in the reverse order. Bots live in the pane host and outlive the runtime.
  */
+
 import { randomBytes } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { Link } from '../cloud-api/link/link.ts';
@@ -22,11 +23,12 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { newToken } from '../kit/secrets/token-file.ts';
 import { openStore } from '../kit/store/open-store.ts';
 import { shareStore } from '../kit/store/share-store.ts';
+import { createBotMemory } from '../runtime-server/agents/bot-memory.ts';
 import { upIn } from '../runtime-server/agents/store/teams.ts';
 import { writtenFiles } from '../runtime-server/agents/workspace/demo.ts';
+import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';
 import { createHeldApprovals } from '../runtime-server/approvals/index.ts';
 import { createOutbox } from '../runtime-server/events/outbox.ts';
-import { createBotMemory, createFactory, type PreparedWorkspace } from '../runtime-server/factory/index.ts';
 import { createHarnesses } from '../runtime-server/harness/index.ts';
 import { ensureDeviceToken } from '../runtime-server/link/device.ts';
 import type { ComputerUseSettings, ModelSettings } from '../runtime-server/models/index.ts';
@@ -36,6 +38,7 @@ import { readSteps } from '../runtime-server/workflows/template/read.ts';
 import { type Closing, createClosing } from './closing.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type EngineServer, openEngineDoors, stopReason } from './engine-server.ts';
+import { createFactory } from './factory/create-factory.ts';
 import { harnessProcesses } from './harness-processes.ts';
 import { createHomeLink, type HomeLink } from './home-link.ts';
 import { createPeerHome } from './peer-home.ts';

@@ -2,6 +2,7 @@
  * A whole engine for tests: real database, ledger, lanes, pane host, harnesses and HTTP server on a loopback port.
  * `restart` stops the runtime's half and starts it again on the same data, while bots run on.
  */
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,6 +10,8 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { ForwardedEvent } from '../../src/contracts/events/routes.ts';
 import type { Agent } from '../../src/contracts/factory/agent.ts';
 import { capabilities } from '../../src/contracts/link/knows.ts';
+import { createFactory } from '../../src/host/factory/create-factory.ts';
+import type { Factory } from '../../src/host/factory/factory.ts';
 import { createPeerServer, type PeerPairing, type PeerServer } from '../../src/host/peer-server.ts';
 import { runtimeMigrations } from '../../src/host/runtime-migrations.ts';
 import { systemClock } from '../../src/kit/clock/clock.ts';
@@ -28,14 +31,15 @@ import { createSealer } from '../../src/kit/secrets/sealer.ts';
 import { openStore } from '../../src/kit/store/open-store.ts';
 import { shareStore } from '../../src/kit/store/share-store.ts';
 import type { Store } from '../../src/kit/store/store.ts';
+import { createBotMemory } from '../../src/runtime-server/agents/bot-memory.ts';
 import { createHeldApprovals } from '../../src/runtime-server/approvals/index.ts';
 import { createOutbox } from '../../src/runtime-server/events/outbox.ts';
-import { createBotMemory, createFactory, type Factory, type PeerHome } from '../../src/runtime-server/factory/index.ts';
 import type { ProcessRunner } from '../../src/runtime-server/harness/adapter.ts';
 import { createHarnesses } from '../../src/runtime-server/harness/index.ts';
 import { createKeptModels, createModels, type ModelSettings } from '../../src/runtime-server/models/index.ts';
 import { createPaneEngine, type PaneSettings } from '../../src/runtime-server/panes/create-pane-engine.ts';
 import type { PaneEngine } from '../../src/runtime-server/panes/pane-engine.ts';
+import type { PeerHome } from '../../src/runtime-server/peers/remote/index.ts';
 import type { ChannelOut } from '../../src/runtime-server/phone/index.ts';
 import { createPolicy } from '../../src/runtime-server/policy/index.ts';
 import { createToolServer, type ToolServerDeps } from '../../src/runtime-server/tool-server/index.ts';

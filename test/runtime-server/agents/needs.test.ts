@@ -1,12 +1,12 @@
 /** When a bot that needs its person is told of: its states are given here, the rows are real. */
 import { expect, test } from 'vitest';
 import type { AgentState } from '../../../src/contracts/factory/agent.ts';
+import { factoryMigrations } from '../../../src/host/factory/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createNeeds } from '../../../src/runtime-server/agents/needs.ts';
 import type { Member } from '../../../src/runtime-server/agents/registry.ts';
 import { ensureAgent, saveShown } from '../../../src/runtime-server/agents/store/agents.ts';
 import type { AgentStateChange } from '../../../src/runtime-server/events/event-tail.ts';
-import { factoryMigrations } from '../../../src/runtime-server/factory/index.ts';
 import { onEnd } from '../../kit/http/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock } from '../../support/test-clock.ts';

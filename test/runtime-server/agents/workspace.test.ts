@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { prepareWorkspace } from '../../../src/runtime-server/factory/index.ts';
+import { prepareWorkspace } from '../../../src/runtime-server/agents/workspace/prepare-workspace.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { computerId, startEngine, waitFor } from '../engine.ts';
 

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createSseParser } from '../../../src/contracts/common/sse-parser.ts';
 import type { TicketKey } from '../../../src/contracts/link/pairings.ts';
 import type { PeerPairing } from '../../../src/host/peer-server.ts';
-import type { TicketFacts } from '../../../src/runtime-server/factory/index.ts';
+import type { TicketFacts } from '../../../src/runtime-server/peers/index.ts';
 import { uploadHash } from '../../../src/runtime-server/peers/upload-hash.ts';
 import { type Engine, waitFor } from '../engine.ts';
 

@@ -1,8 +1,8 @@
 /** What the factory gives to whoever composes a runtime. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
-import type { FactoryDoors } from '../connectors/ports.ts';
-import type { ChannelDoors } from '../phone/ports.ts';
-import type { Library, ToolBot } from '../tool-server/index.ts';
+import type { FactoryDoors } from '../../runtime-server/connectors/ports.ts';
+import type { ChannelDoors } from '../../runtime-server/phone/ports.ts';
+import type { Library, ToolBot } from '../../runtime-server/tool-server/index.ts';
 
 export interface ToolBots {
   isBot(agentId: string): boolean;

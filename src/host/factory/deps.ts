@@ -7,19 +7,19 @@ import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { RunOptions, RunResult } from '../../kit/process/run-process.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
-import type { BotTokens } from '../agents/bot-homes.ts';
-import type { ApprovalDesk } from '../approvals/index.ts';
-import type { Base } from '../base/base.ts';
-import type { RuntimeEvents } from '../events/outbox.ts';
-import type { Harnesses } from '../harness/harness.ts';
-import type { OpenLanes } from '../messaging/deliverer.ts';
-import type { Models } from '../models/index.ts';
-import type { PaneEngine } from '../panes/pane-engine.ts';
-import type { PeerHome } from '../peers/remote/calls.ts';
-import type { ChannelOut } from '../phone/ports.ts';
-import type { Policy } from '../policy/index.ts';
-import type { ShellSandbox, Tool, ToolRegistry } from '../tool-server/index.ts';
-import type { WorkspaceTrusts } from '../trust/index.ts';
+import type { BotTokens } from '../../runtime-server/agents/bot-homes.ts';
+import type { ApprovalDesk } from '../../runtime-server/approvals/index.ts';
+import type { Base } from '../../runtime-server/base/base.ts';
+import type { RuntimeEvents } from '../../runtime-server/events/outbox.ts';
+import type { Harnesses } from '../../runtime-server/harness/harness.ts';
+import type { OpenLanes } from '../../runtime-server/messaging/deliverer.ts';
+import type { Models } from '../../runtime-server/models/index.ts';
+import type { PaneEngine } from '../../runtime-server/panes/pane-engine.ts';
+import type { PeerHome } from '../../runtime-server/peers/remote/calls.ts';
+import type { ChannelOut } from '../../runtime-server/phone/ports.ts';
+import type { Policy } from '../../runtime-server/policy/index.ts';
+import type { ShellSandbox, Tool, ToolRegistry } from '../../runtime-server/tool-server/index.ts';
+import type { WorkspaceTrusts } from '../../runtime-server/trust/index.ts';
 
 /** What hosted bots run on. */
 export interface HostedParts {

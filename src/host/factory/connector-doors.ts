@@ -4,15 +4,15 @@
  */
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { AgentRunWriter } from '../agent-runs/agent-runs.ts';
-import { createConnectorBots } from '../agents/connector-bots.ts';
-import { createExecutor, type ExecutorDeps } from '../agents/executor.ts';
-import type { Registry } from '../agents/registry.ts';
-import type { FactoryDoors } from '../connectors/ports.ts';
-import { type BotEvents, nameOf } from '../events/bot-events.ts';
-import type { Models, SpendSum } from '../models/index.ts';
-import { createConnectorTickets } from '../tickets/connector-tickets.ts';
-import type { TicketWriter } from '../tickets/tickets.ts';
+import type { AgentRunWriter } from '../../runtime-server/agent-runs/agent-runs.ts';
+import { createConnectorBots } from '../../runtime-server/agents/connector-bots.ts';
+import { createExecutor, type ExecutorDeps } from '../../runtime-server/agents/executor.ts';
+import type { Registry } from '../../runtime-server/agents/registry.ts';
+import type { FactoryDoors } from '../../runtime-server/connectors/ports.ts';
+import { type BotEvents, nameOf } from '../../runtime-server/events/bot-events.ts';
+import type { Models, SpendSum } from '../../runtime-server/models/index.ts';
+import { createConnectorTickets } from '../../runtime-server/tickets/connector-tickets.ts';
+import type { TicketWriter } from '../../runtime-server/tickets/tickets.ts';
 
 export interface ConnectorDoorsDeps extends ExecutorDeps {
   readonly workspace: string;

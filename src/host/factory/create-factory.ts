@@ -8,92 +8,65 @@ import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts'
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
 import { createGit } from '../../kit/process/git.ts';
-import { createAgentRuns } from '../agent-runs/agent-runs.ts';
-import { createAdopting } from '../agents/adopt/index.ts';
-import { adoptingRoutes } from '../agents/adopt/routes.ts';
-import { createBotHomes } from '../agents/bot-homes.ts';
-import { directs, namedAgent } from '../agents/lookups.ts';
-import { kindOf } from '../agents/member.ts';
-import { factoryMigrations as agentMigrations } from '../agents/migrations.ts';
-import { createNeeds } from '../agents/needs.ts';
-import { createRegistry, type Registry } from '../agents/registry.ts';
-import { createRestarts } from '../agents/restarts.ts';
-import { agentRoutes } from '../agents/routes.ts';
-import { createTeamFolder } from '../agents/team-file/folder.ts';
-import { teamRoutes } from '../agents/team-routes.ts';
-import { createTeamService } from '../agents/team-service.ts';
-import { createTokenEnds } from '../agents/token-ends.ts';
-import { toolBotOf } from '../agents/tool-bot.ts';
-import { createDemo } from '../agents/workspace/demo.ts';
-import { examine } from '../agents/workspace/doctor.ts';
-import { workspaceRoutes } from '../agents/workspace/routes.ts';
-import { createWorktrees } from '../agents/worktrees/index.ts';
-import { worktreeRoutes } from '../agents/worktrees/routes.ts';
-import { worktreeBot } from '../agents/worktrees/worktree-bot.ts';
-import { gateRoutes } from '../approvals/gate.ts';
-import { askedOfAgent } from '../approvals/holds.ts';
-import { createBotEvents, nameOf, titleOf } from '../events/bot-events.ts';
-import { composeHosted } from '../hosted-bots/compose.ts';
-import { hostedMigrations } from '../hosted-bots/index.ts';
-import { createHosting } from '../hosted-bots/placement.ts';
-import { asWords, createChannelDoors } from '../messaging/channel-doors.ts';
-import { createDeliverer } from '../messaging/deliverer.ts';
-import { createDrain } from '../messaging/drain.ts';
-import { laneOf, toDelivery } from '../messaging/model.ts';
-import { orchestrationRoutes } from '../messaging/routes.ts';
-import { createSendService } from '../messaging/send.ts';
-import { listDeliveries } from '../messaging/store/deliveries.ts';
-import { readThread, threadConcerns } from '../messaging/store/threads.ts';
-import { createThreadService } from '../messaging/thread-service.ts';
-import { createSizeOwners } from '../panes/size-owners.ts';
-import { createParties } from '../parties/parties.ts';
-import { createPeers, peerMigrations } from '../peers/index.ts';
-import { createRemote, noHome, remoteMigrations } from '../peers/remote/index.ts';
-import { createLibrary } from '../reading/library.ts';
-import { searchRoutes } from '../reading/search.ts';
-import { whyRoutes } from '../reading/why/index.ts';
-import { createTickets } from '../tickets/tickets.ts';
-import { trustRoutes } from '../trust/routes.ts';
-import { composeMetering } from '../usage/compose.ts';
-import { meteringMigrations } from '../usage/index.ts';
-import { createVault } from '../vault/vault.ts';
-import { createWorkEngine } from '../work-engine/index.ts';
-import { workEngineMigrations } from '../work-engine/migrations.ts';
-import { hostedWork } from '../workflows/hosted-work.ts';
-import { createWorkflows } from '../workflows/index.ts';
-import { workflowMigrations } from '../workflows/migrations.ts';
-import { composeSchedules } from '../workflows/schedules/compose.ts';
-import { scheduleMigrations } from '../workflows/schedules/index.ts';
-import { shippedTemplates } from '../workflows/shipped.ts';
-import { hasStep } from '../workflows/store/runs.ts';
-import { readTemplate } from '../workflows/template/read.ts';
-import { workEvents } from '../workflows/work-events.ts';
-import { createWorkforce } from '../workflows/workforce.ts';
-import { composeSetup } from '../workflows/worktree-setup.ts';
+import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
+import { createAdopting } from '../../runtime-server/agents/adopt/index.ts';
+import { adoptingRoutes } from '../../runtime-server/agents/adopt/routes.ts';
+import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
+import { directs, namedAgent } from '../../runtime-server/agents/lookups.ts';
+import { kindOf } from '../../runtime-server/agents/member.ts';
+import { createNeeds } from '../../runtime-server/agents/needs.ts';
+import { createRegistry, type Registry } from '../../runtime-server/agents/registry.ts';
+import { createRestarts } from '../../runtime-server/agents/restarts.ts';
+import { agentRoutes } from '../../runtime-server/agents/routes.ts';
+import { createTeamFolder } from '../../runtime-server/agents/team-file/folder.ts';
+import { teamRoutes } from '../../runtime-server/agents/team-routes.ts';
+import { createTeamService } from '../../runtime-server/agents/team-service.ts';
+import { createTokenEnds } from '../../runtime-server/agents/token-ends.ts';
+import { toolBotOf } from '../../runtime-server/agents/tool-bot.ts';
+import { createDemo } from '../../runtime-server/agents/workspace/demo.ts';
+import { examine } from '../../runtime-server/agents/workspace/doctor.ts';
+import { workspaceRoutes } from '../../runtime-server/agents/workspace/routes.ts';
+import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts';
+import { worktreeRoutes } from '../../runtime-server/agents/worktrees/routes.ts';
+import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
+import { gateRoutes } from '../../runtime-server/approvals/gate.ts';
+import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
+import { createBotEvents, nameOf, titleOf } from '../../runtime-server/events/bot-events.ts';
+import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
+import { createHosting } from '../../runtime-server/hosted-bots/placement.ts';
+import { asWords, createChannelDoors } from '../../runtime-server/messaging/channel-doors.ts';
+import { createDeliverer } from '../../runtime-server/messaging/deliverer.ts';
+import { createDrain } from '../../runtime-server/messaging/drain.ts';
+import { laneOf, toDelivery } from '../../runtime-server/messaging/model.ts';
+import { orchestrationRoutes } from '../../runtime-server/messaging/routes.ts';
+import { createSendService } from '../../runtime-server/messaging/send.ts';
+import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
+import { readThread, threadConcerns } from '../../runtime-server/messaging/store/threads.ts';
+import { createThreadService } from '../../runtime-server/messaging/thread-service.ts';
+import { createSizeOwners } from '../../runtime-server/panes/size-owners.ts';
+import { createParties } from '../../runtime-server/parties/parties.ts';
+import { createPeers } from '../../runtime-server/peers/index.ts';
+import { createRemote, noHome } from '../../runtime-server/peers/remote/index.ts';
+import { createLibrary } from '../../runtime-server/reading/library.ts';
+import { searchRoutes } from '../../runtime-server/reading/search.ts';
+import { whyRoutes } from '../../runtime-server/reading/why/index.ts';
+import { createTickets } from '../../runtime-server/tickets/tickets.ts';
+import { trustRoutes } from '../../runtime-server/trust/routes.ts';
+import { composeMetering } from '../../runtime-server/usage/compose.ts';
+import { createVault } from '../../runtime-server/vault/vault.ts';
+import { createWorkEngine } from '../../runtime-server/work-engine/index.ts';
+import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
+import { createWorkflows } from '../../runtime-server/workflows/index.ts';
+import { composeSchedules } from '../../runtime-server/workflows/schedules/compose.ts';
+import { shippedTemplates } from '../../runtime-server/workflows/shipped.ts';
+import { hasStep } from '../../runtime-server/workflows/store/runs.ts';
+import { readTemplate } from '../../runtime-server/workflows/template/read.ts';
+import { workEvents } from '../../runtime-server/workflows/work-events.ts';
+import { createWorkforce } from '../../runtime-server/workflows/workforce.ts';
+import { composeSetup } from '../../runtime-server/workflows/worktree-setup.ts';
 import { createConnectorDoors, usageOf } from './connector-doors.ts';
 import type { FactoryDeps } from './deps.ts';
 import type { Factory } from './factory.ts';
-
-export { createBotMemory } from '../agents/bot-memory.ts';
-export type { FactoryDeps } from './deps.ts';
-export const factoryMigrations = [
-  ...agentMigrations,
-  ...workflowMigrations,
-  ...workEngineMigrations,
-  ...hostedMigrations,
-  ...peerMigrations,
-  ...remoteMigrations,
-  ...meteringMigrations,
-  ...scheduleMigrations,
-];
-export {
-  type PreparedWorkspace,
-  prepareWorkspace,
-  type WorkspaceOptions,
-} from '../agents/workspace/prepare-workspace.ts';
-export { createTicketAuthenticator, type TicketFacts } from '../peers/index.ts';
-export type { PeerHome } from '../peers/remote/index.ts';
-export type { Factory, ToolBots } from './factory.ts';
 
 /** Who hands nodes to bots, as the bot reads it. */
 const engineSender = { caller: 'engine', surface: 'engine', name: 'Gantry', agentId: null, inPerson: false };

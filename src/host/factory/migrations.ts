@@ -1,0 +1,20 @@
+/** The steps of the rooms that make up a factory, each room's in its own order. */
+import { factoryMigrations as agentMigrations } from '../../runtime-server/agents/migrations.ts';
+import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
+import { peerMigrations } from '../../runtime-server/peers/index.ts';
+import { remoteMigrations } from '../../runtime-server/peers/remote/index.ts';
+import { meteringMigrations } from '../../runtime-server/usage/index.ts';
+import { workEngineMigrations } from '../../runtime-server/work-engine/migrations.ts';
+import { workflowMigrations } from '../../runtime-server/workflows/migrations.ts';
+import { scheduleMigrations } from '../../runtime-server/workflows/schedules/index.ts';
+
+export const factoryMigrations = [
+  ...agentMigrations,
+  ...workflowMigrations,
+  ...workEngineMigrations,
+  ...hostedMigrations,
+  ...peerMigrations,
+  ...remoteMigrations,
+  ...meteringMigrations,
+  ...scheduleMigrations,
+];
