@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { circlesOf, folderRules, importsOf, namesWorkplace, problemsOf } from './rules.ts';
+import { againstOrder, circlesOf, folderRules, importsOf, namesWorkplace, problemsOf, rooms } from './rules.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
@@ -22,6 +22,15 @@ test('no files of src import each other in a circle, not even types', () => {
 
 test('every folder of src stands in the table', () => {
   for (const folder of readdirSync(join(root, 'src'))) expect(folderRules).toHaveProperty(folder);
+});
+
+test('no room of the runtime imports what lies above it, not even types', () => {
+  expect(sources.flatMap((file) => againstOrder(file))).toEqual([]);
+});
+
+test('every folder of the runtime stands in the order of its rooms, and every room is there', () => {
+  const inside = sources.flatMap(({ path }) => /^src\/runtime-server\/([^/]+)/.exec(path)?.[1] ?? []);
+  expect([...new Set(inside)].sort()).toEqual([...rooms].sort());
 });
 
 test('no tracked file names the place where it was made', () => {
@@ -108,6 +117,20 @@ test('a circle is found over any number of files, of types as of values, and one
     file('src/g.ts', './g.ts'),
   ];
   expect(circlesOf(files)).toEqual([['src/a.ts', 'src/b/c.ts', 'src/b/d.ts'], ['src/g.ts']]);
+});
+
+test('an import against the order of the rooms is named, whatever its form, and one along it is not', () => {
+  const order = ['low', 'middle', 'high'];
+  const inMiddle = (text: string) => againstOrder({ path: 'src/runtime-server/middle/a/b.ts', text }, order);
+  const up = 'src/runtime-server/middle/a/b.ts: middle lies below high, and imports src/runtime-server/high/c.ts';
+  expect(inMiddle("import type { C } from '../../high/c.ts';")).toEqual([up]);
+  expect(inMiddle("const c = await import('../../high/c.ts');")).toEqual([up]);
+  expect(
+    inMiddle("export { c } from '../../low/c.ts';\nimport { d } from '../d.ts';\nimport { z } from 'zod';"),
+  ).toEqual([]);
+  expect(inMiddle("import type { C } from '../../attic/c.ts';")).toEqual([]);
+  const nowhere = againstOrder({ path: 'src/runtime-server/attic/c.ts', text: '' }, order);
+  expect(nowhere).toEqual(['src/runtime-server/attic/c.ts: attic is no room of the runtime']);
 });
 
 test('paths of the workplace are told from routes that look like them', () => {

@@ -165,6 +165,41 @@ export function circlesOf(files: readonly SourceFile[]): string[][] {
   return [...groups.values()].map((group) => group.map(([path]) => path).sort());
 }
 
+/**
+ * The rooms of `src/runtime-server/`, the lowest first: each imports of those before it alone, values as types. What a room asks of one
+ * above it is handed to it, or told to whoever listens.
+ */
+export const rooms: readonly string[] = [
+  // What every part is given, and what the computer itself offers.
+  ...['base', 'panes', 'events', 'link'],
+  // What may be done, and who is asked.
+  ...['policy', 'approvals', 'trust'],
+  // What bots work with. Connectors and the phone say as ports what they need of bots.
+  ...['models', 'tool-server', 'computer-use', 'connectors', 'phone'],
+  // Who takes part, and what is kept of their work.
+  ...['parties', 'vault', 'tickets', 'agent-runs'],
+  // Bots: how a program is driven, who there is, what they use, how they are reached, where else they run.
+  ...['harness', 'agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
+  // What they work on together, and what is read of all of it.
+  ...['workflows', 'work-engine', 'reading'],
+];
+
+/** Imports of one file of `src/runtime-server/` that go against the order of the rooms. */
+export function againstOrder(file: SourceFile, order: readonly string[] = rooms): string[] {
+  const roomOf = (path: string) => /^src\/runtime-server\/([^/]+)/.exec(path)?.[1];
+  const room = roomOf(file.path);
+  if (room === undefined) return [];
+  if (!order.includes(room)) return [`${file.path}: ${room} is no room of the runtime`];
+  const targets = importsOf(file.text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => normalize(`${dirname(file.path)}/${specifier}`));
+  return targets.flatMap((target) => {
+    const other = roomOf(target);
+    if (other === undefined || order.indexOf(other) <= order.indexOf(room)) return [];
+    return [`${file.path}: ${room} lies below ${other}, and imports ${target}`];
+  });
+}
+
 /** Good enough for our own formatted sources: no string in them looks like a comment's begin at a line's start. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
