@@ -27,3 +27,16 @@ test('a stream cut at any places gives the same events', () => {
 test('an event without data is not given', () => {
   expect(createSseParser().push('event: ping\n\nid: 3\n\n')).toEqual([]);
 });
+
+test('an event of many megabytes is read in time that grows with its size alone', () => {
+  const piece = 'x'.repeat(16 * 1024);
+  const pieces = 1024;
+  const parser = createSseParser();
+  const began = performance.now();
+  parser.push('data: ');
+  for (let n = 0; n < pieces; n += 1) parser.push(piece);
+  const [event] = parser.push('\n\n');
+  // Looking at all of it with each piece takes a minute for these 16 MB.
+  expect(performance.now() - began).toBeLessThan(5000);
+  expect(event?.data.length).toBe(pieces * piece.length);
+});

@@ -16,8 +16,12 @@ export interface SseParser {
   push(text: string): SseMessage[];
 }
 
+/** A CR at the very end may be half of a CRLF: it ends a line only once something follows. */
+const lineEnds = /\r\n|\n|\r(?!$)/;
+
 export function createSseParser(): SseParser {
-  let rest = '';
+  /** Of the line that has not ended yet, as it came. Joined once it ends: an event of megabytes comes in hundreds of pieces. */
+  let pieces: string[] = [];
   let first = true;
   let event = '';
   let id: string | null = null;
@@ -34,7 +38,7 @@ export function createSseParser(): SseParser {
     if (text.startsWith(':')) return;
     const colon = text.indexOf(':');
     const field = colon === -1 ? text : text.slice(0, colon);
-    const value = colon === -1 ? '' : text.slice(colon + 1).replace(/^ /, '');
+    const value = colon === -1 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (field === 'event') event = value;
     else if (field === 'data') data.push(value);
     else if (field === 'id' && value !== '' && !value.includes('\0')) id = value;
@@ -42,21 +46,15 @@ export function createSseParser(): SseParser {
 
   return {
     push(text) {
+      if (text === '') return [];
+      const ended = pieces.at(-1)?.endsWith('\r') === true || text.includes('\n') || text.includes('\r');
+      pieces.push(first && text.startsWith('\uFEFF') ? text.slice(1) : text);
+      first = false;
+      if (!ended) return [];
+      const lines = pieces.join('').split(lineEnds);
+      pieces = [lines.pop() as string];
       const done: SseMessage[] = [];
-      rest += first && text.startsWith('\uFEFF') ? text.slice(1) : text;
-      if (text !== '') first = false;
-      const breaks = /[\r\n]/g;
-      let from = 0;
-      for (;;) {
-        breaks.lastIndex = from;
-        const end = breaks.exec(rest)?.index;
-        if (end === undefined) break;
-        // A CR at the very end may be half of a CRLF: wait for what follows.
-        if (rest[end] === '\r' && end + 1 === rest.length) break;
-        line(rest.slice(from, end), done);
-        from = end + (rest[end] === '\r' && rest[end + 1] === '\n' ? 2 : 1);
-      }
-      rest = rest.slice(from);
+      for (const one of lines) line(one, done);
       return done;
     },
   };
