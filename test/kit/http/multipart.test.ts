@@ -94,3 +94,24 @@ test('what is cut off or is no form is refused', async () => {
   });
   expect(() => boundaryOf('multipart/form-data')).toThrow('no boundary');
 });
+
+test('a form that could be understood in two ways is refused, never read without the part in question', async () => {
+  const whole = named('a');
+  const forms = {
+    'a header too long, with the name behind it': form([`X: ${'y'.repeat(20_000)}\r\n${whole}`, 'x']),
+    'headers that never end': Buffer.from(`--XX\r\n${whole}\r\nX: y\r\n--XX--\r\n`),
+    'a boundary with something behind it': Buffer.from(
+      `--XX\r\n${whole}\r\n\r\nx\r\n--XXjunk\r\n${named('b')}\r\n\r\ny\r\n--XX--\r\n`,
+    ),
+    'more parts than anybody sends': form(
+      ...Array.from({ length: 21 }, (_, n): [string, string] => [named(`a${n}`), 'x']),
+    ),
+  };
+  for (const [what, bytes] of Object.entries(forms)) {
+    const said = await readAll(bytes).then(
+      (parts) => parts.length,
+      (error: { code?: string }) => error.code,
+    );
+    expect([what, said]).toEqual([what, 'usage']);
+  }
+});
