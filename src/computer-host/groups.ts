@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { processIds, readStat } from '../kit/process/process-tree.ts';
 import type { HostCapabilities } from './protocol.ts';
 
 export interface Limits {
@@ -132,7 +133,7 @@ export function createGroups(name: string, mounts: string = readFileSync('/proc/
       if (two !== null) return text(join(two, String(slot), 'cgroup.freeze')) === '1';
       if (freezer !== null) return text(join(freezer, String(slot), 'freezer.state')) !== 'THAWED';
       const [first] = processes(slot, uid);
-      return first !== undefined && stateOf(first) === 'T';
+      return first !== undefined && readStat(first)?.state === 'T';
     },
     processes,
     async end(slot, uid) {
@@ -208,26 +209,13 @@ async function removeFolder(folder: string, until: number): Promise<void> {
   }
 }
 
-function stateOf(pid: number): string | null {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.[0] ?? null;
-  } catch {
-    return null;
-  }
-}
-
 function processesOf(uid: number): number[] {
-  return readdirSync('/proc')
-    .filter((each) => /^\d+$/.test(each))
-    .filter((pid) => {
-      try {
-        return (
-          new RegExp(`^Uid:\\t${uid}\\t`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8')) &&
-          stateOf(Number(pid)) !== 'Z'
-        );
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
+  return processIds().filter((pid) => {
+    try {
+      const isOf = new RegExp(`^Uid:\\t${uid}\\t`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+      return isOf && readStat(pid)?.state !== 'Z';
+    } catch {
+      return false;
+    }
+  });
 }

@@ -4,22 +4,13 @@
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../kit/clock/clock.ts';
 import type { Timers } from '../kit/clock/timers.ts';
+import { readStat } from '../kit/process/process-tree.ts';
 import type { Firewall } from './firewall.ts';
 import type { Groups } from './groups.ts';
 import { type NameServer, startNameServer } from './names.ts';
@@ -369,13 +360,8 @@ function connects(socket: string): Promise<boolean> {
 
 /** When a process began, in ticks since the machine did; null where there is none, or only its exit code is left. */
 export function beganAt(pid: number): string | null {
-  try {
-    statSync(`/proc/${pid}`);
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
-    return fields === undefined || fields[0] === 'Z' ? null : (fields[19] ?? null);
-  } catch {
-    return null;
-  }
+  const found = readStat(pid);
+  return found === null || found.state === 'Z' ? null : String(found.started);
 }
 
 function goneOf(pid: number, began: string, timers: Timers): Promise<string> {

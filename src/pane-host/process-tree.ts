@@ -1,7 +1,8 @@
 /**
  * Ends a pane's program with everything it started: process group, terminal session, descendants, and what has left all of
  * these but still carries the pane's mark in its environment. A process is always named by pid *and* start time, so that a
- * number used again is never hit. It knows nothing of panes but that mark.
+ * number used again is never hit. It knows nothing of panes but that mark. The rest of Gantry has another (`src/kit/process/process-tree.ts`):
+ * the pane host imports nothing, and a terminal is hung up and continued, where a command is only ended.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

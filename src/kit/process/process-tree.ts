@@ -2,7 +2,9 @@
  * Who descends from a process, and ending all of it. A program can leave its process group (setsid) or its parent (double
  * fork), so descendants are found by parent, group and session together, again and again while it is being ended. One that
  * left all three before anybody looked is found by the mark in its environment, where that can be read (Linux) and was kept.
- * First user: run-process; second: commands of bots. POSIX reads /proc or ps; Windows has taskkill.
+ * First user: run-process; second: the helper of hosted computers. POSIX reads /proc or ps; Windows has taskkill.
+ *
+ * The pane host has its own (`src/pane-host/process-tree.ts`): it is a program that imports nothing, and what it ends is a terminal.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +13,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-interface ProcessRow {
+export interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -72,35 +74,34 @@ async function listProcesses(): Promise<ProcessRow[]> {
 }
 
 function linuxProcesses(): ProcessRow[] {
-  const rows: ProcessRow[] = [];
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const { state, ...row } = readStat(Number(name));
-      if (state !== 'Z') rows.push(row);
-    } catch {
-      // It ended between the listing and the reading.
-    }
-  }
-  return rows;
+  return processIds().flatMap((pid) => {
+    // It may have ended between the listing and the reading.
+    const found = readStat(pid);
+    return found === null || found.state === 'Z' ? [] : [found];
+  });
 }
 
-function readStat(pid: number): ProcessRow & { readonly state: string | undefined } {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+/** Of all processes there are, on Linux. */
+export function processIds(): number[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+}
+
+/** What Linux says of a process; null when there is none. `state`: one letter, Z for one of which only its exit code is left. */
+export function readStat(pid: number): (ProcessRow & { readonly state: string }) | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return null;
+  }
   // The program's name stands in brackets and may hold spaces and brackets itself.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [parent, group, session] = fields.slice(1, 4).map(Number) as [number, number, number];
-  return { pid, state: fields[0], parent, group, session, started: Number(fields[19]) };
+  return { pid, state: fields[0] as string, parent, group, session, started: Number(fields[19]) };
 }
 
 /** When a process began, in the computer's ticks; 0 (before everybody) where that cannot be known. Also of one that has just ended. */
-export function startOf(pid: number): number {
-  try {
-    return readStat(pid).started;
-  } catch {
-    return 0;
-  }
-}
+export const startOf = (pid: number): number => readStat(pid)?.started ?? 0;
 
 /** Whether the environment that the process was started with has this `NAME=value`. Nobody else's can be read. */
 function carries(pid: number, mark: string): boolean {
