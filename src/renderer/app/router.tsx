@@ -8,21 +8,23 @@ import {
   retainSearchParams,
 } from '@tanstack/react-router';
 import { z } from 'zod';
-import { TaskStatus } from '../../contracts/work-queue/task.ts';
+import { computersSearch } from '../areas/computers/search.ts';
+import { connectorsSearch } from '../areas/connectors/search.ts';
+import { floorSearch } from '../areas/factory/search.ts';
 import { HomePage } from '../areas/home/home-page.tsx';
+import { homeSearch } from '../areas/home/search.ts';
+import { ledgerSearch } from '../areas/ledger/search.ts';
+import { phoneSearch } from '../areas/phone/search.ts';
+import { tasksSearch } from '../areas/queue/search.ts';
+import { toolsSearch } from '../areas/tools/search.ts';
+import { workSearch } from '../areas/work/search.ts';
 import { later } from '../data/later.ts';
+import { searchText } from '../data/search-text.ts';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
 
-/** A link that somebody wrote may have a bare number where the page itself writes a text. */
-const text = z
-  .union([z.string(), z.number().transform(String)])
-  .pipe(z.string().max(300))
-  .optional()
-  .catch(undefined);
-
 /** The computer that is looked at: it stays in the address from page to page. */
-const rootSearch = z.object({ computer: text });
+const rootSearch = z.object({ computer: searchText });
 
 const rootRoute = createRootRoute({
   validateSearch: rootSearch,
@@ -31,71 +33,6 @@ const rootRoute = createRootRoute({
   notFoundComponent: UnknownPage,
   errorComponent: BrokenPage,
 });
-
-/** The names `allternit_thread`, `allternit_channel` and `bot` are part of the wire format of notification links. */
-export const homeSearch = z.object({ allternit_thread: text, allternit_channel: text, bot: text });
-export const workSearch = z.object({
-  /** What runs by itself, in place of the campaigns. */
-  schedules: text,
-  campaign: text,
-  dag: text,
-  node: text,
-  /** Without one: the board by what matters. */
-  view: z.enum(['waves', 'graph']).optional().catch(undefined),
-  /** `1`: the step takes the whole main part. */
-  full: text,
-  filter: text,
-  /** The dialog that starts a run: a template's id, or empty. */
-  start: text,
-});
-export const ledgerSearch = z.object({ type: text, subject: text, actor: text, row: text });
-/** The open task, and the page and filters of the list of tasks; the names are those of the API. */
-export const tasksSearch = z.object({
-  status: TaskStatus.optional().catch(undefined),
-  session_id: text,
-  deployment_id: text,
-  worker_id: text,
-  cursor: z.string().max(500).optional().catch(undefined),
-  task: text,
-});
-export type TasksSearch = z.infer<typeof tasksSearch>;
-/** A server whose tools are shown (an attached one by its name), a tool that is open, and what the list is narrowed to. */
-export const toolsSearch = z.object({ server: text, tool: text, filter: text });
-export type ToolsSearch = z.infer<typeof toolsSearch>;
-/** A hosted computer, a run of the computer that is looked at, and whether a new one is being put together. */
-export const computersSearch = z.object({ hosted: text, run: text, start: text });
-export type ComputersSearch = z.infer<typeof computersSearch>;
-/**
- * A connector, an event of it that is being subscribed to, a subscription with the part of it that is shown, a run; or an app that was
- * let in. `cursor`: which page of what is listed.
- */
-export const connectorsSearch = z.object({
-  connector: text,
-  event: text,
-  sub: text,
-  part: z.enum(['rules', 'runs']).optional().catch(undefined),
-  state: text,
-  run: text,
-  app: text,
-  cursor: z.string().max(500).optional().catch(undefined),
-});
-export type ConnectorsSearch = z.infer<typeof connectorsSearch>;
-/**
- * A number, with the part of it that is shown: whom it texts with, a call of it, or its registration. Or the person's own phone, or the
- * handsets of the simulated carrier. `cursor`, `older`: which page of consents and of opt-outs.
- */
-export const phoneSearch = z.object({
-  number: text,
-  show: z.enum(['calls', 'people', 'register']).optional().catch(undefined),
-  with: text,
-  call: text,
-  page: z.enum(['own', 'handsets']).optional().catch(undefined),
-  cursor: z.string().max(500).optional().catch(undefined),
-  older: z.string().max(500).optional().catch(undefined),
-});
-export type PhoneSearch = z.infer<typeof phoneSearch>;
-/** The code that a computer shows. */
-export const floorSearch = z.object({ filter: text, bot: text, dialog: text });
 
 const homeRoute = createRoute({
   getParentRoute: () => rootRoute,

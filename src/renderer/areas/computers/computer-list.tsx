@@ -7,7 +7,6 @@ import type { HostedComputer } from '../../../contracts/hosted-computers/compute
 import { PlaceState, useHere } from '../../app/computers.tsx';
 import { useFloors } from '../../app/floors.tsx';
 import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
-import type { ComputersSearch } from '../../app/router.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -15,6 +14,7 @@ import { Ago } from '../../ui/now.tsx';
 import { hostedStatus, Status } from '../../ui/status.tsx';
 import { CreateHosted } from './create-hosted.tsx';
 import { HostedSettings } from './hosted-settings.tsx';
+import type { ComputersSearch } from './search.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
 export type Go = (change: Partial<ComputersSearch> & { computer?: string | undefined }) => void;

@@ -7,7 +7,6 @@ import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { Action } from '../../app/actions.ts';
 
 import { PlaceFrame } from '../../app/place-frame.tsx';
-import type { ConnectorsSearch } from '../../app/router.tsx';
 import { useAddActions } from '../../app/services.tsx';
 import { backAction, stepOut } from '../../app/way-back.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
@@ -20,6 +19,7 @@ import { ConnectorList } from './connector-list.tsx';
 import { ConnectorPage } from './connector-page.tsx';
 import { FindRun } from './find-run.tsx';
 import { JobPage } from './job-page.tsx';
+import type { ConnectorsSearch } from './search.ts';
 import { SubscribePage } from './subscribe-page.tsx';
 import { SubscriptionPage } from './subscription-page.tsx';
 import { SubscriptionRows } from './subscription-rows.tsx';

@@ -1,7 +1,7 @@
 /** What the pages within the connectors are given by the one around them. */
 import type { Connector } from '../../../contracts/connectors/connector.ts';
-import type { ConnectorsSearch } from '../../app/router.tsx';
 import type { ListSource } from '../../ui/list-states.tsx';
+import type { ConnectorsSearch } from './search.ts';
 
 /** What is not named is not open. */
 export type Go = (to: Partial<ConnectorsSearch>, replace?: boolean) => void;

@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
-import type { PhoneSearch } from '../../app/router.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { NotThere } from '../../ui/list-states.tsx';
@@ -17,6 +16,7 @@ import { People } from './people.tsx';
 import { numberWords } from './phone-words.ts';
 import { PortCard } from './port-card.tsx';
 import { RegistrationCard } from './registration-card.tsx';
+import type { PhoneSearch } from './search.ts';
 import { TransferTargets } from './transfer-targets.tsx';
 import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { usePhoneServices } from './use-phone-services.ts';

@@ -4,7 +4,6 @@ import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { OptOutEntry } from '../../../contracts/phone/texts.ts';
-import type { PhoneSearch } from '../../app/router.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
@@ -12,6 +11,7 @@ import { PagedList } from '../../ui/pages.tsx';
 import { ConsentDialog, OptOutDialog } from './consent-dialogs.tsx';
 import { Invites } from './invites.tsx';
 import { numberWords, sourceWords } from './phone-words.ts';
+import type { PhoneSearch } from './search.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 import type { Go } from './within.ts';
 

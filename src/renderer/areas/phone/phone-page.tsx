@@ -7,7 +7,6 @@ import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Action } from '../../app/actions.ts';
 
 import { PlaceFrame } from '../../app/place-frame.tsx';
-import type { PhoneSearch } from '../../app/router.tsx';
 import { useAddActions } from '../../app/services.tsx';
 import { useHasPhone } from '../../app/use-home-cloud.ts';
 import { backAction, stepOut } from '../../app/way-back.ts';
@@ -23,6 +22,7 @@ import { OwnPhonePage } from './own-phone-page.tsx';
 import { numberWords } from './phone-words.ts';
 import { PortDialog } from './port-dialog.tsx';
 import { RegistrationPage } from './registration-page.tsx';
+import type { PhoneSearch } from './search.ts';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';
 import type { Go } from './within.ts';
 

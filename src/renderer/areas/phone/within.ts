@@ -1,7 +1,7 @@
 /** What the pages within the phone are given by the one around them. */
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import type { PhoneSearch } from '../../app/router.tsx';
 import type { ListSource } from '../../ui/list-states.tsx';
+import type { PhoneSearch } from './search.ts';
 
 /** What is not named is not open. */
 export type Go = (to: Partial<PhoneSearch>, replace?: boolean) => void;

@@ -4,8 +4,6 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import type { Action } from '../../app/actions.ts';
-
-import type { TasksSearch } from '../../app/router.tsx';
 import { useAddActions, useServices } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn, stepOut } from '../../app/way-back.ts';
@@ -14,6 +12,7 @@ import { Button } from '../../ui/button.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Sheet } from '../../ui/sheet.tsx';
 import { HandInDialog } from './hand-in-dialog.tsx';
+import type { TasksSearch } from './search.ts';
 import { TaskDetails } from './task-details.tsx';
 import { StatusFilter, TextFilter } from './task-filters.tsx';
 import { TaskTable } from './task-table.tsx';

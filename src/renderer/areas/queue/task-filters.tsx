@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
-import type { TasksSearch } from '../../app/router.tsx';
 import { useServices } from '../../app/services.tsx';
+import type { TasksSearch } from './search.ts';
 import { shortCount } from './task-words.ts';
 
 const words: Readonly<Record<TaskStatus, string>> = {

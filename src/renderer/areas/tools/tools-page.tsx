@@ -6,13 +6,13 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Action } from '../../app/actions.ts';
 
 import { PlaceFrame } from '../../app/place-frame.tsx';
-import type { ToolsSearch } from '../../app/router.tsx';
 import { useAddActions, useServices } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { backAction, filterAction, stepOut } from '../../app/way-back.ts';
 import { groupOf, toolsMark } from '../../data/tool-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConnectClient } from './connect-client.tsx';
+import type { ToolsSearch } from './search.ts';
 import { ServerDialog } from './server-dialog.tsx';
 import { ServerList } from './server-list.tsx';
 import { ServerPage } from './server-page.tsx';

@@ -1,0 +1,7 @@
+/** What stands in the address of the computers. */
+import { z } from 'zod';
+import { searchText } from '../../data/search-text.ts';
+
+/** A hosted computer, a run of the computer that is looked at, and whether a new one is being put together. */
+export const computersSearch = z.object({ hosted: searchText, run: searchText, start: searchText });
+export type ComputersSearch = z.infer<typeof computersSearch>;

@@ -1,0 +1,15 @@
+/** What stands in the addresses of the work queue. */
+import { z } from 'zod';
+import { TaskStatus } from '../../../contracts/work-queue/task.ts';
+import { searchCursor, searchText } from '../../data/search-text.ts';
+
+/** The open task, and the page and filters of the list of tasks; the names are those of the API. */
+export const tasksSearch = z.object({
+  status: TaskStatus.optional().catch(undefined),
+  session_id: searchText,
+  deployment_id: searchText,
+  worker_id: searchText,
+  cursor: searchCursor,
+  task: searchText,
+});
+export type TasksSearch = z.infer<typeof tasksSearch>;

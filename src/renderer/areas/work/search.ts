@@ -1,0 +1,18 @@
+/** What stands in the address of the campaigns, their runs and schedules. */
+import { z } from 'zod';
+import { searchText } from '../../data/search-text.ts';
+
+export const workSearch = z.object({
+  /** What runs by itself, in place of the campaigns. */
+  schedules: searchText,
+  campaign: searchText,
+  dag: searchText,
+  node: searchText,
+  /** Without one: the board by what matters. */
+  view: z.enum(['waves', 'graph']).optional().catch(undefined),
+  /** `1`: the step takes the whole main part. */
+  full: searchText,
+  filter: searchText,
+  /** The dialog that starts a run: a template's id, or empty. */
+  start: searchText,
+});
