@@ -14,11 +14,10 @@ import { createDesktop } from './data/desktop.ts';
 import type { EarlyEvents } from './data/early-events.ts';
 import { createKeptTexts } from './data/kept-texts.ts';
 import { createLastKnown } from './data/last-known.ts';
-import { createQueueEvents } from './data/queue-events.ts';
+import { createOnce } from './data/once.ts';
 import { createSentTexts } from './data/sent-texts.ts';
 import { createSettingsStore } from './data/settings.ts';
 import { createStreamSlots, eventSlots, screenSlots } from './data/stream-slots.ts';
-import { createToolCalls } from './data/tool-calls.ts';
 import { NowProvider } from './ui/now.tsx';
 
 const queryClient = new QueryClient({
@@ -42,8 +41,7 @@ const connections = createConnections(followed);
 const services: Omit<Services, 'earlyEvents'> = {
   ...connections.on(null),
   connections,
-  queueEvents: createQueueEvents(followed),
-  toolCalls: createToolCalls(),
+  once: createOnce(followed),
   lastKnown: createLastKnown(localStorage),
   browserPush: createBrowserPush(connections.on(null).api, {
     secure: window.isSecureContext,

@@ -11,18 +11,16 @@ import type { EarlyEvents } from '../data/early-events.ts';
 import type { FeedEntry, LinkState } from '../data/events.ts';
 import type { KeptTexts } from '../data/kept-texts.ts';
 import type { LastKnown } from '../data/last-known.ts';
-import type { QueueEvents } from '../data/queue-events.ts';
+import type { Once } from '../data/once.ts';
 import type { SentTexts } from '../data/sent-texts.ts';
 import type { Settings, SettingsStore } from '../data/settings.ts';
 import type { StreamSlots } from '../data/stream-slots.ts';
-import type { ToolCalls } from '../data/tool-calls.ts';
 import type { Action, ActionStore } from './actions.ts';
 import type { PaneRequests } from './pane-requests.ts';
 
 export interface Services extends Connection {
   readonly connections: Connections;
-  readonly queueEvents: QueueEvents;
-  readonly toolCalls: ToolCalls;
+  readonly once: Once;
   readonly lastKnown: LastKnown;
   readonly browserPush: BrowserPush;
   /** Null in a browser. */

@@ -6,13 +6,14 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Found } from '../../contracts/factory/search-routes.ts';
 import { numberWords } from '../areas/phone/phone-words.ts';
+import { createToolApi } from '../areas/tools/api.ts';
 import { computerUseQueriesOf } from '../data/computer-use-queries.ts';
 import { createConnectorApi } from '../data/connector-api.ts';
 import { connectorQueriesOf } from '../data/connector-queries.ts';
 import { createHandsApi } from '../data/hands-api.ts';
 import { createPhoneApi } from '../data/phone-api.ts';
 import { phoneQueriesOf } from '../data/phone-queries.ts';
-import { groupOf } from '../data/tool-queries.ts';
+import { groupOf, toolQueriesOf } from '../data/tool-queries.ts';
 import { useFloors } from './floors.tsx';
 import { useServices } from './services.tsx';
 import { useHasPhone } from './use-home-cloud.ts';
@@ -143,14 +144,15 @@ function useSmallLists(enabled: boolean): readonly FoundRow[][] {
       phone: phoneQueriesOf(createPhoneApi(home)),
       connectors: connectorQueriesOf({ ...connectors, factory: api.factory }, keys),
       hands: computerUseQueriesOf(createHandsApi(here, home), keys),
+      tools: toolQueriesOf(createToolApi(here), keys),
     };
   }, [api, computer, keys]);
   const once = { enabled, refetchInterval: false } as const;
   const hasPhone = useHasPhone() === true;
   const numbers = useQuery({ ...mine.phone.numbers, ...once, enabled: enabled && hasPhone }).data ?? [];
   const templates = useQuery({ ...queries.templates, ...once }).data?.templates ?? [];
-  const servers = useQuery({ ...queries.toolServers, ...once }).data ?? [];
-  const tools = useQuery({ ...queries.tools, ...once }).data ?? [];
+  const servers = useQuery({ ...mine.tools.toolServers, ...once }).data ?? [];
+  const tools = useQuery({ ...mine.tools.tools, ...once }).data ?? [];
   const connectors = useQuery({ ...mine.connectors.connectors, ...once }).data ?? [];
   const hasHosted = useQuery({ ...mine.hands.hostedSettings, ...once }).data?.hosted_driver_enabled === true;
   const hosted = useQuery({ ...mine.hands.hostedList, ...once, enabled: enabled && hasHosted }).data ?? [];

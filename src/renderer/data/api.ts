@@ -13,12 +13,9 @@ import { listComputers, revokeComputer, updateComputer } from '../../contracts/l
 import { localPairingRoutes } from '../../contracts/link/local-pairing.ts';
 import { approvePairing, denyPairing, readPairing } from '../../contracts/link/pairings.ts';
 import { notificationRoutes } from '../../contracts/notifications/routes.ts';
-import { serverRoutes } from '../../contracts/tool-server/servers.ts';
-import { toolRoutes } from '../../contracts/tool-server/tools.ts';
 import { getBudget, getUsage, setBudget } from '../../contracts/usage/routes.ts';
-import { workRoutes } from '../../contracts/work-queue/routes.ts';
 
-/** An address of the factory or its tools, at the computer that is meant; null: the one that answers when none is named. */
+/** An address that a computer serves, at the one that is meant; null: the one that answers when none is named. */
 export function onComputer(url: string, computer: string | null): string {
   if (computer === null) return url;
   return `${url}${url.includes('?') ? '&' : '?'}computer=${encodeURIComponent(computer)}`;
@@ -60,12 +57,9 @@ export function createApi() {
     fetch: (input: string, init?: RequestInit) => fetch(onComputer(input, computer), init),
   });
   const factoryOf = (computer: string | null) => createClient(factoryRoutes, on(computer));
-  const toolsOf = (computer: string | null) => createClient([...toolRoutes, ...serverRoutes], on(computer));
   return {
     factory: factoryOf(null),
     factoryOf,
-    tools: toolsOf(null),
-    toolsOf,
     /** How a client of an area that is loaded later calls a computer; null: the one that answers when none is named. */
     wireOf: on,
     /** What a computer serves to the person's other computers: bots that those started there. */
@@ -79,7 +73,6 @@ export function createApi() {
     pairing: createClient(localPairingRoutes, person),
     notifications: createClient(notificationRoutes, person),
     usage: createClient([getUsage, getBudget, setBudget], person),
-    queue: createClient(workRoutes, person),
     /** Forgets the CSRF value, so that the next write reads the session anew. */
     renewSession(): void {
       csrf = null;

@@ -38,14 +38,7 @@ export function createConnections({ api, client, slots }: ConnectionsDeps): Conn
     const before = known.get(computer);
     if (before !== undefined) return before;
     const keys = keysOf(computer);
-    const own: Api =
-      computer === null
-        ? api
-        : {
-            ...api,
-            factory: api.factoryOf(computer),
-            tools: api.toolsOf(computer),
-          };
+    const own: Api = computer === null ? api : { ...api, factory: api.factoryOf(computer) };
     const events = createEvents({ api: own, client, keys, slots });
     const connection = { computer, api: own, keys, queries: queriesOf(own, keys), events };
     known.set(computer, connection);

@@ -3,7 +3,6 @@ import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Api } from './api.ts';
 import { personKeys as keys } from './keys.ts';
-import { queueQueriesOf } from './queue-queries.ts';
 
 /** Notifications read at first, and of older ones at once. */
 const notificationPage = 50;
@@ -12,7 +11,6 @@ const olderPage = 200;
 export function personQueriesOf(api: Api) {
   const { computers, identity, notifications, pairing, usage } = api;
   return {
-    ...queueQueriesOf(api),
     session: queryOptions({ queryKey: keys.session, queryFn: ({ signal }) => identity.getSession({}, { signal }) }),
     /** Who signs people in here; null: nobody does, because this server is one person's own. */
     signInPlace: queryOptions({

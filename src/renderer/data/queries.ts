@@ -8,7 +8,6 @@ import { byOwnClock } from '../../contracts/approvals/approval.ts';
 import type { Api } from './api.ts';
 import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
-import { toolQueriesOf } from './tool-queries.ts';
 
 /** Approvals kept: all that wait, and what was answered last. */
 export const approvalPage = 100;
@@ -20,7 +19,6 @@ export function queriesOf(api: Api, keys: Keys) {
   const { approvals, factory } = api;
   return {
     ...personQueriesOf(api),
-    ...toolQueriesOf(api, keys),
     workspace: queryOptions({
       queryKey: keys.workspace,
       queryFn: ({ signal }) => factory.getWorkspace({}, { signal }),

@@ -6,7 +6,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';
 import { type listTasks, streamTasks } from '../../contracts/work-queue/routes.ts';
 import type { Task, TaskStatus } from '../../contracts/work-queue/task.ts';
-import type { Api } from './api.ts';
+import type { QueueApi } from '../areas/queue/api.ts';
 import { queueKeys } from './queue-queries.ts';
 import type { Slot, StreamSlots } from './stream-slots.ts';
 
@@ -29,12 +29,15 @@ export interface QueueEvents {
 }
 
 export interface QueueEventsDeps {
-  readonly api: { readonly queue: Pick<Api['queue'], 'streamTasks'> };
+  readonly queue: Pick<QueueApi, 'streamTasks'>;
   readonly client: QueryClient;
   readonly slots: StreamSlots;
 }
 
-export function createQueueEvents({ api, client, slots }: QueueEventsDeps, now: () => number = Date.now): QueueEvents {
+export function createQueueEvents(
+  { queue, client, slots }: QueueEventsDeps,
+  now: () => number = Date.now,
+): QueueEvents {
   let watchers = 0;
   /** Grows with each start and stop: what an earlier one began ends by itself. */
   let turn = 0;
@@ -57,7 +60,7 @@ export function createQueueEvents({ api, client, slots }: QueueEventsDeps, now: 
   }
 
   function open(slot: Slot): () => void {
-    const stream = api.queue.streamTasks(
+    const stream = queue.streamTasks(
       {},
       {
         idsRepeat: true,

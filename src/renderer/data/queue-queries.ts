@@ -1,7 +1,7 @@
 /** What is read of the work queue: pages of tasks, figures, workers, sessions and deployments. Must not know how they are shown. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
-import type { Api } from './api.ts';
+import type { QueueApi } from '../areas/queue/api.ts';
 
 /** Tasks, sessions or deployments on one page. */
 export const queuePage = 50;
@@ -44,7 +44,7 @@ export interface WorkLinks {
   readonly next_cursor: string | null;
 }
 
-export function queueQueriesOf({ queue }: Api) {
+export function queueQueriesOf(queue: QueueApi) {
   async function readLinks(kind: LinkKind, query: { limit: number; cursor?: string }, signal: AbortSignal) {
     if (kind === 'sessions') {
       const { sessions, next_cursor } = await queue.listWorkSessions({ query }, { signal });

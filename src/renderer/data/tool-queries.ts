@@ -5,7 +5,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { AttachedServer } from '../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../contracts/tool-server/tools.ts';
-import type { Api } from './api.ts';
+import type { ToolApi } from '../areas/tools/api.ts';
 import type { Keys } from './keys.ts';
 
 /** While the page is in front, ms; a hidden one reads when it comes back. One small answer from memory. */
@@ -13,7 +13,7 @@ const serversEvery = 4_000;
 /** While a server is being reached, whose end somebody waits for, ms. */
 const connectingEvery = 1_000;
 
-export function toolQueriesOf({ tools }: Api, keys: Keys) {
+export function toolQueriesOf(tools: ToolApi, keys: Keys) {
   return {
     toolServers: queryOptions({
       queryKey: keys.toolServers,

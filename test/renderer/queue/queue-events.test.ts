@@ -39,16 +39,14 @@ function setUp({ slots = 1, readMs = 0 } = {}) {
         return { onTaken: () => {}, release } satisfies Slot;
       },
     },
-    api: {
-      queue: {
-        streamTasks(_, handlers) {
-          const stream = { handlers, closed: false };
-          streams.push(stream);
-          const close = () => {
-            stream.closed = true;
-          };
-          return { close, ended: new Promise(() => {}), lastEventId: () => null };
-        },
+    queue: {
+      streamTasks(_, handlers) {
+        const stream = { handlers, closed: false };
+        streams.push(stream);
+        const close = () => {
+          stream.closed = true;
+        };
+        return { close, ended: new Promise(() => {}), lastEventId: () => null };
       },
     },
   });

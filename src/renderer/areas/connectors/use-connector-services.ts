@@ -5,14 +5,17 @@ import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { useServices } from '../../app/services.tsx';
 import { createConnectorApi } from '../../data/connector-api.ts';
 import { connectorQueriesOf } from '../../data/connector-queries.ts';
+import { createToolApi } from '../tools/api.ts';
 
 export function useConnectorServices() {
   const services = useServices();
   return useMemo(() => {
-    const mine = createConnectorApi(services.api.wireOf(services.computer), services.api.wireOf(null));
+    const wire = services.api.wireOf(services.computer);
+    const mine = createConnectorApi(wire, services.api.wireOf(null));
     return {
       ...services,
-      api: { ...services.api, ...mine },
+      // A connector is an attached tool server: one row, one connection.
+      api: { ...services.api, ...mine, tools: createToolApi(wire) },
       queries: {
         ...services.queries,
         ...connectorQueriesOf({ ...mine, factory: services.api.factory }, services.keys),

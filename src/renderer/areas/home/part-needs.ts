@@ -8,6 +8,8 @@ import { computerUseQueriesOf } from '../../data/computer-use-queries.ts';
 import { createHandsApi } from '../../data/hands-api.ts';
 import { createPhoneApi } from '../../data/phone-api.ts';
 import { phoneQueriesOf } from '../../data/phone-queries.ts';
+import { toolQueriesOf } from '../../data/tool-queries.ts';
+import { createToolApi } from '../tools/api.ts';
 import type { Need } from './need.ts';
 import {
   budgetNeeds,
@@ -33,8 +35,9 @@ export function usePartNeeds(): Need[] {
 }
 
 function useServers(): Need[] {
-  const { computer, queries } = useServices();
-  return serverNeeds(useQuery({ ...queries.toolServers, ...gently }).data ?? [], computer, useLead());
+  const { api, computer, keys } = useServices();
+  const tools = useMemo(() => toolQueriesOf(createToolApi(api.wireOf(computer)), keys), [api, computer, keys]);
+  return serverNeeds(useQuery({ ...tools.toolServers, ...gently }).data ?? [], computer, useLead());
 }
 
 function useNumbers(): Need[] {

@@ -1,11 +1,11 @@
 /** How the queue stands: how long already what waits does so, and who works: the workers, and which of them drain. */
 import { useQuery } from '@tanstack/react-query';
 import type { QueueWorker } from '../../../contracts/work-queue/task.ts';
-import { useServices } from '../../app/services.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { Status, workerStatus } from '../../ui/status.tsx';
 import { barsOf, commandLines, shortCount } from './task-words.ts';
+import { useQueueServices } from './use-queue-services.ts';
 
 const box = 'flex min-w-0 flex-col overflow-hidden rounded-panel border border-line bg-panel';
 const title = 'flex h-8 shrink-0 items-center gap-2 border-b border-line px-3';
@@ -24,7 +24,7 @@ export function Figures({ onWorker }: { onWorker: (id: string) => void }) {
 }
 
 function Ages() {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const { data } = useQuery(queries.queueStats);
   const bars = data === undefined ? [] : barsOf(data.ages);
   return (
@@ -67,7 +67,7 @@ function Ages() {
 }
 
 function Workers({ onWorker }: { onWorker: (id: string) => void }) {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const { data } = useQuery(queries.queueWorkers);
   const workers = data?.workers ?? [];
   const counts = new Map<string, number>();

@@ -1,11 +1,11 @@
 /** Puts a task into the queue by hand: a command as `gantry worker` runs it. Everything else is for programs. */
 import { useRef, useState } from 'react';
-import { useServices } from '../../app/services.tsx';
 import type { TaskFilter } from '../../data/queue-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
+import { useQueueServices } from './use-queue-services.ts';
 
 const usualAttempts = 5;
 
@@ -19,7 +19,7 @@ export function HandInDialog({
   onClose: () => void;
   onDone: (id: string) => void;
 }) {
-  const { api, queueEvents } = useServices();
+  const { api, queueEvents } = useQueueServices();
   const [command, setCommand] = useState('');
   const [attempts, setAttempts] = useState(String(usualAttempts));
   const [busy, setBusy] = useState(false);

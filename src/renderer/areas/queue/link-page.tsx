@@ -4,7 +4,6 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useCallback } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { BackLink } from '../../app/place-frame.tsx';
-import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -14,6 +13,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { HandIn } from './queue-page.tsx';
 import { TaskBrowser } from './task-browser.tsx';
+import { useQueueServices } from './use-queue-services.ts';
 
 const noun = { sessions: 'Session', deployments: 'Deployment' } as const;
 const listName = { sessions: 'Sessions', deployments: 'Deployments' } as const;
@@ -29,7 +29,7 @@ export function DeploymentPage() {
 
 function LinkPage({ kind }: { kind: LinkKind }) {
   const { id = '' } = useParams({ strict: false });
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const navigate = useNavigate();
   const link = useQuery(queries.workLink(kind, id));
   const back = useCallback(() => void navigate({ to: '/queue' }), [navigate]);

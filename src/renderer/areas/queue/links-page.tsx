@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BackLink } from '../../app/place-frame.tsx';
-import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
@@ -10,6 +9,7 @@ import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { shortId } from './task-parts.tsx';
+import { useQueueServices } from './use-queue-services.ts';
 
 const words = {
   sessions: {
@@ -34,7 +34,7 @@ export function DeploymentsPage() {
 }
 
 function LinksPage({ kind }: { kind: LinkKind }) {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const { cursor } = useSearch({ strict: false }) as { cursor?: string };
   const navigate = useNavigate();
   const links = useQuery(queries.workLinks(kind, cursor));

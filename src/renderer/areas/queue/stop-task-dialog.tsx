@@ -1,12 +1,12 @@
 /** Asks how a task is to end before it does: by its worker, or at once. */
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import { useServices } from '../../app/services.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { isHeld, taskName } from './task-words.ts';
+import { useQueueServices } from './use-queue-services.ts';
 
 export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => void }) {
-  const { api, queueEvents } = useServices();
+  const { api, queueEvents } = useQueueServices();
   // As it was when it was asked: what happens to it meanwhile is the server's to say, in its answer.
   const [held] = useState(isHeld(task));
   const [graceful, setGraceful] = useState(held && !task.stop_requested);

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import type { Action } from '../../app/actions.ts';
-import { useAddActions, useServices } from '../../app/services.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useTight } from '../../app/use-narrow.ts';
 import { backAction, filterAction, focusIn, stepOut } from '../../app/way-back.ts';
 import type { LinkKind, TaskFilter } from '../../data/queue-queries.ts';
@@ -16,6 +16,7 @@ import type { TasksSearch } from './search.ts';
 import { TaskDetails } from './task-details.tsx';
 import { StatusFilter, TextFilter } from './task-filters.tsx';
 import { TaskTable } from './task-table.tsx';
+import { useQueueServices } from './use-queue-services.ts';
 
 export interface TaskBrowserProps {
   /** Whose tasks: a session's, a deployment's, or null for all. */
@@ -29,7 +30,7 @@ export interface TaskBrowserProps {
 }
 
 export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
-  const { queries, queueEvents } = useServices();
+  const { queries, queueEvents } = useQueueServices();
   const search = useSearch({ strict: false }) as TasksSearch;
   const navigate = useNavigate();
   const tight = useTight();

@@ -4,7 +4,6 @@ import { Link } from '@tanstack/react-router';
 import { OctagonX, RotateCcw, X } from 'lucide-react';
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import { useServices } from '../../app/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
@@ -15,9 +14,10 @@ import { TextView } from '../../ui/text-view.tsx';
 import { StopTaskDialog } from './stop-task-dialog.tsx';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
 import { commandResult, isHeld, isOver, mayRetry, taskName } from './task-words.ts';
+import { useQueueServices } from './use-queue-services.ts';
 
 export function TaskDetails({ id, known, onClose }: { id: string; known: Task | undefined; onClose: () => void }) {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const task = useQuery({ ...queries.task(id), placeholderData: known });
   return (
     <section aria-label="Task" className="flex min-h-0 min-w-0 flex-1 flex-col bg-panel">
@@ -42,7 +42,7 @@ export function TaskDetails({ id, known, onClose }: { id: string; known: Task | 
 }
 
 function Body({ task }: { task: Task }) {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const session = useQuery({
     ...queries.workLink('sessions', task.session_id ?? ''),
     enabled: task.session_id !== null,
@@ -217,7 +217,7 @@ function Environment({ env }: { env: Task['env'] }) {
 }
 
 function Verbs({ task }: { task: Task }) {
-  const { api, queueEvents } = useServices();
+  const { api, queueEvents } = useQueueServices();
   const [stopping, setStopping] = useState(false);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);

@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
-import { useServices } from '../../app/services.tsx';
 import type { TasksSearch } from './search.ts';
 import { shortCount } from './task-words.ts';
+import { useQueueServices } from './use-queue-services.ts';
 
 const words: Readonly<Record<TaskStatus, string>> = {
   queued: 'Queued',
@@ -27,7 +27,7 @@ export function StatusFilter({
   counted: boolean;
   onChange: (status: TaskStatus | undefined) => void;
 }) {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const stats = useQuery({ ...queries.queueStats, enabled: counted }).data;
   const counts: Partial<Record<TaskStatus, string>> =
     stats === undefined || !counted

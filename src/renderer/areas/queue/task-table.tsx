@@ -5,13 +5,13 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import { useServices } from '../../app/services.tsx';
 import type { LinkKind } from '../../data/queue-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
 import { attemptWords, isHeld, taskName } from './task-words.ts';
 import { useHeldRows } from './use-held-rows.ts';
+import { useQueueServices } from './use-queue-services.ts';
 
 const head = 'h-7 border-b border-line px-2 text-left text-meta font-normal text-muted first:pl-3 last:pr-3';
 const cell = 'h-7 px-2 first:pl-3 last:pr-3 pointer-coarse:h-11';
@@ -164,7 +164,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
 
 /** Names of what these tasks belong to: of the newest at once, of each other one by itself. */
 function useNames(kind: LinkKind, ids: readonly (string | null)[]): Readonly<Record<string, string>> {
-  const { queries } = useServices();
+  const { queries } = useQueueServices();
   const needed = [...new Set(ids)].filter((id) => id !== null);
   const list = useQuery({ ...queries.workLinkNames(kind), enabled: needed.length > 0 });
   const names = list.data ?? {};

@@ -1,9 +1,9 @@
 /** Asks before a server goes, and says what goes with it. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { useServices } from '../../app/services.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { countWords } from '../../ui/count-words.ts';
+import { useToolServices } from './use-tool-services.ts';
 
 export function DetachDialog({
   server,
@@ -14,7 +14,7 @@ export function DetachDialog({
   onClose: () => void;
   onGone: () => void;
 }) {
-  const { api, keys } = useServices();
+  const { api, keys } = useToolServices();
   const client = useQueryClient();
   const { transport } = server;
   const secrets =

@@ -1,7 +1,6 @@
 /** Attaches a server, or changes one that is: a program on this computer, or an address. */
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useHere } from '../../app/computers.tsx';
-import { useServices } from '../../app/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';
@@ -11,6 +10,7 @@ import { useDraft } from '../../ui/use-draft.ts';
 import { PairFields } from './pair-fields.tsx';
 import { bodyOf, changeOf, draftOf, problemsOf } from './server-form.ts';
 import { usePutServer } from './server-health.tsx';
+import { useToolServices } from './use-tool-services.ts';
 
 export function ServerDialog({
   server,
@@ -22,7 +22,7 @@ export function ServerDialog({
   onClose: () => void;
   onDone: (server: AttachedServer) => void;
 }) {
-  const { api } = useServices();
+  const { api } = useToolServices();
   const here = useHere();
   const put = usePutServer();
   const { draft, set, problems, save, form, text } = useDraft({

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Ago } from '../../ui/now.tsx';
 import { Status, serverStatus } from '../../ui/status.tsx';
+import { useToolServices } from './use-tool-services.ts';
 
 export function ServerHealth({
   server,
@@ -88,7 +89,7 @@ export function ServerRemedy({
 
 /** Shows at once that it is under way, and then what the server says of it. */
 export function useReconnect(server: AttachedServer, onFailure: (error: unknown) => void): () => void {
-  const { api } = useServices();
+  const { api } = useToolServices();
   const put = usePutServer();
   return () => {
     onFailure(null);

@@ -3,7 +3,6 @@ import { Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { OpenBar } from '../../app/place-frame.tsx';
-import { useServices } from '../../app/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { type ListSource, NotThere } from '../../ui/list-states.tsx';
@@ -16,6 +15,7 @@ import { DetachDialog } from './detach-dialog.tsx';
 import { ServerDialog } from './server-dialog.tsx';
 import { ServerHealth, ServerRemedy, usePutServer, useReconnect } from './server-health.tsx';
 import { type ToolGroup, whereOf } from './tool-words.ts';
+import { useToolServices } from './use-tool-services.ts';
 
 export function ServerPage({
   name,
@@ -66,7 +66,7 @@ function Attached({
   onGone: () => void;
   onRenamed: (name: string) => void;
 }) {
-  const { api } = useServices();
+  const { api } = useToolServices();
   const put = usePutServer();
   const [open, setOpen] = useState<'change' | 'detach' | null>(null);
   const [failure, setFailure] = useState<unknown>(null);

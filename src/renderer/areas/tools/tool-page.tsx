@@ -4,7 +4,7 @@ import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import type { Action } from '../../app/actions.ts';
 
 import { OpenBar } from '../../app/place-frame.tsx';
-import { useAddActions, useServices } from '../../app/services.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import type { ToolDraft } from '../../data/tool-calls.ts';
 import { safeName } from '../../data/tool-queries.ts';
 import { argumentsOf } from '../../ui/arguments.ts';
@@ -19,6 +19,7 @@ import { useAttempt } from '../../ui/use-attempt.ts';
 import { CallEnd } from './call-end.tsx';
 import { Hints } from './hints.tsx';
 import { hintsOf, type ToolGroup, titleOf } from './tool-words.ts';
+import { useToolServices } from './use-tool-services.ts';
 
 const ofCall = { group: 'Tools', changes: 'at once' } as const;
 
@@ -65,7 +66,7 @@ export function ToolPage({
 }
 
 function Body({ tool }: { tool: ToolInfo }) {
-  const { api, computer, toolCalls } = useServices();
+  const { api, computer, toolCalls } = useToolServices();
   const key = `${computer ?? ''} ${tool.name}`;
   const schema = useMemo(() => formSchemaOf(tool.inputSchema), [tool.inputSchema]);
   const [draft, setDraft] = useState<ToolDraft>(

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Action } from '../../app/actions.ts';
 
 import { PlaceFrame } from '../../app/place-frame.tsx';
-import { useAddActions, useServices } from '../../app/services.tsx';
+import { useAddActions } from '../../app/services.tsx';
 import { useNarrow } from '../../app/use-narrow.ts';
 import { backAction, filterAction, stepOut } from '../../app/way-back.ts';
 import { groupOf, toolsMark } from '../../data/tool-queries.ts';
@@ -19,9 +19,10 @@ import { ServerPage } from './server-page.tsx';
 import { ToolList } from './tool-list.tsx';
 import { ToolPage } from './tool-page.tsx';
 import { groupsOf, noneWords } from './tool-words.ts';
+import { useToolServices } from './use-tool-services.ts';
 
 export function ToolsPage() {
-  const { computer, keys, queries } = useServices();
+  const { computer, keys, queries } = useToolServices();
   const search = useSearch({ from: '/tools' });
   const navigate = useNavigate();
   const narrow = useNarrow();
