@@ -11,8 +11,8 @@ import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import { scopeWords } from '../../ui/scope-words.ts';
 import { edgeStatus, Status } from '../../ui/status.tsx';
-import { scopeWords } from '../settings/key-words.ts';
 import { argumentWords } from './connector-words.ts';
 import { useConnectorServices } from './use-connector-services.ts';
 

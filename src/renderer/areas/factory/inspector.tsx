@@ -13,9 +13,9 @@ import { costOf, tokensOf } from '../../ui/money.ts';
 import { Ago, Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
 import { WhyLine } from '../../ui/why-line.tsx';
-import { GoOn } from '../settings/bot-spending.tsx';
 import { BotChanges } from './bot-changes.tsx';
 import { EventFeed } from './event-feed.tsx';
+import { GoOn } from './go-on.tsx';
 
 const tab =
   'h-[39px] flex-1 truncate border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';

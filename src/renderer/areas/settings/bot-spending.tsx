@@ -14,6 +14,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { GoOn } from '../factory/go-on.tsx';
 import { centsOf } from './money.ts';
 import { About, Setting } from './parts.tsx';
 
@@ -116,27 +117,6 @@ function Held({ hold, name }: { hold: BotHold; name: string }) {
       </p>
       <GoOn hold={hold} />
     </div>
-  );
-}
-
-/** One message over its limit, or a try before the reset. */
-export function GoOn({ hold }: { hold: BotHold }) {
-  const { api, keys } = useServices();
-  const client = useQueryClient();
-  const going = useAct(async () => {
-    await api.factory.letBotGoOn({ params: { id: hold.agentId }, body: {} });
-    await Promise.all([
-      client.invalidateQueries({ queryKey: keys.spending }),
-      client.invalidateQueries({ queryKey: keys.agents }),
-    ]);
-  });
-  return (
-    <>
-      <Button disabled={going.busy} onClick={() => going.run()}>
-        {hold.kind === 'budget' ? 'Go on once' : 'Try now'}
-      </Button>
-      {going.failure !== null && <Problem error={going.failure} />}
-    </>
   );
 }
 

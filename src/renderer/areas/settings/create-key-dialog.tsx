@@ -7,9 +7,10 @@ import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { scopeWords } from '../../ui/scope-words.ts';
 import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { grantable, lifetimes, scopeWords } from './key-words.ts';
+import { grantable, lifetimes } from './key-words.ts';
 
 export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
   const { api } = useServices();

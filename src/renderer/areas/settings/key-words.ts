@@ -1,14 +1,5 @@
-/** Scopes and ends of API keys in a person's words. Pure. */
+/** What a key may be given, and how long it lasts, in a person's words. Pure. */
 import type { Scope } from '../../../contracts/common/route.ts';
-
-export const scopeWords: Readonly<Record<Scope, string>> = {
-  'agents:read': 'See bots, their panes, work and runs',
-  'bots:act': 'Write to bots, start and stop them',
-  compute: 'Notifications, usage and computer-use runs',
-  computers: 'Hosted computers',
-  work: 'The work queue',
-  admin: 'Administer people, projects and prices',
-};
 
 /** What a person may give to a key; the right to administer comes from whoever runs the server. */
 export const grantable: readonly Scope[] = ['agents:read', 'bots:act', 'compute', 'computers', 'work'];

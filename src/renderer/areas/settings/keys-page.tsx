@@ -9,8 +9,9 @@ import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, useNow } from '../../ui/now.tsx';
+import { scopeWords } from '../../ui/scope-words.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
-import { expiryWords, scopeWords } from './key-words.ts';
+import { expiryWords } from './key-words.ts';
 import { About, Chip, Facts } from './parts.tsx';
 
 export function KeysPage() {
