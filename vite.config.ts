@@ -55,7 +55,8 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
 }
 
 /** Used on many pages, and small. What draws terminals, differences and Markdown stays apart. */
-const smallParts = /src[\\/]renderer[\\/](?:app|data|ui)[\\/](?!terminal|text-view|markdown)|src[\\/]contracts[\\/]/;
+const smallParts =
+  /src[\\/]renderer[\\/](?:(?:app|base|ui)[\\/](?!terminal|text-view|markdown)|areas[\\/]\w+[\\/](?:api|queries)\.ts)|src[\\/]contracts[\\/]/;
 
 /** `page` for whatever page.tsx imports, and what that imports in turn. */
 const partOfPage = (() => {

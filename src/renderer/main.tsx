@@ -5,9 +5,9 @@ import './styles.css';
 import { lazy, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
 import { FirstFrame } from './app/first-frame.tsx';
-import { keepEarlyEvents } from './data/early-events.ts';
-import { firstScheme } from './data/first-scheme.ts';
-import { later } from './data/later.ts';
+import { firstScheme } from './app/first-scheme.ts';
+import { keepEarlyEvents } from './base/data/early-events.ts';
+import { later } from './ui/later.ts';
 
 /** The app that shows this page may send its events as soon as the page is loaded. */
 const earlyEvents = keepEarlyEvents(window);

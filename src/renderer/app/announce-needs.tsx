@@ -8,13 +8,13 @@ import { Hand } from 'lucide-react';
 import { useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../contracts/factory/agent.ts';
+import { usePendingApprovals } from '../base/approvals.ts';
+import { useBots, useFloors, useFloorsComplete } from '../base/floors.tsx';
+import { needsPerson } from '../base/needs-person.ts';
+import { useServices } from '../base/services.tsx';
+import { useWaiting } from '../base/use-waiting.ts';
+import { dispatchWindowEvent } from '../base/window-events.ts';
 import { isPending } from '../ui/approval-words.ts';
-import { usePendingApprovals } from './approvals.ts';
-import { useBots, useFloors, useFloorsComplete } from './floors.tsx';
-import { needsPerson } from './needs-person.ts';
-import { useServices } from './services.tsx';
-import { useWaiting } from './use-waiting.ts';
-import { dispatchWindowEvent } from './window-events.ts';
 
 /** While no stream tells of questions; ms. */
 const approvalsEvery = 5000;

@@ -1,7 +1,7 @@
 /** What never goes away while the carrier of the phone is simulated: on every page, so that nobody takes a text for a real one. */
 import { useQuery } from '@tanstack/react-query';
 import { PhoneOff } from 'lucide-react';
-import { useServices } from './services.tsx';
+import { useServices } from '../base/services.tsx';
 
 export function DemoPhoneBanner() {
   const { queries } = useServices();

@@ -4,9 +4,9 @@
  */
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { Action, ActionStore } from './actions.ts';
+import type { Action, ActionStore } from '../base/actions.ts';
+import { useServices } from '../base/services.tsx';
 import { buttonsOf } from './page-buttons.ts';
-import { useServices } from './services.tsx';
 
 interface Far {
   /** Of the action that the page adds; a button of the page has none. */

@@ -1,8 +1,8 @@
 /** Stands on every page while the disk of the computer takes nothing: what a person does there would be refused. Goes by itself. */
 import { useQuery } from '@tanstack/react-query';
 import { HardDrive } from 'lucide-react';
-import { useFloors } from './floors.tsx';
-import { useLink, useServices } from './services.tsx';
+import { useFloors } from '../base/floors.tsx';
+import { useLink, useServices } from '../base/services.tsx';
 
 /** No event can say that none is kept; ms. */
 const every = { wellMs: 10_000, fullMs: 3_000 };

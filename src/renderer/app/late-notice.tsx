@@ -1,7 +1,7 @@
 /** While the next page cannot be loaded: what was open stays, and one line says what is waited for. */
 import { useRouter, useRouterState } from '@tanstack/react-router';
+import { places } from '../base/rail-places.ts';
 import { Button } from '../ui/button.tsx';
-import { places } from './places.ts';
 import { useLateParts } from './use-late-parts.ts';
 
 export function LateNotice() {

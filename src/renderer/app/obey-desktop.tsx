@@ -1,8 +1,8 @@
 /** Where the desktop program leads the page: a click on a notification or a menu, a link. Window events go out through the one helper. */
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { useServices } from './services.tsx';
-import { dispatchWindowEvent } from './window-events.ts';
+import { useServices } from '../base/services.tsx';
+import { dispatchWindowEvent } from '../base/window-events.ts';
 
 export function ObeyDesktop() {
   const { desktop } = useServices();

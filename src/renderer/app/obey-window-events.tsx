@@ -1,8 +1,8 @@
 /** The one place that obeys the app's window events. */
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { useServices } from './services.tsx';
-import { hearWindowEvents } from './window-events.ts';
+import { useServices } from '../base/services.tsx';
+import { hearWindowEvents } from '../base/window-events.ts';
 
 export function ObeyWindowEvents() {
   const { paneRequests, earlyEvents } = useServices();

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { z } from 'zod';
-import { useServices } from './services.tsx';
+import { useServices } from '../base/services.tsx';
 
 const Message = z.union([
   z.object({ type: z.literal('pushed') }),

@@ -4,7 +4,7 @@
  * and what acts at once, such as the answer to a question, is named by its whole title only. Pure.
  */
 import { defaultFilter } from 'cmdk';
-import { type Action, mayChange } from './actions.ts';
+import { type Action, mayChange } from '../base/actions.ts';
 import type { FoundGroup, FoundRow } from './use-found.ts';
 
 export type PaletteItem = { readonly key: string } & ({ readonly action: Action } | { readonly row: FoundRow });

@@ -3,16 +3,15 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
-import { describeProblem } from '../data/problem.ts';
+import type { Action } from '../base/actions.ts';
+import { useAllActions } from '../base/services.tsx';
+import { describeProblem } from '../ui/describe-problem.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { Ago } from '../ui/now.tsx';
 import { useReturnFocus } from '../ui/use-return-focus.ts';
-import type { Action } from './actions.ts';
-
 import { useFarActions } from './far-actions.ts';
 import { buttonsOf } from './page-buttons.ts';
 import { enterActsOn, firstOf, orderPalette, pressMark } from './palette-order.ts';
-import { useAllActions } from './services.tsx';
 import { type FoundRow, type FoundState, foundGroups, useFound } from './use-found.ts';
 
 const groups: readonly Action['group'][] = [

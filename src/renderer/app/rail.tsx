@@ -1,7 +1,7 @@
 /** The places: a rail at the left, a bar below where it is narrow. */
 import { Link } from '@tanstack/react-router';
 import { Command } from 'lucide-react';
-import { type Place, places } from './places.ts';
+import { type Place, places } from '../base/rail-places.ts';
 
 const item =
   'relative flex size-9 items-center justify-center rounded-control text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-selected data-[status=active]:text-ink';

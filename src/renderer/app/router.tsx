@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import { computersSearch } from '../areas/computers/search.ts';
 import { connectorsSearch } from '../areas/connectors/search.ts';
-import { floorSearch } from '../areas/factory/search.ts';
+import { floorSearch } from '../areas/floor/search.ts';
 import { HomePage } from '../areas/home/home-page.tsx';
 import { homeSearch } from '../areas/home/search.ts';
 import { ledgerSearch } from '../areas/ledger/search.ts';
@@ -18,8 +18,8 @@ import { phoneSearch } from '../areas/phone/search.ts';
 import { tasksSearch } from '../areas/queue/search.ts';
 import { toolsSearch } from '../areas/tools/search.ts';
 import { workSearch } from '../areas/work/search.ts';
-import { later } from '../data/later.ts';
-import { searchText } from '../data/search-text.ts';
+import { searchText } from '../base/search-text.ts';
+import { later } from '../ui/later.ts';
 import { BrokenPage, UnknownPage } from './broken-page.tsx';
 import { Shell } from './shell.tsx';
 
@@ -44,7 +44,7 @@ const floorRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/floor',
   component: lazyRouteComponent(
-    later(() => import('../areas/factory/floor-page.tsx')),
+    later(() => import('../areas/floor/floor-page.tsx')),
     'FloorPage',
   ),
   validateSearch: floorSearch,

@@ -1,7 +1,8 @@
 /** All shortcuts that work right now (`?`). */
+
+import { useAllActions } from '../base/services.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
-import { useAllActions } from './services.tsx';
 
 /** What belongs to one control and is therefore no action of its own. */
 const inPlace: readonly { keys: string; title: string }[] = [

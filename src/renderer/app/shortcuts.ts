@@ -1,6 +1,6 @@
 /** The keyboard → the action with that shortcut. Keys typed into a field or a terminal belong to it, save those with Ctrl. */
 import { useEffect, useState } from 'react';
-import type { Action } from './actions.ts';
+import type { Action } from '../base/actions.ts';
 
 /** How long a first letter (`g`) waits for its second, in ms. */
 const sequenceWait = 1200;

@@ -1,10 +1,10 @@
 /** What stands in place of everything while nobody is signed in, and while a person who is has no computer yet. */
 import { useQuery } from '@tanstack/react-query';
+import { useServices } from '../base/services.tsx';
 import { Button } from '../ui/button.tsx';
 import { Command } from '../ui/copy.tsx';
 import { SkeletonRows } from '../ui/list-states.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { useServices } from './services.tsx';
 
 /** `ended`: somebody was signed in while this page was open. */
 export function SignedOutPage({ ended }: { ended: boolean }) {

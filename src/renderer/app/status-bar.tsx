@@ -2,16 +2,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from '@tanstack/react-router';
 import { Bell, BellDot, Cloud, Hand, Monitor, TerminalSquare } from 'lucide-react';
-import type { Place } from '../data/places.ts';
+import { ComputerSelect, PlaceState, useOnlyComputer } from '../base/computers.tsx';
+import type { Place } from '../base/data/places.ts';
+import { useBots, useFloors } from '../base/floors.tsx';
+import { useFeed, useLink, useServices } from '../base/services.tsx';
+import { useHomeCloud } from '../base/use-home-cloud.ts';
+import { useUnread } from '../base/use-news.ts';
+import { useWaiting } from '../base/use-waiting.ts';
 import { costOf, tokensOf } from '../ui/money.ts';
 import { Ago, formatMoment, Since, useNow } from '../ui/now.tsx';
 import { computerStatus, connectionStatus, Status } from '../ui/status.tsx';
-import { ComputerSelect, PlaceState, useOnlyComputer } from './computers.tsx';
-import { useBots, useFloors } from './floors.tsx';
-import { useFeed, useLink, useServices } from './services.tsx';
-import { useHomeCloud } from './use-home-cloud.ts';
-import { useUnread } from './use-news.ts';
-import { useWaiting } from './use-waiting.ts';
 
 /** Where there is no status bar: one line, and only while something is wrong. */
 export function LinkNotice() {

@@ -5,18 +5,18 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import type { Found } from '../../contracts/factory/search-routes.ts';
+import { createHandsApi } from '../areas/computers/api.ts';
+import { computerUseQueriesOf } from '../areas/computers/queries.ts';
+import { createConnectorApi } from '../areas/connectors/api.ts';
+import { connectorQueriesOf } from '../areas/connectors/queries.ts';
+import { createPhoneApi } from '../areas/phone/api.ts';
 import { numberWords } from '../areas/phone/phone-words.ts';
+import { phoneQueriesOf } from '../areas/phone/queries.ts';
 import { createToolApi } from '../areas/tools/api.ts';
-import { computerUseQueriesOf } from '../data/computer-use-queries.ts';
-import { createConnectorApi } from '../data/connector-api.ts';
-import { connectorQueriesOf } from '../data/connector-queries.ts';
-import { createHandsApi } from '../data/hands-api.ts';
-import { createPhoneApi } from '../data/phone-api.ts';
-import { phoneQueriesOf } from '../data/phone-queries.ts';
-import { groupOf, toolQueriesOf } from '../data/tool-queries.ts';
-import { useFloors } from './floors.tsx';
-import { useServices } from './services.tsx';
-import { useHasPhone } from './use-home-cloud.ts';
+import { groupOf, toolQueriesOf } from '../areas/tools/queries.ts';
+import { useFloors } from '../base/floors.tsx';
+import { useServices } from '../base/services.tsx';
+import { useHasPhone } from '../base/use-home-cloud.ts';
 
 export const foundGroups = [
   'Runs',

@@ -1,5 +1,5 @@
 /** Whether a part of the page is waited for, and why. */
 import { useSyncExternalStore } from 'react';
-import { lateParts, type Wait } from '../data/later.ts';
+import { lateParts, type Wait } from '../ui/later.ts';
 
 export const useLateParts = (): Wait | null => useSyncExternalStore(lateParts.subscribe, lateParts.get);

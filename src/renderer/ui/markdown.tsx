@@ -4,7 +4,7 @@
  */
 import { lazy, Suspense } from 'react';
 import type { Components } from 'react-markdown';
-import { later } from '../data/later.ts';
+import { later } from './later.ts';
 
 /** With tables, task lists and footnotes as GitHub writes them: what documents become. */
 const WithTables = lazy(

@@ -1,8 +1,8 @@
 /** How an error is shown: the fact, then what to do, then details. Must not know where the error came from. */
 import { CircleX } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { describeProblem } from '../data/problem.ts';
 import { Button } from './button.tsx';
+import { describeProblem } from './describe-problem.ts';
 
 const firstRetrySeconds = 4;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../../../src/renderer/app/actions.ts';
 import { createPressReader, mayTake, type Press, writePress } from '../../../src/renderer/app/shortcuts.ts';
+import type { Action } from '../../../src/renderer/base/actions.ts';
 
 const press = (key: string, more: Partial<Press> = {}): Press => ({
   key,

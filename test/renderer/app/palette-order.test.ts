@@ -1,8 +1,8 @@
 /** What stands first in the palette. */
 import { expect, test } from 'vitest';
-import type { Action } from '../../../src/renderer/app/actions.ts';
 import { enterActsOn, orderPalette } from '../../../src/renderer/app/palette-order.ts';
 import type { FoundGroup, FoundRow } from '../../../src/renderer/app/use-found.ts';
+import type { Action } from '../../../src/renderer/base/actions.ts';
 
 const action = (title: string, group: Action['group'], more: Partial<Action> = {}): Action => ({
   id: title.toLowerCase().replaceAll(' ', '-'),

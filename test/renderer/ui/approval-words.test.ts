@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
-import { splitApprovals } from '../../../src/renderer/app/approvals.ts';
+import { splitApprovals } from '../../../src/renderer/base/approvals.ts';
 import { answeredWords, askerWords, isPending, saysAsker, showsDiff } from '../../../src/renderer/ui/approval-words.ts';
 
 const at = (minute: number): string => `2026-01-02T03:${String(minute).padStart(2, '0')}:00.000Z`;

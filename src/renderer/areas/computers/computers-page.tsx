@@ -2,12 +2,12 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
 import { useCallback, useMemo, useRef } from 'react';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { useHere } from '../../app/computers.tsx';
-import { PlaceFrame } from '../../app/place-frame.tsx';
-import { useAddActions, useServices } from '../../app/services.tsx';
-import { backAction, stepOut } from '../../app/way-back.ts';
+import { useHere } from '../../base/computers.tsx';
+import { PlaceFrame } from '../../base/place-frame.tsx';
+import { useAddActions, useServices } from '../../base/services.tsx';
+import { backAction, stepOut } from '../../base/way-back.ts';
 import { Button } from '../../ui/button.tsx';
 import { ComputerList, type Go } from './computer-list.tsx';
 import { HostedPage } from './hosted-page.tsx';

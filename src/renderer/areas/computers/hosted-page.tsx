@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';
 import type { HostedComputer, HostedEvent, MeterLine } from '../../../contracts/hosted-computers/computer.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

@@ -17,8 +17,8 @@ import {
   type WheelEvent,
 } from 'react';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
-import type { LiveView as View } from '../../data/live-view.ts';
 import { Button } from '../../ui/button.tsx';
+import type { LiveView as View } from './live-view-store.ts';
 import {
   backCall,
   clickCall,

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';
 import { mostSteps, runModes, usualSteps } from '../../../contracts/computer-use/run.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { useHere } from '../../app/computers.tsx';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useAddActions } from '../../app/services.tsx';
+import { useHere } from '../../base/computers.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useAddActions } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
 import { Kbd } from '../../ui/kbd.tsx';

@@ -1,6 +1,6 @@
 /** What stands in the address of the computers. */
 import { z } from 'zod';
-import { searchText } from '../../data/search-text.ts';
+import { searchText } from '../../base/search-text.ts';
 
 /** A hosted computer, a run of the computer that is looked at, and whether a new one is being put together. */
 export const computersSearch = z.object({ hosted: searchText, run: searchText, start: searchText });

@@ -1,8 +1,8 @@
 /** The services of the page with the calls and reads of this area, which no other page loads. */
 import { useMemo } from 'react';
-import { useServices } from '../../app/services.tsx';
-import { computerUseQueriesOf } from '../../data/computer-use-queries.ts';
-import { createHandsApi } from '../../data/hands-api.ts';
+import { useServices } from '../../base/services.tsx';
+import { createHandsApi } from './api.ts';
+import { computerUseQueriesOf } from './queries.ts';
 
 export function useHandsServices() {
   const services = useServices();

@@ -5,7 +5,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Control } from '../../../contracts/computer-use/toolset.ts';
 import { controlSeconds } from '../../../contracts/computer-use/toolset.ts';
-import type { LiveView, LiveViewStore } from '../../data/live-view.ts';
+import type { LiveView, LiveViewStore } from './live-view-store.ts';
 import type { PersonCall } from './person-input.ts';
 import { useHandsServices } from './use-hands-services.ts';
 import type { Screen } from './use-live-view.ts';

@@ -1,6 +1,6 @@
 /** Looks at a screen for as long as the caller is shown: null looks at nothing. */
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { createLiveView, type LiveView, type LiveViewStore, noView } from '../../data/live-view.ts';
+import { createLiveView, type LiveView, type LiveViewStore, noView } from './live-view-store.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
 export interface Screen {

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { RunEvent } from '../../../contracts/computer-use/run.ts';
-import { followRun, type RunEvents } from '../../data/run-events.ts';
+import { followRun, type RunEvents } from './run-events.ts';
 import { useHandsServices } from './use-hands-services.ts';
 
 const none: readonly RunEvent[] = [];

@@ -2,8 +2,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { EdgeApp, EdgeSubscription } from '../../../contracts/edge/routes.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

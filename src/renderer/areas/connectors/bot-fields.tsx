@@ -1,7 +1,7 @@
 /** Whose work something becomes, and how it may act: bots that cannot be held to a mode are there, with the reason. */
 import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { SelectField } from '../../ui/text-field.tsx';
 import { modeWords } from './connector-words.ts';

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { EdgeApp } from '../../../contracts/edge/routes.ts';
-import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
+import { PlaceRow, placeRowHeight } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';

@@ -4,7 +4,7 @@ import { LogOut, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

@@ -4,11 +4,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { PlaceFrame } from '../../app/place-frame.tsx';
-import { useAddActions } from '../../app/services.tsx';
-import { backAction, stepOut } from '../../app/way-back.ts';
+import { PlaceFrame } from '../../base/place-frame.tsx';
+import { useAddActions } from '../../base/services.tsx';
+import { backAction, stepOut } from '../../base/way-back.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { useConnectorServices } from './use-connector-services.ts';

@@ -1,7 +1,7 @@
 /** What the rules of a subscription ran, newest first, narrowed to a status by the address. */
 import { useQuery } from '@tanstack/react-query';
 import { JobStatus, jobStatuses } from '../../../contracts/connectors/rule.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';

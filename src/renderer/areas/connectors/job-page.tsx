@@ -4,11 +4,11 @@ import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo } from 'react';
 import { toast } from 'sonner';
 import type { Job, JobAttempt } from '../../../contracts/connectors/rule.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useAddActions } from '../../app/services.tsx';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useAddActions } from '../../base/services.tsx';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { Button } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Fact } from '../../ui/fact.tsx';

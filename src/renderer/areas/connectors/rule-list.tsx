@@ -4,7 +4,7 @@ import { Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { mostRules, type Rule } from '../../../contracts/connectors/rule.ts';
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';

@@ -1,6 +1,6 @@
 /** What stands in the address of the connectors. */
 import { z } from 'zod';
-import { searchCursor, searchText } from '../../data/search-text.ts';
+import { searchCursor, searchText } from '../../base/search-text.ts';
 
 /**
  * A connector, an event of it that is being subscribed to, a subscription with the part of it that is shown, a run; or an app that was

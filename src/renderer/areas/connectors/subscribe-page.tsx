@@ -8,10 +8,7 @@ import {
   executionModes,
   Subscription,
 } from '../../../contracts/connectors/subscription.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import type { ToolDraft } from '../../data/tool-calls.ts';
-import { argumentsOf } from '../../ui/arguments.ts';
-import { ArgumentsForm } from '../../ui/arguments-form.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { formSchemaOf } from '../../ui/form-schema.ts';
@@ -22,6 +19,9 @@ import { firstTexts } from '../../ui/schema-fields.ts';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
+import { argumentsOf } from '../tools/arguments.ts';
+import { ArgumentsForm } from '../tools/arguments-form.tsx';
+import type { ToolDraft } from '../tools/tool-calls.ts';
 import { BotField, cannotRun, ModeChoice } from './bot-fields.tsx';
 import { RuleFields } from './rule-fields.tsx';
 import { automationOf, draftOfRule, problemsOfRule } from './rule-form.ts';

@@ -1,6 +1,6 @@
 /** Subscriptions as rows: what is listened for, who gets it, how it goes; and below one that does not listen, what to do. */
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { countWords } from '../../ui/count-words.ts';
 import { Ago } from '../../ui/now.tsx';
 import { Status, subscriptionStatus } from '../../ui/status.tsx';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
-import { useNarrow } from '../../app/use-narrow.ts';
+import { useNarrow } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { ShortId } from '../../ui/copy.tsx';
 import { Empty, SkeletonRows } from '../../ui/list-states.tsx';

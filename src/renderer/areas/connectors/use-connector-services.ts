@@ -2,10 +2,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
-import { useServices } from '../../app/services.tsx';
-import { createConnectorApi } from '../../data/connector-api.ts';
-import { connectorQueriesOf } from '../../data/connector-queries.ts';
+import { useServices } from '../../base/services.tsx';
 import { createToolApi } from '../tools/api.ts';
+import { createConnectorApi } from './api.ts';
+import { connectorQueriesOf } from './queries.ts';
 
 export function useConnectorServices() {
   const services = useServices();

@@ -3,27 +3,27 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import type { Team } from '../../../contracts/factory/agent.ts';
-import { useComputerName, useHere, useOnlyComputer } from '../../app/computers.tsx';
-import { useBots, useFloors } from '../../app/floors.tsx';
-import { isLive, isStartable } from '../../app/is-live.ts';
-import { ObeyLink } from '../../app/obey-link.tsx';
-import { OnComputer, useServices } from '../../app/services.tsx';
-import { later } from '../../data/later.ts';
-import type { Place, PlacedBot } from '../../data/places.ts';
+import { useComputerName, useHere, useOnlyComputer } from '../../base/computers.tsx';
+import type { Place, PlacedBot } from '../../base/data/places.ts';
+import { useBots, useFloors } from '../../base/floors.tsx';
+import { isLive, isStartable } from '../../base/is-live.ts';
+import { OnComputer, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
+import { later } from '../../ui/later.ts';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Elapsed } from '../../ui/now.tsx';
 import { agentStatus, Status } from '../../ui/status.tsx';
-import { Composer } from '../factory/composer.tsx';
-import { LastDeliveries } from '../factory/deliveries.tsx';
-import type { TeamAsk } from '../factory/team-dialog.tsx';
-import { useOpenBot } from '../factory/use-open-bot.ts';
-import { useTeamDialogs } from '../factory/use-team-dialogs.tsx';
-import { HarnessCard } from './harness-card.tsx';
+import { Composer } from '../floor/composer.tsx';
+import { LastDeliveries } from '../floor/deliveries.tsx';
+import type { TeamAsk } from '../floor/team-dialog.tsx';
+import { useOpenBot } from '../floor/use-open-bot.ts';
+import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';
+import { HarnessCard } from '../set-up/harness-card.tsx';
+import { useDemoTeam } from '../set-up/use-demo-team.ts';
+import { ObeyLink } from './obey-link.tsx';
 import { ProvenCard } from './proven-card.tsx';
-import { useDemoTeam } from './use-demo-team.ts';
 import { WorkCard } from './work-card.tsx';
 
 /** With the words of every part that may need somebody, which no other page loads at first. */
@@ -31,7 +31,7 @@ const NeedsCard = lazy(later(() => import('./needs-card.tsx').then((module) => (
 
 const TrustCard = lazy(later(() => import('./trust-card.tsx').then((module) => ({ default: module.TrustCard }))));
 
-const SetUp = lazy(later(() => import('./set-up.tsx').then((module) => ({ default: module.SetUp }))));
+const SetUp = lazy(later(() => import('../set-up/set-up.tsx').then((module) => ({ default: module.SetUp }))));
 
 /** On something now: a bot that is idle runs, and is not at work. */
 const isBusy = (agent: PlacedBot): boolean =>

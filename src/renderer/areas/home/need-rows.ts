@@ -3,7 +3,7 @@
  */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
-import type { PlacedBot } from '../../data/places.ts';
+import type { PlacedBot } from '../../base/data/places.ts';
 import { agentStatus, approvalStatus, deliveryStatus, nodeStatus } from '../../ui/status.tsx';
 import type { Lead, Need } from './need.ts';
 

@@ -1,7 +1,7 @@
 /** What needs the person now, one list from all parts, what has waited longest first. */
 import { useQuery } from '@tanstack/react-query';
-import { useServices } from '../../app/services.tsx';
-import type { PlacedBot } from '../../data/places.ts';
+import type { PlacedBot } from '../../base/data/places.ts';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';

@@ -1,15 +1,15 @@
 /** What needs the person in the parts of Gantry beside its bots: services, numbers, computers, spending, schedules, links. */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { useFloors } from '../../app/floors.tsx';
-import { useLink, useServices } from '../../app/services.tsx';
-import { useHasPhone } from '../../app/use-home-cloud.ts';
-import { computerUseQueriesOf } from '../../data/computer-use-queries.ts';
-import { createHandsApi } from '../../data/hands-api.ts';
-import { createPhoneApi } from '../../data/phone-api.ts';
-import { phoneQueriesOf } from '../../data/phone-queries.ts';
-import { toolQueriesOf } from '../../data/tool-queries.ts';
+import { useFloors } from '../../base/floors.tsx';
+import { useLink, useServices } from '../../base/services.tsx';
+import { useHasPhone } from '../../base/use-home-cloud.ts';
+import { createHandsApi } from '../computers/api.ts';
+import { computerUseQueriesOf } from '../computers/queries.ts';
+import { createPhoneApi } from '../phone/api.ts';
+import { phoneQueriesOf } from '../phone/queries.ts';
 import { createToolApi } from '../tools/api.ts';
+import { toolQueriesOf } from '../tools/queries.ts';
 import type { Need } from './need.ts';
 import {
   budgetNeeds,

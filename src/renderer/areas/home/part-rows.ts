@@ -3,9 +3,9 @@ import type { HostedComputer } from '../../../contracts/hosted-computers/compute
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Registration } from '../../../contracts/phone/registration.ts';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { describeProblem } from '../../data/problem.ts';
-import { numberStatus } from '../../ui/phone-status.ts';
+import { describeProblem } from '../../ui/describe-problem.ts';
 import { connectionStatus, hostedStatus, occurrenceStatus, serverStatus } from '../../ui/status.tsx';
+import { numberStatus } from '../phone/phone-status.ts';
 import { numberWords } from '../phone/phone-words.ts';
 import { type Lead, type Need, needLook, troubleLook } from './need.ts';
 

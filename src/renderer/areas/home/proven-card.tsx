@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { z } from 'zod';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { nodeStatus, StatusIcon } from '../../ui/status.tsx';

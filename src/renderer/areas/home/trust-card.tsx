@@ -1,14 +1,14 @@
 /** What the workspace wants to run and its person has not agreed to, on Home: shown only while something waits. */
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import type { Action } from '../../app/actions.ts';
-import { useAddActions, useServices } from '../../app/services.tsx';
-import { later } from '../../data/later.ts';
+import type { Action } from '../../base/actions.ts';
+import { useAddActions, useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { later } from '../../ui/later.ts';
 
 const TrustDialog = lazy(
-  later(() => import('../factory/trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))),
+  later(() => import('../floor/trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))),
 );
 
 export function TrustCard() {

@@ -3,13 +3,13 @@
  * answered. What cannot be read (a part that is not set up here) needs nobody. Must not know how it is shown.
  */
 import { useQuery } from '@tanstack/react-query';
-import { usePendingApprovals } from '../../app/approvals.ts';
-import { useFloors } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
-import { useWaiting } from '../../app/use-waiting.ts';
-import type { PlacedBot } from '../../data/places.ts';
+import { usePendingApprovals } from '../../base/approvals.ts';
+import type { PlacedBot } from '../../base/data/places.ts';
+import { useFloors } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
+import { useWaiting } from '../../base/use-waiting.ts';
 import { useNow } from '../../ui/now.tsx';
-import { useOpenBot } from '../factory/use-open-bot.ts';
+import { useOpenBot } from '../floor/use-open-bot.ts';
 import type { Need } from './need.ts';
 import { botNeeds, inOrder, lostNeeds, questionNeeds, stepNeeds } from './need-rows.ts';
 import { usePartNeeds } from './part-needs.ts';

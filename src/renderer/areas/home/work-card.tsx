@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
-import { useHere } from '../../app/computers.tsx';
-import { useFloors } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useHere } from '../../base/computers.tsx';
+import { useFloors } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';

@@ -2,12 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { splitApprovals, useLaterEnds } from '../../app/approvals.ts';
-import { Asker } from '../../app/asker.tsx';
-import { useAddActions, useServices } from '../../app/services.tsx';
-import { useAnswerApproval } from '../../app/use-answer-approval.ts';
+import { splitApprovals, useLaterEnds } from '../../base/approvals.ts';
+import { Asker } from '../../base/asker.tsx';
+import { useAddActions, useServices } from '../../base/services.tsx';
+import { useAnswerApproval } from '../../base/use-answer-approval.ts';
 import { ApprovalCard } from '../../ui/approval-card.tsx';
 import { wholeWords } from '../../ui/approval-words.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';

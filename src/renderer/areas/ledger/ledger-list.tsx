@@ -6,14 +6,14 @@ import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
-import { useServices } from '../../app/services.tsx';
-import type { LedgerFilter } from '../../data/keys.ts';
-import { type LedgerRows, ledgerPage, ledgerPageQuery, olderRows } from '../../data/ledger-rows.ts';
+import type { LedgerFilter } from '../../base/data/keys.ts';
+import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { type LedgerRows, ledgerPage, ledgerPageQuery, olderRows } from './queries.ts';
 import { useActorName } from './use-actor-name.ts';
 
 const rowHeight = 28;

@@ -2,16 +2,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import type { Action } from '../../app/actions.ts';
-
-import { useAddActions, useServices } from '../../app/services.tsx';
-import { useTight } from '../../app/use-narrow.ts';
-import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
-import type { LedgerFilter } from '../../data/keys.ts';
-import { ledgerQuery } from '../../data/ledger-rows.ts';
+import type { Action } from '../../base/actions.ts';
+import type { LedgerFilter } from '../../base/data/keys.ts';
+import { useAddActions, useServices } from '../../base/services.tsx';
+import { useTight } from '../../base/use-narrow.ts';
+import { backAction, filterAction, focusIn } from '../../base/way-back.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { LedgerList } from './ledger-list.tsx';
+import { ledgerQuery } from './queries.ts';
 import { RowDetails } from './row-details.tsx';
 import { VerifyLedger } from './verify-ledger.tsx';
 

@@ -1,5 +1,5 @@
 /** What stands in the address of the ledger. */
 import { z } from 'zod';
-import { searchText } from '../../data/search-text.ts';
+import { searchText } from '../../base/search-text.ts';
 
 export const ledgerSearch = z.object({ type: searchText, subject: searchText, actor: searchText, row: searchText });

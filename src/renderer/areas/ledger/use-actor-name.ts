@@ -1,7 +1,7 @@
 /** Who an actor of the ledger is, in words. */
 import { useQuery } from '@tanstack/react-query';
-import { useBots } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useBots } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
 
 /** Who an actor is: "you", a bot's address, else the id as it stands. */
 export function useActorName(): (actor: string) => string {

@@ -1,7 +1,7 @@
 /** The verdict over the whole ledger: it holds, or which row is in question and what to do. */
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleX, X } from 'lucide-react';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/problem.tsx';

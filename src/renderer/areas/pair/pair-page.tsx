@@ -7,7 +7,7 @@ import { Link } from '@tanstack/react-router';
 import { CircleCheck, Monitor } from 'lucide-react';
 import { useState } from 'react';
 import type { Pairing } from '../../../contracts/link/pairings.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { useBots, useFloors } from '../../app/floors.tsx';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { useBots, useFloors } from '../../base/floors.tsx';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -11,9 +11,9 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Fact } from '../../ui/fact.tsx';
 import { Ago } from '../../ui/now.tsx';
-import { portOf } from '../../ui/phone-status.ts';
 import { useAct } from '../../ui/use-act.ts';
 import { BotField, holderOf } from './bot-field.tsx';
+import { portOf } from './phone-status.ts';
 import { costWords, kindWords, numberWords } from './phone-words.ts';
 import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
 

@@ -1,13 +1,13 @@
 /** One more person with a phone, in the demo. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { phoneKeys } from '../../data/phone-queries.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { PhoneField } from './phone-field.tsx';
 import { noNumber, readNumber } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 export function AddHandset({ onClose }: { onClose: () => void }) {

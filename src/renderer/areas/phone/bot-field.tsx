@@ -1,6 +1,7 @@
 /** Whose number it is: a bot of any of the person's computers that can answer. */
-import { useBots, useFloors } from '../../app/floors.tsx';
-import { botName, type PlacedBot } from '../../data/places.ts';
+
+import { botName, type PlacedBot } from '../../base/data/places.ts';
+import { useBots, useFloors } from '../../base/floors.tsx';
 import { SelectField } from '../../ui/text-field.tsx';
 import { leftOutWords, whyMute } from './can-answer.ts';
 

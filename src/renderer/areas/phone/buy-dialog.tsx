@@ -3,8 +3,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useRef, useState } from 'react';
 import type { OfferedNumber, PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
-import { useBots } from '../../app/floors.tsx';
-import { wireCodeOf } from '../../data/phone-queries.ts';
+import { useBots } from '../../base/floors.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -12,6 +11,7 @@ import { Field } from '../../ui/schema-form.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { BotField, holderOf, useOnlyBot } from './bot-field.tsx';
 import { costWords, kindWords, numberWords } from './phone-words.ts';
+import { wireCodeOf } from './queries.ts';
 import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
 
 interface Wanted {

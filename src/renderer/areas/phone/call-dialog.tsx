@@ -3,8 +3,7 @@ import { Check } from 'lucide-react';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
-import { wireCodeOf } from '../../data/phone-queries.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -15,6 +14,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { PhoneField } from './phone-field.tsx';
 import { basisWords, noNumber, numberWords, readNumber } from './phone-words.ts';
+import { wireCodeOf } from './queries.ts';
 import { usePhoneServices, useTouchNumber } from './use-phone-services.ts';
 
 interface Allowed {

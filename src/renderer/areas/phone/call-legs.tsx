@@ -1,9 +1,9 @@
 /** Who is on a call and how they are joined: the person, the bot, and who is asked to take it over. */
 import { Bot, Phone, User } from 'lucide-react';
 import type { Call, CallLeg } from '../../../contracts/phone/calls.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
-import { legStatus, transferStatus } from '../../ui/phone-status.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { Status } from '../../ui/status.tsx';
+import { legStatus, transferStatus } from './phone-status.ts';
 import { endingWords, numberWords } from './phone-words.ts';
 
 type Line = 'joined' | 'ringing' | 'held' | 'gone';

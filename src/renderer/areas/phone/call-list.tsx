@@ -4,14 +4,14 @@ import { PhoneIncoming, PhoneMissed, PhoneOutgoing } from 'lucide-react';
 import { useState } from 'react';
 import type { Call } from '../../../contracts/phone/calls.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { goesOn } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago, Elapsed, formatElapsed } from '../../ui/now.tsx';
-import { callStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { CallDialog } from './call-dialog.tsx';
+import { callStatus } from './phone-status.ts';
 import { callWords, endingWords, numberWords } from './phone-words.ts';
+import { goesOn } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 import type { Go } from './within.ts';
 

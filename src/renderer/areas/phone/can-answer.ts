@@ -1,7 +1,7 @@
 /** Which bots can answer what people text, and where an answer is missing. Pure. */
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation } from '../../../contracts/phone/texts.ts';
-import type { Floor, PlacedBot } from '../../data/places.ts';
+import type { Floor, PlacedBot } from '../../base/data/places.ts';
 
 /** A bot that works on an answer has had its time, ms. */
 const answerTime = 5 * 60_000;

@@ -4,16 +4,16 @@ import { PhoneCall, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { DemoPhone, Handset } from '../../../contracts/phone/demo.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { phoneKeys } from '../../data/phone-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Elapsed } from '../../ui/now.tsx';
-import { legStatus } from '../../ui/phone-status.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Status } from '../../ui/status.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { legStatus } from './phone-status.ts';
 import { endingWords, numberWords, plainWord } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 const long = `This is a long text, so that one sees how it is cut into parts. ${'It goes on and on. '.repeat(16)}The end.`;

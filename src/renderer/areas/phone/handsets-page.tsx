@@ -4,8 +4,7 @@ import { Plus, StepForward } from 'lucide-react';
 import { useState } from 'react';
 import { type DemoPhone, demoSpeeds } from '../../../contracts/phone/demo.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { phoneKeys } from '../../data/phone-queries.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { formatElapsed, useNow } from '../../ui/now.tsx';
@@ -15,6 +14,7 @@ import { Ways } from '../../ui/ways.tsx';
 import { AddHandset } from './add-handset.tsx';
 import { HandsetPanel } from './handset.tsx';
 import { plainWord } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 export function HandsetsPage({ numbers, onBack }: { numbers: readonly PhoneNumber[]; onBack: () => void }) {

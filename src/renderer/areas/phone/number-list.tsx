@@ -1,13 +1,13 @@
 /** A person's numbers with their state in words; below them their own phone, and in the demo the handsets. */
 import { useQuery } from '@tanstack/react-query';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
+import { PlaceRow, placeRowHeight } from '../../base/place-frame.tsx';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { nobodyAnswers, numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
+import { nobodyAnswers, numberStatus } from './phone-status.ts';
 import { numberWords } from './phone-words.ts';
 import { useNobodyAnswers } from './use-nobody-answers.ts';
 import { useIsDemo, usePhoneServices } from './use-phone-services.ts';

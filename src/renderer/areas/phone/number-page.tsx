@@ -1,11 +1,10 @@
 /** One number: what people wrote to it in the middle, its registration and port at the right; its calls and who agreed or opted out. */
 import { useQuery } from '@tanstack/react-query';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useTight } from '../../app/use-narrow.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useTight } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { NotThere } from '../../ui/list-states.tsx';
-import { numberStatus } from '../../ui/phone-status.ts';
 import { Status } from '../../ui/status.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { Ways } from '../../ui/ways.tsx';
@@ -13,6 +12,7 @@ import { AboutNumber } from './about-number.tsx';
 import { CallList } from './call-list.tsx';
 import { Conversations } from './conversations.tsx';
 import { People } from './people.tsx';
+import { numberStatus } from './phone-status.ts';
 import { numberWords } from './phone-words.ts';
 import { PortCard } from './port-card.tsx';
 import { RegistrationCard } from './registration-card.tsx';

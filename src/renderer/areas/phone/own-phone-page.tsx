@@ -4,8 +4,7 @@ import { CircleCheck } from 'lucide-react';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { OwnPhone } from '../../../contracts/phone/texts.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { phoneKeys } from '../../data/phone-queries.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Command } from '../../ui/copy.tsx';
@@ -17,6 +16,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
 import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 interface Code {

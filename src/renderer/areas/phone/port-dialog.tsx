@@ -1,7 +1,7 @@
 /** Begins to bring a number from another carrier; what that carrier asks for may be given now or later. */
 import { useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { useBots } from '../../app/floors.tsx';
+import { useBots } from '../../base/floors.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { useAct } from '../../ui/use-act.ts';

@@ -6,13 +6,11 @@ import { flushSync } from 'react-dom';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Registration } from '../../../contracts/phone/registration.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useNarrow } from '../../app/use-narrow.ts';
-import { phoneKeys } from '../../data/phone-queries.ts';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useNarrow } from '../../base/use-narrow.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { registrationStatus } from '../../ui/phone-status.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -20,7 +18,9 @@ import { AreaField } from '../../ui/text-field.tsx';
 import { Trouble } from '../../ui/trouble.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { NoNumber } from './number-page.tsx';
+import { registrationStatus } from './phone-status.ts';
 import { numberWords } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import {
   correctionOf,
   type Draft,

@@ -1,6 +1,6 @@
 /** What stands in the address of the phone. */
 import { z } from 'zod';
-import { searchCursor, searchText } from '../../data/search-text.ts';
+import { searchCursor, searchText } from '../../base/search-text.ts';
 
 /**
  * A number, with the part of it that is shown: whom it texts with, a call of it, or its registration. Or the person's own phone, or the

@@ -4,7 +4,7 @@ import { useRef } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Conversation } from '../../../contracts/phone/texts.ts';
 import { longestText, mostParts } from '../../../contracts/phone/values.ts';
-import { useKeptText } from '../../app/use-kept-text.ts';
+import { useKeptText } from '../../base/use-kept-text.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Kbd } from '../../ui/kbd.tsx';

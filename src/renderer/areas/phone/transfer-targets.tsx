@@ -4,8 +4,7 @@ import { X } from 'lucide-react';
 import { useState } from 'react';
 import type { TransferTarget } from '../../../contracts/phone/calls.ts';
 import { mostTransferTargets } from '../../../contracts/phone/values.ts';
-import { useNameOfBot } from '../../app/use-name-of-bot.ts';
-import { phoneKeys } from '../../data/phone-queries.ts';
+import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
@@ -14,6 +13,7 @@ import { TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
 import { PhoneField } from './phone-field.tsx';
 import { noNumber, numberWords, readNumber } from './phone-words.ts';
+import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 export function TransferTargets({ botId }: { botId: string }) {

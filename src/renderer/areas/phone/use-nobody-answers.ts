@@ -1,6 +1,6 @@
 /** Why nobody answers at a number, as the floors are now. */
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
-import { useBots, useFloors, useFloorsComplete } from '../../app/floors.tsx';
+import { useBots, useFloors, useFloorsComplete } from '../../base/floors.tsx';
 import { whyNobodyAnswers } from './can-answer.ts';
 
 export function useNobodyAnswers(number: PhoneNumber): string | null {

@@ -2,9 +2,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { PhoneNumber, Port } from '../../../contracts/phone/number.ts';
-import { useServices } from '../../app/services.tsx';
-import { createPhoneApi } from '../../data/phone-api.ts';
-import { phoneKeys, phoneQueriesOf } from '../../data/phone-queries.ts';
+import { useServices } from '../../base/services.tsx';
+import { createPhoneApi } from './api.ts';
+import { phoneKeys, phoneQueriesOf } from './queries.ts';
 
 export function usePhoneServices() {
   const services = useServices();

@@ -1,10 +1,10 @@
 /** Puts a task into the queue by hand: a command as `gantry worker` runs it. Everything else is for programs. */
 import { useRef, useState } from 'react';
-import type { TaskFilter } from '../../data/queue-queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
+import type { TaskFilter } from './queries.ts';
 import { useQueueServices } from './use-queue-services.ts';
 
 const usualAttempts = 5;

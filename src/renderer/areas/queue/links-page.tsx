@@ -1,13 +1,13 @@
 /** All sessions or all deployments, newest first, by page. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { BackLink } from '../../app/place-frame.tsx';
-import type { LinkKind } from '../../data/queue-queries.ts';
+import { BackLink } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
+import type { LinkKind } from './queries.ts';
 import { shortId } from './task-parts.tsx';
 import { useQueueServices } from './use-queue-services.ts';
 

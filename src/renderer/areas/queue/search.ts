@@ -1,7 +1,7 @@
 /** What stands in the addresses of the work queue. */
 import { z } from 'zod';
 import { TaskStatus } from '../../../contracts/work-queue/task.ts';
-import { searchCursor, searchText } from '../../data/search-text.ts';
+import { searchCursor, searchText } from '../../base/search-text.ts';
 
 /** The open task, and the page and filters of the list of tasks; the names are those of the API. */
 export const tasksSearch = z.object({

@@ -1,9 +1,9 @@
 /** Small parts of a task that stand in rows and in the inspector. */
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import type { LinkKind } from '../../data/queue-queries.ts';
 import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';
 import { Status, taskStatus } from '../../ui/status.tsx';
+import type { LinkKind } from './queries.ts';
 import { isOver, leaseWords, waitsSince } from './task-words.ts';
 
 export function TaskStatus({ task }: { task: Task }) {

@@ -5,9 +5,9 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
-import type { LinkKind } from '../../data/queue-queries.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
+import type { LinkKind } from './queries.ts';
 import { LeaseLeft, LinkTo, TaskAge, TaskStatus } from './task-parts.tsx';
 import { attemptWords, isHeld, taskName } from './task-words.ts';
 import { useHeldRows } from './use-held-rows.ts';

@@ -1,10 +1,10 @@
 /** The services of the page with the calls and reads of this area, which no other page loads; and what keeps its lists true. */
 import { useMemo } from 'react';
-import { useServices } from '../../app/services.tsx';
-import type { ConnectionsDeps } from '../../data/connections.ts';
-import { createQueueEvents } from '../../data/queue-events.ts';
-import { queueQueriesOf } from '../../data/queue-queries.ts';
+import type { ConnectionsDeps } from '../../base/data/connections.ts';
+import { useServices } from '../../base/services.tsx';
 import { createQueueApi } from './api.ts';
+import { queueQueriesOf } from './queries.ts';
+import { createQueueEvents } from './queue-events.ts';
 
 function createQueue({ api, client, slots }: ConnectionsDeps) {
   const queue = createQueueApi(api.wireOf(null));

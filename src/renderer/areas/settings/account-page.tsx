@@ -1,7 +1,7 @@
 /** Who is signed in, where, and the way out. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';

@@ -2,19 +2,19 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { BotHold, Spending, SpendLimit, Used } from '../../../contracts/factory/spending-routes.ts';
-import { useBots } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
-import { localTimes } from '../../data/local-times.ts';
+import { useBots } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { FirstRows } from '../../ui/first-rows.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { localTimes } from '../../ui/local-times.ts';
 import { costOf, money, tokensOf } from '../../ui/money.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Switch } from '../../ui/switch.tsx';
 import { SelectField, TextField } from '../../ui/text-field.tsx';
 import { useAct } from '../../ui/use-act.ts';
-import { GoOn } from '../factory/go-on.tsx';
+import { GoOn } from '../floor/go-on.tsx';
 import { centsOf } from './money.ts';
 import { About, Setting } from './parts.tsx';
 

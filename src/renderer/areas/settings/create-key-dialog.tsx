@@ -1,7 +1,7 @@
 /** Makes an API key: its name, what it may do, when it ends. Then its text, this once. */
 import { useState } from 'react';
 import type { Scope } from '../../../contracts/common/route.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Check } from '../../ui/choice.tsx';

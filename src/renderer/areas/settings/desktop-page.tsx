@@ -6,8 +6,8 @@ import {
   type DesktopState,
   notificationChoices,
 } from '../../../contracts/desktop/channels.ts';
-import { useServices } from '../../app/services.tsx';
-import type { Desktop } from '../../data/desktop.ts';
+import type { Desktop } from '../../base/data/desktop.ts';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Empty, SkeletonRows } from '../../ui/list-states.tsx';

@@ -1,13 +1,13 @@
 /** Settings of this browser, and what is known of this computer. */
 import { useQuery } from '@tanstack/react-query';
-import { useHere } from '../../app/computers.tsx';
-import { useFloors } from '../../app/floors.tsx';
-import { useServices, useSettings } from '../../app/services.tsx';
-import { defaultSettings, type Settings, themes } from '../../data/settings.ts';
+import { useHere } from '../../base/computers.tsx';
+import { defaultSettings, type Settings, themes } from '../../base/data/settings.ts';
+import { useFloors } from '../../base/floors.tsx';
+import { useServices, useSettings } from '../../base/services.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ShortId } from '../../ui/copy.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
-import { CheckRow } from '../home/harness-card.tsx';
+import { CheckRow } from '../set-up/harness-card.tsx';
 import { control, Setting } from './parts.tsx';
 
 const themeWords = { system: 'System', dark: 'Dark', light: 'Light' } as const;

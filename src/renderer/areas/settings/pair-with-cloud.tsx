@@ -7,7 +7,7 @@ import { ExternalLink } from 'lucide-react';
 import { useState } from 'react';
 import { skewWords } from '../../../contracts/link/knows.ts';
 import type { LocalPairing } from '../../../contracts/link/local-pairing.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

@@ -1,6 +1,6 @@
 /** Which events are pushed. Words, order and defaults are the server's. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';

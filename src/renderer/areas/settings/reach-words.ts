@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { PushDevice } from '../../../contracts/notifications/push.ts';
 import type { getReach, NotificationOutcome } from '../../../contracts/notifications/routes.ts';
-import type { PushState } from '../../data/browser-push.ts';
+import type { PushState } from '../../base/data/browser-push.ts';
 
 export type Reach = z.output<(typeof getReach)['answers'][200]>;
 

@@ -1,9 +1,9 @@
 /** The first steps, for whoever skipped one and returns to it. */
 import { useNavigate } from '@tanstack/react-router';
-import { useHere } from '../../app/computers.tsx';
-import { useTeamDialogs } from '../factory/use-team-dialogs.tsx';
-import { SetUp } from '../home/set-up.tsx';
-import { useDemoTeam } from '../home/use-demo-team.ts';
+import { useHere } from '../../base/computers.tsx';
+import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';
+import { SetUp } from '../set-up/set-up.tsx';
+import { useDemoTeam } from '../set-up/use-demo-team.ts';
 
 export function SetUpPage() {
   const navigate = useNavigate();

@@ -1,7 +1,7 @@
 /** The settings: their pages at the left, above where it is narrow; the chosen one in the middle. */
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useLayoutEffect, useRef } from 'react';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { sectionsIn } from './sections.ts';
 
 const item =

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { Globe, Monitor } from 'lucide-react';
 import { useState } from 'react';
 import type { SignIn } from '../../../contracts/identity/routes.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

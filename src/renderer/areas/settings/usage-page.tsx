@@ -3,8 +3,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { Budget, UsageLine } from '../../../contracts/usage/routes.ts';
-import { useBots, useFloors } from '../../app/floors.tsx';
-import { useServices } from '../../app/services.tsx';
+import { useBots, useFloors } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 

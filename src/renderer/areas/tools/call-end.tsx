@@ -5,12 +5,12 @@ import { Hand } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { approvalGoodFor, longestApprovalWait, type ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { AskedCard } from '../../app/asked-card.tsx';
-import { useServices } from '../../app/services.tsx';
-import type { ToolCall } from '../../data/tool-calls.ts';
+import { AskedCard } from '../../base/asked-card.tsx';
+import { useServices } from '../../base/services.tsx';
 import { isPending } from '../../ui/approval-words.ts';
 import { Elapsed, useNow } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import type { ToolCall } from './tool-calls.ts';
 import { ToolResultView } from './tool-result.tsx';
 import { tookWords } from './tool-words.ts';
 

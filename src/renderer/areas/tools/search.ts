@@ -1,6 +1,6 @@
 /** What stands in the address of the tools. */
 import { z } from 'zod';
-import { searchText } from '../../data/search-text.ts';
+import { searchText } from '../../base/search-text.ts';
 
 /** A server whose tools are shown (an attached one by its name), a tool that is open, and what the list is narrowed to. */
 export const toolsSearch = z.object({ server: searchText, tool: searchText, filter: searchText });

@@ -1,6 +1,6 @@
 /** Attaches a server, or changes one that is: a program on this computer, or an address. */
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { useHere } from '../../app/computers.tsx';
+import { useHere } from '../../base/computers.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Choice } from '../../ui/choice.tsx';

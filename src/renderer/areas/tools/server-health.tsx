@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Ago } from '../../ui/now.tsx';

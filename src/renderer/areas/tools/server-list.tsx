@@ -2,12 +2,12 @@
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { PlaceRow, placeRowHeight } from '../../app/place-frame.tsx';
-import { groupOf } from '../../data/tool-queries.ts';
+import { PlaceRow, placeRowHeight } from '../../base/place-frame.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
+import { groupOf } from './queries.ts';
 import { ServerHealth, ServerRemedy } from './server-health.tsx';
 import { groupsOf, type ToolGroup } from './tool-words.ts';
 

@@ -2,7 +2,7 @@
 import { Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { OpenBar } from '../../app/place-frame.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Fact } from '../../ui/fact.tsx';
 import { type ListSource, NotThere } from '../../ui/list-states.tsx';

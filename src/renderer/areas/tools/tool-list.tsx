@@ -3,13 +3,13 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { Search } from 'lucide-react';
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { useNarrow } from '../../app/use-narrow.ts';
-import { safeName } from '../../data/tool-queries.ts';
+import { useNarrow } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Hints } from './hints.tsx';
+import { safeName } from './queries.ts';
 import { filterTools, titleOf } from './tool-words.ts';
 
 export interface ToolListProps {

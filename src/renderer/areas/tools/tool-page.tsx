@@ -1,14 +1,10 @@
 /** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { OpenBar } from '../../app/place-frame.tsx';
-import { useAddActions } from '../../app/services.tsx';
-import type { ToolDraft } from '../../data/tool-calls.ts';
-import { safeName } from '../../data/tool-queries.ts';
-import { argumentsOf } from '../../ui/arguments.ts';
-import { ArgumentsForm } from '../../ui/arguments-form.tsx';
+import { OpenBar } from '../../base/place-frame.tsx';
+import { useAddActions } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Command } from '../../ui/copy.tsx';
 import { formSchemaOf } from '../../ui/form-schema.ts';
@@ -16,8 +12,12 @@ import { Kbd } from '../../ui/kbd.tsx';
 import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { firstTexts } from '../../ui/schema-fields.ts';
 import { useAttempt } from '../../ui/use-attempt.ts';
+import { argumentsOf } from './arguments.ts';
+import { ArgumentsForm } from './arguments-form.tsx';
 import { CallEnd } from './call-end.tsx';
 import { Hints } from './hints.tsx';
+import { safeName } from './queries.ts';
+import type { ToolDraft } from './tool-calls.ts';
 import { hintsOf, type ToolGroup, titleOf } from './tool-words.ts';
 import { useToolServices } from './use-tool-services.ts';
 

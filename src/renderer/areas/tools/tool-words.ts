@@ -1,8 +1,8 @@
 /** Tools and their servers in a person's words. Pure. */
 import type { AttachedServer, Transport } from '../../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
-import { documentGroup, groupOf, ownGroup } from '../../data/tool-queries.ts';
 import { formatElapsed } from '../../ui/now.tsx';
+import { documentGroup, groupOf, ownGroup } from './queries.ts';
 
 /** A server as the list shows it: an attached one, or a group of Gantry's own tools. */
 export interface ToolGroup {

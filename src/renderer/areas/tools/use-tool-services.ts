@@ -1,9 +1,9 @@
 /** The services of the page with the calls and reads of this area, which no other page loads; and the calls that a person makes. */
 import { useMemo } from 'react';
-import { useServices } from '../../app/services.tsx';
-import { createToolCalls } from '../../data/tool-calls.ts';
-import { toolQueriesOf } from '../../data/tool-queries.ts';
+import { useServices } from '../../base/services.tsx';
 import { createToolApi } from './api.ts';
+import { toolQueriesOf } from './queries.ts';
+import { createToolCalls } from './tool-calls.ts';
 
 const makeToolCalls = () => createToolCalls();
 

@@ -2,8 +2,8 @@
 import { useMemo } from 'react';
 import type { Board as BoardData } from '../../../contracts/factory/board.ts';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
-import { usePendingApprovals } from '../../app/approvals.ts';
-import { useNarrow } from '../../app/use-narrow.ts';
+import { usePendingApprovals } from '../../base/approvals.ts';
+import { useNarrow } from '../../base/use-narrow.ts';
 import { Empty } from '../../ui/list-states.tsx';
 import { filterGroups, groupsByNeed, groupsByWave } from './board-groups.ts';
 import type { NodeCardProps } from './node-card.tsx';

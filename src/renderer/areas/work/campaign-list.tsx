@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Hand, Play } from 'lucide-react';
 import type { CampaignSummary } from '../../../contracts/factory/board.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';

@@ -1,6 +1,6 @@
 /** Cancelling a run: which steps are never begun, which are ended now; then the cancel. */
 import type { Flow } from '../../../contracts/factory/workflow.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 
 export function CancelRunDialog({ flow, onClose }: { flow: Flow; onClose: () => void }) {

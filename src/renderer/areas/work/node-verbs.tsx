@@ -1,8 +1,8 @@
 /** What a person can do with a node: open its gate, accept, try again, skip, take over, give up. Each shows its plan first. */
 import { useState } from 'react';
 import type { NodeCard, NodePlan } from '../../../contracts/factory/node.ts';
-import { useServices } from '../../app/services.tsx';
-import type { FactoryApi } from '../../data/api.ts';
+import type { FactoryApi } from '../../base/data/api.ts';
+import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 import { nodeStatus, Status } from '../../ui/status.tsx';

@@ -2,14 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleDashed, CircleX, ExternalLink } from 'lucide-react';
 import type { NodePage } from '../../../contracts/factory/node.ts';
-import { useServices } from '../../app/services.tsx';
-import { onComputer } from '../../data/api.ts';
-import { proofKind, proofUrl, readProofText } from '../../data/proof-files.ts';
+import { onComputer } from '../../base/data/api.ts';
+import { useServices } from '../../base/services.tsx';
 import { Empty } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { looksLikeDiff } from '../../ui/text-lines.ts';
 import { TextView } from '../../ui/text-view.tsx';
+import { proofKind, proofUrl, readProofText } from './proof-files.ts';
 
 type File = NodePage['files'][number];
 type Proof = NodePage['proofs'][number];

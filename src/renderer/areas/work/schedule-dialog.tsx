@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { SchedulePlan } from '../../../contracts/factory/schedules-routes.ts';
 import type { Template } from '../../../contracts/factory/workflow.ts';
-import { useServices } from '../../app/services.tsx';
+import { useServices } from '../../base/services.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';
 import { Check } from '../../ui/choice.tsx';

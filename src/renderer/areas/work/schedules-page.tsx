@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router';
 import { CalendarClock, ChevronDown, ChevronRight } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { Occurrence, Schedule } from '../../../contracts/factory/schedules-routes.ts';
-import type { Action } from '../../app/actions.ts';
+import type { Action } from '../../base/actions.ts';
 
-import { BackLink } from '../../app/place-frame.tsx';
-import { useAddActions, useServices } from '../../app/services.tsx';
+import { BackLink } from '../../base/place-frame.tsx';
+import { useAddActions, useServices } from '../../base/services.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';

@@ -1,6 +1,6 @@
 /** What stands in the address of the campaigns, their runs and schedules. */
 import { z } from 'zod';
-import { searchText } from '../../data/search-text.ts';
+import { searchText } from '../../base/search-text.ts';
 
 export const workSearch = z.object({
   /** What runs by itself, in place of the campaigns. */

@@ -1,8 +1,8 @@
 /** What the keyboard and the palette can do on the page of work. */
 import { type RefObject, useMemo } from 'react';
-import type { Action } from '../../app/actions.ts';
-import { useAddActions } from '../../app/services.tsx';
-import { backAction, filterAction, focusIn } from '../../app/way-back.ts';
+import type { Action } from '../../base/actions.ts';
+import { useAddActions } from '../../base/services.tsx';
+import { backAction, filterAction, focusIn } from '../../base/way-back.ts';
 
 export interface WorkActions {
   readonly page: RefObject<HTMLElement | null>;

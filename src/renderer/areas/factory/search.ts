@@ -1,5 +1,0 @@
-/** What stands in the address of the floor. */
-import { z } from 'zod';
-import { searchText } from '../../data/search-text.ts';
-
-export const floorSearch = z.object({ filter: searchText, bot: searchText });

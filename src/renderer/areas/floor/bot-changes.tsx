@@ -1,0 +1,169 @@
+/** What a bot changed on its own branch, beside its pane: the files, the diff, and its three ends, each with its plan first. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { GitBranch } from 'lucide-react';
+import { useState } from 'react';
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import type { WorktreeDiff, WorktreeEnd, WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
+import type { FactoryApi } from '../../base/data/api.ts';
+import { useServices } from '../../base/services.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { PlanDialog } from '../../ui/plan-dialog.tsx';
+import { TextField } from '../../ui/text-field.tsx';
+import { TextView } from '../../ui/text-view.tsx';
+
+export function BotChanges({ agent }: { agent: Agent }) {
+  const { queries } = useServices();
+  // A bot works between two events too: what it changed is read again whenever it is looked at.
+  const diff = useQuery({ ...queries.diff(agent.id), staleTime: 0 });
+  const none = diff.data === undefined && diff.error instanceof AppError && diff.error.code === 'not_found';
+  if (none) {
+    return (
+      <Empty>
+        {agent.name} works in the folder of the team, not on a branch of its own. With <code>worktree: true</code> in
+        the team’s file, what it changes is here.
+      </Empty>
+    );
+  }
+  return (
+    <ListStates source={diff} skeleton={<SkeletonRows count={6} />} isEmpty={() => false} empty={null} fill>
+      {(data) => <Changes agent={agent} diff={data} />}
+    </ListStates>
+  );
+}
+
+function Changes({ agent, diff }: { agent: Agent; diff: WorktreeDiff }) {
+  const [end, setEnd] = useState<WorktreeEnd | null>(null);
+  const nothing = diff.files.length === 0 && diff.ahead === 0;
+  return (
+    <div className="flex min-h-0 flex-1 flex-col gap-2 p-3">
+      <p className="flex items-center gap-1.5" title={`${diff.path}\nfrom ${diff.base}`}>
+        <GitBranch className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
+        <span className="min-w-0 truncate font-mono text-code">{diff.branch}</span>
+      </p>
+      <p className="text-meta text-muted tabular-nums">
+        {diff.ahead} {diff.ahead === 1 ? 'commit' : 'commits'} ahead
+        {diff.behind > 0 && `, ${diff.behind} behind`}
+        {diff.into !== null && ` of ${diff.into}`}
+        {diff.uncommitted > 0 && `, ${diff.uncommitted} not committed`}
+      </p>
+      {nothing ? (
+        <p className="text-muted">It has changed nothing yet.</p>
+      ) : (
+        <>
+          <div className="flex flex-wrap gap-1.5">
+            <Button kind="primary" disabled={diff.into === null} onClick={() => setEnd('merge')}>
+              Merge
+            </Button>
+            <Button onClick={() => setEnd('keep')}>Keep</Button>
+            <Button kind="danger" onClick={() => setEnd('discard')}>
+              Discard
+            </Button>
+          </div>
+          <ul aria-label="Changed files" className="max-h-40 shrink-0 overflow-y-auto">
+            {diff.files.map((file) => (
+              <li key={file.path} className="flex gap-2 text-meta" data-change={file.change}>
+                <span className="w-14 shrink-0 text-muted">{file.change}</span>
+                <span className="min-w-0 flex-1 truncate font-mono" title={file.from ?? file.path}>
+                  {file.path}
+                </span>
+                <span className="shrink-0 text-muted tabular-nums">
+                  {file.added === null ? 'binary' : `+${file.added} −${file.removed ?? 0}`}
+                </span>
+              </li>
+            ))}
+          </ul>
+          <div className="min-h-40 flex-1">
+            <TextView text={diff.patch} label={`What ${agent.name} changed`} diff fill />
+          </div>
+          {diff.cut && <p className="text-meta text-muted">The rest is not shown: see it in {diff.path}.</p>}
+        </>
+      )}
+      {end !== null && <EndDialog agent={agent} diff={diff} end={end} onClose={() => setEnd(null)} />}
+    </div>
+  );
+}
+
+const ends: Readonly<Record<WorktreeEnd, { title: string; about: string; button: string }>> = {
+  merge: { title: 'Merge the work of', about: 'Its branch goes into yours.', button: 'Merge' },
+  keep: { title: 'Keep the work of', about: 'The branch stays as it is; the bot gets a fresh one.', button: 'Keep' },
+  discard: {
+    title: 'Discard the work of',
+    about: 'The bot gets a fresh branch. What was not merged is set aside, never deleted.',
+    button: 'Discard',
+  },
+};
+
+function EndDialog({
+  agent,
+  diff,
+  end,
+  onClose,
+}: {
+  agent: Agent;
+  diff: WorktreeDiff;
+  end: WorktreeEnd;
+  onClose: () => void;
+}) {
+  const { api, keys } = useServices();
+  const client = useQueryClient();
+  const [message, setMessage] = useState('');
+  const { title, about, button } = ends[end];
+  const asksCommit = end !== 'discard' && diff.uncommitted > 0;
+  const commit = asksCommit && message.trim() !== '' ? message.trim() : undefined;
+  return (
+    <PlanDialog
+      title={`${title} ${agent.name}`}
+      description={`${about} Nothing has happened yet.`}
+      planKey={['worktree', agent.id, end, diff.head, commit !== undefined]}
+      readPlan={async () => {
+        const answer = await callEnd(api.factory, end, agent.id, commit, true);
+        if (!('dryRun' in answer)) throw new Error('The server acted on a dry run.');
+        return answer.plan;
+      }}
+      label={(plan) => `${button} ${plan.commits} ${plan.commits === 1 ? 'commit' : 'commits'}`}
+      danger={end === 'discard'}
+      focusAct={!asksCommit}
+      act={async () => {
+        await callEnd(api.factory, end, agent.id, commit, false);
+        await client.invalidateQueries({ queryKey: keys.diff(agent.id) });
+      }}
+      onClose={onClose}
+      fields={
+        asksCommit && (
+          <TextField
+            label="Commit message"
+            required
+            description={`${diff.uncommitted} changed files are in no commit: they are committed under it first.`}
+            value={message}
+            onChange={setMessage}
+          />
+        )
+      }
+      shown={(plan: WorktreeEnding) => (
+        <ol className="list-decimal pl-5">
+          {plan.steps.map((step) => (
+            <li key={step} className="break-words">
+              {step}
+            </li>
+          ))}
+        </ol>
+      )}
+    />
+  );
+}
+
+function callEnd(factory: FactoryApi, end: WorktreeEnd, id: string, commit: string | undefined, dryRun: boolean) {
+  const params = { id };
+  const dry = dryRun ? { dryRun } : {};
+  const first = commit === undefined ? {} : { commit };
+  switch (end) {
+    case 'merge':
+      return factory.mergeWorktree({ params, body: { ...first, ...dry } });
+    case 'keep':
+      return factory.keepWorktree({ params, body: { ...first, ...dry } });
+    case 'discard':
+      return factory.discardWorktree({ params, body: dry });
+  }
+}

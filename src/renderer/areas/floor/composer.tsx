@@ -1,0 +1,164 @@
+/** Writing to a bot: text, target, whether it may wait; the plan before it is sent; what became of it after. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Eye, Send } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import type { z } from 'zod';
+import type { SendPlan } from '../../../contracts/factory/delivery.ts';
+import type { PlacedBot } from '../../base/data/places.ts';
+import { useServices } from '../../base/services.tsx';
+import { useKeptText } from '../../base/use-kept-text.ts';
+import { Button } from '../../ui/button.tsx';
+import { Check } from '../../ui/choice.tsx';
+import { Kbd } from '../../ui/kbd.tsx';
+import { Problem } from '../../ui/problem.tsx';
+
+type Plan = z.infer<typeof SendPlan>['plan'];
+type Phase =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'sending' }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+const viaWords: Readonly<Record<Plan['via'], string>> = {
+  pane: 'typed into its pane now',
+  pane_queue: 'put into its queue',
+  hosted: 'handed to the hosted bot',
+  vendor: 'left as a ticket for its vendor',
+  channel: 'sent through its channel',
+  peer: 'sent to its computer',
+};
+
+export function Composer({
+  place,
+  bots,
+  target,
+  onTarget,
+  compact = false,
+}: {
+  /** Where it stands: what is typed is kept under this name. */
+  place: string;
+  bots: readonly PlacedBot[];
+  /** Null while none is chosen. Stands on the computer that is looked at here. */
+  target: PlacedBot | null;
+  onTarget: (bot: PlacedBot) => void;
+  compact?: boolean;
+}) {
+  const { api, keys, sentTexts } = useServices();
+  const client = useQueryClient();
+  const [text, setText] = useKeptText(place);
+  const [queue, setQueue] = useState(true);
+  const [phase, setPhase] = useState<Phase>({ kind: 'idle' });
+  const [plan, setPlan] = useState<Plan | null>(null);
+  /** One key a message: a send repeated after a cut gives the first delivery, not a second message. */
+  const attempt = useRef<{ key: string; of: string } | null>(null);
+  const several = new Set(bots.map((bot) => bot.place.id)).size > 1;
+  const ready = target !== null && text.trim() !== '' && phase.kind !== 'sending';
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a plan holds for the words and the bot it was made for
+  useEffect(() => setPlan(null), [text, target?.id, queue]);
+
+  function body(address: string) {
+    // Checked: typed if the bot can take it, else queued. Unchecked: refused rather than queued.
+    return { to: address, text, ...(queue ? {} : { queue: false }) };
+  }
+
+  async function preview(): Promise<void> {
+    if (!ready || target === null) return;
+    try {
+      const answer = await api.factory.sendMessage({ body: { ...body(target.address), dryRun: true } });
+      if ('dryRun' in answer) setPlan(answer.plan);
+      setPhase({ kind: 'idle' });
+    } catch (error) {
+      setPhase({ kind: 'failed', error });
+    }
+  }
+
+  async function send(): Promise<void> {
+    if (!ready || target === null) return;
+    const of = JSON.stringify([target.id, body(target.address)]);
+    if (attempt.current?.of !== of) attempt.current = { key: crypto.randomUUID(), of };
+    setPhase({ kind: 'sending' });
+    try {
+      const answer = await api.factory.sendMessage(
+        { body: body(target.address) },
+        { idempotencyKey: attempt.current.key },
+      );
+      if (!('dryRun' in answer)) sentTexts.remember(answer.id, text);
+      attempt.current = null;
+      setText('');
+      setPhase({ kind: 'idle' });
+      void client.invalidateQueries({ queryKey: keys.deliveries });
+    } catch (error) {
+      setPhase({ kind: 'failed', error });
+    }
+  }
+
+  return (
+    <form
+      aria-label="Message to a bot"
+      className="flex shrink-0 flex-col gap-2 border-t border-line bg-panel p-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+          event.preventDefault();
+          void send();
+        }
+      }}
+    >
+      {phase.kind === 'failed' && <Problem error={phase.error} />}
+      {plan !== null && (
+        <p role="status" className="px-1 text-meta text-muted">
+          Would be {viaWords[plan.via]} ({plan.to}). Records: {plan.records.join(', ') || 'none'}.
+          {plan.ifQueued !== undefined && ` If it has to wait: ${plan.ifQueued.join(', ')}.`}
+        </p>
+      )}
+      <textarea
+        value={text}
+        rows={compact ? 3 : 2}
+        data-composer="true"
+        aria-label={target === null ? 'Message' : `Message to ${target.address}`}
+        placeholder={target === null ? 'Choose a bot, then write to it' : `Write to ${target.address}`}
+        onChange={(event) => setText(event.target.value)}
+        className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5"
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        <label className="inline-flex items-center gap-1.5 text-muted">
+          <span className="max-sm:sr-only">To</span>
+          <select
+            value={target?.id ?? ''}
+            onChange={(event) => {
+              const bot = bots.find((one) => one.id === event.target.value);
+              if (bot !== undefined) onTarget(bot);
+            }}
+            aria-label="Bot"
+            className="h-7 max-w-44 max-sm:w-32 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+          >
+            {target === null && <option value="">Choose a bot</option>}
+            {bots.map((bot) => (
+              <option key={bot.id} value={bot.id}>
+                {several ? `${bot.address} on ${bot.place.name}` : bot.address}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Check on={queue} onChange={setQueue} className="text-muted">
+          Queue if busy
+        </Check>
+        <span className="ml-auto flex items-center gap-2">
+          <Button kind="quiet" disabled={!ready} onClick={() => void preview()} title="What sending would do">
+            <Eye className="size-3.5 sm:hidden" aria-hidden="true" />
+            <span className="max-sm:sr-only">Preview</span>
+          </Button>
+          <Button icon={Send} kind="primary" type="submit" disabled={!ready} aria-keyshortcuts="Control+Enter">
+            {phase.kind === 'sending' ? 'Sending' : 'Send'}
+          </Button>
+          <span className="max-md:hidden">
+            <Kbd keys="Ctrl Enter" />
+          </span>
+        </span>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,24 @@
+/** What the parts of the floor share: which bot is in focus, whose scrollback is open, and the way to change both. */
+import { createContext, use } from 'react';
+import type { PlacedBot } from '../../base/data/places.ts';
+
+export interface FloorState {
+  readonly agents: readonly PlacedBot[];
+  readonly focused: string | null;
+  /** Grows when the focused pane's terminal should take the focus. */
+  readonly focusRequest: number;
+  readonly scrollbackOf: string | null;
+  focus(botId: string): void;
+  showScrollback(botId: string | null): void;
+  /** Called when a pane was detached; `originView` is where it was opened from. */
+  detached(botId: string, originView: string | null): void;
+}
+
+const FloorContext = createContext<FloorState | null>(null);
+export const FloorProvider = FloorContext;
+
+export function useFloor(): FloorState {
+  const state = use(FloorContext);
+  if (state === null) throw new Error('A pane stands outside of the floor.');
+  return state;
+}

@@ -1,0 +1,176 @@
+/** Beside the panes: the bot in focus and why it is in its state, its deliveries, and what happens on the whole floor. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Tabs } from 'radix-ui';
+import type { Agent } from '../../../contracts/factory/agent.ts';
+import { useServices } from '../../base/services.tsx';
+import { useDeliveryText } from '../../base/use-delivery-text.ts';
+import { ShortId } from '../../ui/copy.tsx';
+import { DeliveryRow } from '../../ui/delivery-row.tsx';
+import { Fact } from '../../ui/fact.tsx';
+import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { costOf, tokensOf } from '../../ui/money.ts';
+import { Ago, Elapsed } from '../../ui/now.tsx';
+import { agentStatus, Status } from '../../ui/status.tsx';
+import { WhyLine } from '../../ui/why-line.tsx';
+import { BotChanges } from './bot-changes.tsx';
+import { EventFeed } from './event-feed.tsx';
+import { GoOn } from './go-on.tsx';
+
+const tab =
+  'h-[39px] flex-1 truncate border-b-2 border-transparent text-muted data-[state=active]:border-accent data-[state=active]:text-ink';
+
+export function Inspector({ agent, agents }: { agent: Agent | null; agents: readonly Agent[] }) {
+  return (
+    <Tabs.Root defaultValue="events" className="flex min-h-0 flex-1 flex-col bg-panel">
+      <Tabs.List aria-label="Inspector" className="flex shrink-0 border-b border-line">
+        <Tabs.Trigger value="events" className={tab}>
+          Events
+        </Tabs.Trigger>
+        <Tabs.Trigger value="bot" className={tab}>
+          {agent?.name ?? 'Bot'}
+        </Tabs.Trigger>
+        <Tabs.Trigger value="changes" className={tab}>
+          Changes
+        </Tabs.Trigger>
+      </Tabs.List>
+      <Tabs.Content value="events" className="flex min-h-0 flex-1 flex-col">
+        <EventFeed agents={agents} />
+      </Tabs.Content>
+      <Tabs.Content value="bot" className="min-h-0 flex-1 overflow-y-auto">
+        {agent === null ? <Empty>Choose a bot to see why it is in its state.</Empty> : <BotDetails agent={agent} />}
+      </Tabs.Content>
+      <Tabs.Content value="changes" className="flex min-h-0 flex-1 flex-col">
+        {agent === null ? (
+          <Empty>Choose a bot to see what it changed on its branch.</Empty>
+        ) : (
+          <BotChanges key={agent.id} agent={agent} />
+        )}
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+/** What it used, and what holds it, with the way out. */
+function Spent({ agentId }: { agentId: string }) {
+  const { queries } = useServices();
+  const spending = useQuery({ ...queries.spending, staleTime: 0 }).data;
+  const used = spending?.bots.find((bot) => bot.agentId === agentId);
+  const hold = spending?.holds.find((one) => one.agentId === agentId);
+  return (
+    <>
+      {used !== undefined && used.month.requests > 0 && (
+        <Fact name="Spent">
+          <span className="tabular-nums">
+            {costOf(used.today)} today, {costOf(used.month)} this month
+          </span>
+          <p className="text-meta text-muted">{tokensOf(used.month)}</p>
+        </Fact>
+      )}
+      {hold !== undefined && (
+        <Fact name="Held">
+          <span className="flex flex-wrap items-center gap-2">
+            <GoOn hold={hold} />
+            {hold.kind === 'budget' && (
+              <Link to="/settings/usage" className="text-accent hover:underline">
+                Raise the limit
+              </Link>
+            )}
+          </span>
+        </Fact>
+      )}
+    </>
+  );
+}
+
+function BotDetails({ agent }: { agent: Agent }) {
+  const { queries } = useServices();
+  const explain = useQuery({ ...queries.explain(agent.id), staleTime: 0 });
+  const why = useQuery(queries.why(agent.id));
+  const deliveries = useQuery(queries.deliveriesOf(agent.id));
+  const textOf = useDeliveryText(deliveries.data?.deliveries);
+  return (
+    <div className="flex flex-col gap-4 py-3">
+      <dl className="flex flex-col gap-1 px-3">
+        <Fact name="State">
+          <Status look={agentStatus[agent.state]} wire={agent.state} />
+          {agent.stateReason !== null && <p className="text-muted">{agent.stateReason}</p>}
+          {why.data !== undefined && <WhyLine sentence={why.data.sentence} />}
+        </Fact>
+        <Fact name="For">
+          <Elapsed since={agent.since} />
+        </Fact>
+        <Fact name="Address">
+          <span className="font-mono text-code">{agent.address}</span>
+        </Fact>
+        {agent.role !== null && <Fact name="Role">{agent.role}</Fact>}
+        <Fact name="Runs as">
+          {agent.binding.type}
+          {agent.binding.harness !== undefined && `, ${agent.binding.harness}`}
+        </Fact>
+        <Spent agentId={agent.id} />
+        <Fact name="Queue">{agent.queueDepth === 0 ? 'empty' : `${agent.queueDepth} waiting`}</Fact>
+        {agent.pane !== null && (
+          <Fact name="Pane">
+            <ShortId id={agent.pane.id} />
+          </Fact>
+        )}
+        <Fact name="Id">
+          <ShortId id={agent.id} />
+        </Fact>
+      </dl>
+      <section aria-label="Deliveries">
+        <h2 className="px-3 pb-1 font-semibold">Deliveries</h2>
+        <ListStates
+          source={deliveries}
+          skeleton={<SkeletonRows count={3} height={24} />}
+          isEmpty={(data) => data.deliveries.length === 0}
+          empty={<Empty>Messages to this bot and what became of them will be here. Write one below its pane.</Empty>}
+        >
+          {(data) => (
+            <ul>
+              {data.deliveries.map((delivery) => (
+                <DeliveryRow
+                  key={delivery.id}
+                  delivery={delivery}
+                  harness={agent.binding.harness}
+                  text={textOf(delivery)}
+                />
+              ))}
+            </ul>
+          )}
+        </ListStates>
+      </section>
+      <section aria-label="Why this state">
+        <h2 className="px-3 pb-1 font-semibold">Why this state</h2>
+        <ListStates
+          source={explain}
+          skeleton={<SkeletonRows count={3} height={24} />}
+          isEmpty={(data) => data.steps.length === 0}
+          empty={<Empty>Nothing was judged yet: the bot is not running.</Empty>}
+        >
+          {(data) => (
+            <>
+              <p className="px-3 pb-1 text-meta text-muted">{data.ruleset}</p>
+              <ol className="flex flex-col gap-1.5 px-3">
+                {data.steps.toReversed().map((step) => (
+                  <li key={`${step.at} ${step.rule} ${step.claim}`} className="text-meta">
+                    <p className={step.decided ? '' : 'text-muted'}>
+                      {step.claim}
+                      <span className="float-right text-faint">
+                        <Ago at={step.at} />
+                      </span>
+                    </p>
+                    <p className="font-mono break-words text-muted">
+                      {step.source} · {step.rule} · {step.evidence}
+                    </p>
+                  </li>
+                ))}
+              </ol>
+            </>
+          )}
+        </ListStates>
+      </section>
+    </div>
+  );
+}

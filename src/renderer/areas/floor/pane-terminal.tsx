@@ -1,0 +1,213 @@
+/**
+ * The live terminal of one pane: draws screen events at the pane's own size, types in order, and sets the size while this
+ * window is the one that works in it. Must not know the dock.
+ */
+import { useEffect, useMemo, useRef } from 'react';
+import type { Screen } from '../../../contracts/factory/agent.ts';
+import { useServices, useSettings } from '../../base/services.tsx';
+import { useScheme } from '../../base/use-theme.ts';
+import { type OpenTerminal, openTerminal } from '../../ui/terminal/create-terminal.ts';
+import { drawScreen } from '../../ui/terminal/draw.ts';
+import { keyName } from '../../ui/terminal/keys.ts';
+import { createInputQueue } from './input-queue.ts';
+import { type PaneOwner, panePortOf } from './pane-port.ts';
+import { type PaneLink, watchScreen } from './screens.ts';
+
+/** A person drags a split in many steps; the program is told when the hand rests, in ms. */
+const resizeRest = 120;
+
+export interface ScreenSize {
+  readonly cols: number;
+  readonly rows: number;
+  /** Whether this window set it; else another viewer of the pane did. */
+  readonly ours: boolean;
+}
+
+export interface PaneTerminalProps {
+  readonly bot: PaneOwner;
+  readonly label: string;
+  /** The pane a person works in: its stream comes first. */
+  readonly active: boolean;
+  /** Changes when the terminal should take the focus; 0 never does. */
+  readonly focusRequest: number;
+  /** Changes when the pane should be watched again after it could not be read. */
+  readonly watchRequest: number;
+  readonly onLink: (link: PaneLink) => void;
+  readonly onSize: (size: ScreenSize) => void;
+  readonly onFocus: () => void;
+  readonly onInputError: (error: unknown) => void;
+  readonly onScrollBack: () => void;
+}
+
+export function PaneTerminal(props: PaneTerminalProps) {
+  const { api, slots } = useServices();
+  const { terminalFontSize, terminalRenderer, screenReader } = useSettings();
+  const scheme = useScheme();
+  const box = useRef<HTMLDivElement>(null);
+  const open = useRef<OpenTerminal>(null);
+  const watch = useRef<ReturnType<typeof watchScreen>>(null);
+  const handlers = useRef(props);
+  handlers.current = props;
+  const look = { scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader };
+  const firstLook = useRef(look);
+  firstLook.current = look;
+  const { label, active, focusRequest, watchRequest } = props;
+  const { id, address, machine, runner } = props.bot;
+  const pane = useMemo(() => panePortOf(api, { id, address, machine, runner }), [api, id, address, machine, runner]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new renderer needs a new terminal; colours and sizes do not
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const opened = openTerminal(element, { look: firstLook.current, scrollback: 0, label, readOnly: false });
+    open.current = opened;
+    const { terminal } = opened;
+
+    // Size: asked for by the window that works in the pane; drawn as the screen says.
+    let size: { cols: number; rows: number } | null = null;
+    let asked: { cols: number; rows: number } | null = null;
+    let ours = document.hasFocus();
+    let resting: ReturnType<typeof setTimeout> | null = null;
+    const askSize = (): void => {
+      if (resting !== null) clearTimeout(resting);
+      resting = setTimeout(() => {
+        resting = null;
+        const wanted = opened.proposeSize();
+        if (wanted === null || size === null || wanted.cols < 2 || wanted.rows < 2) return;
+        if (wanted.cols === (asked ?? size).cols && wanted.rows === (asked ?? size).rows) return;
+        asked = wanted;
+        pane.size(wanted).catch(() => {
+          // The pane went meanwhile, or may not be sized: it is drawn at the size it has.
+          asked = null;
+        });
+      }, resizeRest);
+    };
+    const takeOver = (): void => {
+      ours = true;
+      askSize();
+    };
+    const observer = new ResizeObserver(() => {
+      if (ours) askSize();
+    });
+    observer.observe(element);
+
+    // Drawing: one screen at a time, the newest only.
+    let next: Screen | null = null;
+    let drawing = false;
+    let first = true;
+    const draw = (): void => {
+      if (next === null || drawing) return;
+      const screen = next;
+      next = null;
+      drawing = true;
+      if (terminal.cols !== screen.cols || terminal.rows !== screen.rows) terminal.resize(screen.cols, screen.rows);
+      terminal.write(drawScreen(screen), () => {
+        drawing = false;
+        draw();
+      });
+    };
+    const watching = watchScreen(pane, slots, {
+      onScreen(screen) {
+        const changed = size === null || size.cols !== screen.cols || size.rows !== screen.rows;
+        size = { cols: screen.cols, rows: screen.rows };
+        if (asked !== null && changed) {
+          if (asked.cols !== size.cols || asked.rows !== size.rows) ours = false;
+          asked = null;
+        } else if (changed && !first) ours = false;
+        if (first && ours) askSize();
+        first = false;
+        if (changed) handlers.current.onSize({ ...size, ours });
+        next = screen;
+        draw();
+      },
+      onLink: (link) => handlers.current.onLink(link),
+    });
+    watching.setUrgent(handlers.current.active);
+    watch.current = watching;
+
+    // Typing: named keys by name, everything else as text; one request in flight keeps the order.
+    const typing = createInputQueue(
+      (input) => pane.input(input),
+      (error) => handlers.current.onInputError(error),
+    );
+    terminal.attachCustomKeyEventHandler((event) => {
+      if (event.type !== 'keydown') return true;
+      const control = event.ctrlKey && !event.altKey && !event.metaKey;
+      const letter = event.key.toLowerCase();
+      // Of the app: shortcuts with Ctrl Shift. Of the browser: paste, and copy when something is selected.
+      if (control && event.shiftKey && 'plf'.includes(letter)) return false;
+      if (control && letter === 'v') return false;
+      if (control && letter === 'c' && (event.shiftKey || terminal.hasSelection())) {
+        event.preventDefault();
+        void navigator.clipboard.writeText(terminal.getSelection());
+        terminal.clearSelection();
+        return false;
+      }
+      const key = keyName({
+        key: event.key,
+        ctrlKey: event.ctrlKey,
+        altKey: event.altKey,
+        shiftKey: event.shiftKey,
+        metaKey: event.metaKey,
+        isComposing: event.isComposing,
+        altGraph: event.getModifierState('AltGraph'),
+      });
+      if (key === null) return true;
+      event.preventDefault();
+      typing.push({ key });
+      takeOver();
+      return false;
+    });
+    const onData = terminal.onData((text) => {
+      typing.push({ text });
+      takeOver();
+    });
+    // A paste is told as one, because only the pane knows whether its program wants it framed.
+    const onPaste = (event: ClipboardEvent): void => {
+      event.preventDefault();
+      event.stopPropagation();
+      typing.push({ paste: (event.clipboardData?.getData('text/plain') ?? '').replace(/\r?\n/g, '\r') });
+      takeOver();
+    };
+    const onWheel = (event: WheelEvent): void => {
+      if (event.deltaY < 0 && !event.ctrlKey) handlers.current.onScrollBack();
+    };
+    const onFocusIn = (): void => {
+      takeOver();
+      handlers.current.onFocus();
+    };
+    element.addEventListener('paste', onPaste, { capture: true });
+    element.addEventListener('wheel', onWheel, { passive: true });
+    element.addEventListener('focusin', onFocusIn);
+
+    return () => {
+      element.removeEventListener('paste', onPaste, { capture: true });
+      element.removeEventListener('wheel', onWheel);
+      element.removeEventListener('focusin', onFocusIn);
+      if (resting !== null) clearTimeout(resting);
+      observer.disconnect();
+      onData.dispose();
+      typing.close();
+      watching.close();
+      opened.dispose();
+      open.current = null;
+      watch.current = null;
+    };
+  }, [pane, slots, label, terminalRenderer]);
+
+  useEffect(() => {
+    open.current?.setLook({ scheme, fontSize: terminalFontSize, renderer: terminalRenderer, screenReader });
+  }, [scheme, terminalFontSize, terminalRenderer, screenReader]);
+  useEffect(() => watch.current?.setUrgent(active), [active]);
+  useEffect(() => {
+    if (watchRequest > 0) watch.current?.again();
+  }, [watchRequest]);
+  useEffect(() => {
+    if (focusRequest === 0) return;
+    // The dock moves a pane into place after it was shown, which would lose the focus again.
+    const timer = setTimeout(() => open.current?.terminal.focus(), 0);
+    return () => clearTimeout(timer);
+  }, [focusRequest]);
+
+  return <div ref={box} className="absolute inset-0 overflow-auto" data-pane-terminal={props.bot.id} />;
+}

@@ -1,0 +1,286 @@
+/** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
+import { useQuery } from '@tanstack/react-query';
+import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { toast } from 'sonner';
+import type { Engine } from '../../../contracts/factory/agent.ts';
+import { useBotName, useComputerName, useRunsOn } from '../../base/computers.tsx';
+import type { Place, PlacedBot } from '../../base/data/places.ts';
+import { isLive } from '../../base/is-live.ts';
+import { useServices } from '../../base/services.tsx';
+import { IconButton } from '../../ui/button.tsx';
+import { describeProblem } from '../../ui/describe-problem.ts';
+import { Ago } from '../../ui/now.tsx';
+import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
+import { PaneTerminal, type ScreenSize } from './pane-terminal.tsx';
+import type { PaneLink } from './screens.ts';
+import { Scrollback } from './scrollback.tsx';
+
+export interface PaneProps {
+  readonly agent: PlacedBot;
+  readonly active: boolean;
+  readonly focusRequest: number;
+  readonly scrollbackOpen: boolean;
+  readonly onScrollback: (open: boolean) => void;
+  readonly onFocus: () => void;
+  readonly onDetach: () => void;
+  /** Absent where a pane fills the window anyway. */
+  readonly fullScreen?: { readonly on: boolean; toggle(): void };
+}
+
+export function Pane(props: PaneProps) {
+  const { agent, active, onFocus, onScrollback } = props;
+  const name = useBotName(agent);
+  const { queries } = useServices();
+  const own = useQuery({ ...queries.agents, enabled: !agent.place.away }).data?.engine;
+  const engine = agent.runner === 'local' ? own : undefined;
+  const { link, setLink, seenAt } = usePaneLink();
+  const [size, setSize] = useState<ScreenSize | null>(null);
+  const onInputError = useCallback(
+    (error: unknown) => {
+      const problem = describeProblem(error);
+      toast.error(`Not typed into ${name}: ${problem.fact}`, { description: problem.action });
+    },
+    [name],
+  );
+  const paneId = agent.pane?.id ?? null;
+  const where = useRunsOn(agent);
+  const away = where.away || (engine !== undefined && !engine.running);
+  const watchRequest = useWatchAgain(link, paneId !== null && !away && !agent.stale);
+  const old =
+    paneId !== null &&
+    (away || agent.stale || link.kind === 'gone' || link.kind === 'reconnecting' || link.kind === 'failed');
+  return (
+    <section aria-label={`Pane of ${name}`} className="flex h-full min-w-0 flex-col bg-terminal">
+      <PaneHeader {...props} size={paneId === null ? null : size} seenAt={old ? seenAt : null} />
+      <PaneNotice agent={agent} where={where} seenAt={seenAt} engine={engine} link={paneId === null ? null : link} />
+      <div className={`relative min-h-0 flex-1 ${old ? 'opacity-60' : ''}`}>
+        {paneId === null ? (
+          <LastLines key={agent.id} agent={agent} />
+        ) : (
+          <div className="absolute inset-0 p-1.5">
+            <div className="relative h-full">
+              <PaneTerminal
+                key={paneId}
+                bot={agent}
+                label={`Terminal of ${name}`}
+                active={active}
+                focusRequest={props.focusRequest}
+                watchRequest={watchRequest}
+                onLink={setLink}
+                onSize={setSize}
+                onFocus={onFocus}
+                onInputError={onInputError}
+                onScrollBack={() => onScrollback(true)}
+              />
+            </div>
+          </div>
+        )}
+        {props.scrollbackOpen && paneId !== null && <Scrollback bot={agent} onClose={() => onScrollback(false)} />}
+      </div>
+    </section>
+  );
+}
+
+/** How the pane is read, and until when its screen was seen. */
+function usePaneLink() {
+  const [link, setLink] = useState<PaneLink>({ kind: 'connecting' });
+  const [seenAt, setSeenAt] = useState<string | null>(null);
+  const seen = useRef(false);
+  const take = useCallback((next: PaneLink) => {
+    const sees = next.kind === 'live' || next.kind === 'sampled';
+    if (seen.current && !sees) setSeenAt(new Date().toISOString());
+    seen.current = sees;
+    setLink(next);
+  }, []);
+  return { link, setLink: take, seenAt };
+}
+
+/** How long after a pane could not be read it is tried again, in ms, while the list of bots says that it lives. */
+const watchAgainAfter = 1500;
+
+/** Grows when a pane whose stream ended should be watched again: the pane host came back, or it was a passing fault. */
+function useWatchAgain(link: PaneLink, alive: boolean): number {
+  const [count, setCount] = useState(0);
+  const ended = link.kind === 'gone' || link.kind === 'failed';
+  useEffect(() => {
+    if (!ended || !alive) return;
+    const timer = setInterval(() => setCount((before) => before + 1), watchAgainAfter);
+    return () => clearInterval(timer);
+  }, [ended, alive]);
+  return count;
+}
+
+function PaneHeader({
+  agent,
+  size,
+  seenAt,
+  scrollbackOpen,
+  onScrollback,
+  onDetach,
+  fullScreen,
+}: PaneProps & { size: ScreenSize | null; seenAt: string | null }) {
+  const computer = useComputerName(agent);
+  const name = useBotName(agent);
+  const look = agentStatus[agent.state];
+  const { away } = useRunsOn(agent);
+  return (
+    <header className="flex h-8 shrink-0 items-center gap-2 border-b border-line bg-panel pr-1 pl-3 text-meta text-muted">
+      <Status look={away ? lastKnown(look) : look} wire={agent.state} />
+      {agent.stateReason !== null && !away && (
+        <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
+          {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
+        </span>
+      )}
+      {agent.queueDepth > 0 && <span className="shrink-0 tabular-nums">{agent.queueDepth} queued</span>}
+      <span className="ml-auto shrink-0">{agent.binding.harness ?? agent.binding.type}</span>
+      {computer !== null && (
+        <span className="inline-flex max-w-32 shrink-0 items-center gap-1 text-ink" title={`Runs on ${computer}`}>
+          <Monitor className="size-3.5 shrink-0 text-muted" aria-hidden="true" />
+          <span className="truncate">{computer}</span>
+        </span>
+      )}
+      {seenAt !== null && (
+        <span className="shrink-0">
+          seen <Ago at={seenAt} />
+        </span>
+      )}
+      {size !== null && (
+        <span
+          className="hidden shrink-0 tabular-nums sm:inline"
+          title={size.ours ? 'Fits this window' : 'Set by another viewer; type here to fit it to this window'}
+        >
+          {size.cols}×{size.rows}
+          {!size.ours && ' · set elsewhere'}
+        </span>
+      )}
+      <span className="flex shrink-0 items-center">
+        <IconButton
+          label={`Scrollback and search of ${name}`}
+          shortcut="Ctrl Shift F"
+          aria-pressed={scrollbackOpen}
+          disabled={agent.pane === null}
+          onClick={() => onScrollback(!scrollbackOpen)}
+        >
+          <Search aria-hidden="true" />
+        </IconButton>
+        {fullScreen !== undefined && (
+          <IconButton
+            label={fullScreen.on ? `Back from full screen of ${name}` : `Full screen of ${name}`}
+            aria-pressed={fullScreen.on}
+            onClick={() => fullScreen.toggle()}
+          >
+            {fullScreen.on ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
+          </IconButton>
+        )}
+        <IconButton label={`Detach ${name}; the bot runs on`} onClick={onDetach}>
+          <Unplug aria-hidden="true" />
+        </IconButton>
+      </span>
+    </header>
+  );
+}
+
+/** Why the screen below may be old. Nothing is said while it is live. */
+function PaneNotice({
+  agent,
+  where,
+  seenAt,
+  engine,
+  link,
+}: {
+  agent: PlacedBot;
+  where: Place;
+  seenAt: string | null;
+  engine: Engine | undefined;
+  link: PaneLink | null;
+}) {
+  let text: string | null = null;
+  if (where.away) {
+    text = `${where.name} is away. ${seenAt === null ? 'Its screen comes when it is back.' : 'What you see is the last known screen; what you type comes to nobody.'}`;
+  } else if (engine !== undefined && !engine.running) {
+    text = `Panes cannot be read: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. What you see is the last known screen.`;
+  } else if (agent.stale) text = 'What you see is the last known screen.';
+  else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
+  else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects automatically.`;
+  else if (link?.kind === 'failed') {
+    const problem = describeProblem(link.error);
+    text = `${problem.fact} ${problem.action}`;
+  }
+  if (text === null) return null;
+  return (
+    <p role="status" className="shrink-0 border-b border-line bg-raised px-3 py-1 text-meta">
+      {text}
+    </p>
+  );
+}
+
+const lastRows = 200;
+
+/** A bot without a live pane: the last lines it printed, from its journal, or what a hosted bot said and did last. */
+function LastLines({ agent }: { agent: PlacedBot }) {
+  const { api } = useServices();
+  const hosted = agent.binding.type === 'hosted';
+  /** How far the conversation of a hosted bot was read, which has no pane to capture. */
+  const read = useRef<{ cursor: string | undefined; at: string; text: string }>({
+    cursor: undefined,
+    at: '',
+    text: '',
+  });
+  const lastSaid = async (signal: AbortSignal) => {
+    for (;;) {
+      const { cursor } = read.current;
+      const page = await api.factory.agentTranscript({ params: { id: agent.id }, query: { cursor } }, { signal });
+      const text = read.current.text + page.chunks.map((chunk) => chunk.text).join('');
+      const at = page.chunks.at(-1)?.at ?? read.current.at;
+      read.current = { cursor: page.next ?? cursor, at, text: text.split('\n').slice(-lastRows).join('\n') };
+      if (page.next === null || page.chunks.length === 0) return { at, text: read.current.text.trimEnd() };
+    }
+  };
+  const capture = useQuery({
+    queryKey: ['capture', agent.id, agent.state],
+    queryFn: ({ signal }) =>
+      hosted
+        ? lastSaid(signal)
+        : api.factory.captureAgent({ params: { id: agent.id }, query: { lines: lastRows } }, { signal }),
+    // No event tells of each line that a hosted bot adds; while its turn goes on the lines are read again.
+    refetchInterval: hosted && agent.state === 'working' ? 2000 : false,
+  });
+  const box = useRef<HTMLElement>(null);
+  const text = capture.data?.text;
+  // What came last stands at the end; whoever has scrolled up to read stays there.
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (text === undefined || element === null || element.dataset.readingBack === 'true') return;
+    element.scrollTop = element.scrollHeight;
+  }, [text]);
+  if (capture.data === undefined || (hosted && capture.data.text === '')) {
+    return (
+      <p className="p-3 text-muted">
+        {capture.isPending
+          ? 'Reading its last lines…'
+          : isLive(agent)
+            ? `${agent.name} runs without a terminal. What is said and done will be here.`
+            : `${agent.name} has not run yet. Start its team to give it a pane.`}
+      </p>
+    );
+  }
+  return (
+    <section
+      ref={box}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+      tabIndex={0}
+      aria-label={`Last lines of ${agent.name}`}
+      className="absolute inset-0 overflow-auto p-3"
+      onScroll={({ currentTarget: at }) => {
+        at.dataset.readingBack = String(at.scrollHeight - at.scrollTop - at.clientHeight > 40);
+      }}
+    >
+      <p className="mb-2 text-meta text-muted">
+        {isLive(agent) ? 'Hosted bot: latest conversation' : 'Not running. Its last lines'},{' '}
+        <Ago at={capture.data.at} />:
+      </p>
+      <pre className="font-mono text-code break-words whitespace-pre-wrap text-muted">{capture.data.text}</pre>
+    </section>
+  );
+}

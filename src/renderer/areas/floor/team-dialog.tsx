@@ -1,0 +1,227 @@
+/** Starting and stopping a team: the server's own plan first, the act after it. And the problems of a team file. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { toast } from 'sonner';
+import type { TeamPlanStep } from '../../../contracts/factory/agent.ts';
+import type { Place } from '../../base/data/places.ts';
+import { useFloors } from '../../base/floors.tsx';
+import { OnComputer, useServices } from '../../base/services.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { later } from '../../ui/later.ts';
+import { PlanDialog } from '../../ui/plan-dialog.tsx';
+
+const TrustDialog = lazy(later(() => import('./trust-dialog.tsx').then((module) => ({ default: module.TrustDialog }))));
+
+export interface TeamAsk {
+  /** `review`: what its file would run, which waits for its person's yes. */
+  readonly verb: 'up' | 'down' | 'problems' | 'review';
+  readonly team: string;
+  /** The computer it belongs to. */
+  readonly place: Place;
+}
+
+const actionWords: Readonly<Record<TeamPlanStep['action'], string>> = {
+  spawn: 'Start',
+  bind: 'Take up',
+  skip: 'Leave',
+  stop: 'Stop',
+};
+
+const count = (number: number): string => `${number} ${number === 1 ? 'bot' : 'bots'}`;
+const startsOf = (plan: readonly TeamPlanStep[]): readonly TeamPlanStep[] =>
+  plan.filter((step) => step.action === 'spawn' || step.action === 'bind');
+
+export function TeamDialog({
+  ask,
+  onClose,
+  onStarted,
+}: {
+  ask: TeamAsk;
+  onClose: () => void;
+  /** Addresses of the bots that were started. */
+  onStarted: (addresses: readonly string[]) => void;
+}) {
+  return (
+    <OnComputer computer={ask.place.scope}>
+      {ask.verb === 'review' && (
+        <Suspense>
+          <TrustDialog only={[`.gantry/teams/${ask.team}/team.yaml`]} onClose={onClose} />
+        </Suspense>
+      )}
+      {ask.verb === 'problems' && <ProblemsDialog team={ask.team} onClose={onClose} />}
+      {ask.verb === 'down' && <DownDialog team={ask.team} onClose={onClose} />}
+      {ask.verb === 'up' && <UpDialog team={ask.team} place={ask.place} onClose={onClose} onStarted={onStarted} />}
+    </OnComputer>
+  );
+}
+
+function PlanList({ plan }: { plan: readonly TeamPlanStep[] }) {
+  return (
+    <ul aria-label="Plan" className="flex flex-col gap-1">
+      {plan.map((step) => (
+        <li key={step.agent} className="grid grid-cols-[64px_minmax(0,9rem)_1fr] gap-2" data-plan={step.action}>
+          <span className={step.action === 'skip' ? 'text-faint' : 'font-medium'}>{actionWords[step.action]}</span>
+          <span className="truncate font-mono text-code">{step.agent}</span>
+          <span className="min-w-0 break-words text-muted">
+            {step.harness === undefined ? '' : `${step.harness}: `}
+            {step.reason}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function UpDialog({
+  team,
+  place,
+  onClose,
+  onStarted,
+}: {
+  team: string;
+  place: Place;
+  onClose: () => void;
+  onStarted: (addresses: readonly string[]) => void;
+}) {
+  const { api, computer, keys, queries } = useServices();
+  const client = useQueryClient();
+  const teams = useQuery(queries.teams);
+  const known = teams.data?.teams.find((one) => one.name === team);
+  const [preset, setPreset] = useState<string>();
+  /** Id of another computer; null: where the team belongs. */
+  const [on, setOn] = useState<string | null>(null);
+  const places = useFloors().map((floor) => floor.place);
+  const params = { name: team };
+  const body = { ...(preset === undefined ? {} : { preset }), ...(on === null ? {} : { on }) };
+  return (
+    <PlanDialog
+      title={`Start ${team}`}
+      description="This is what will happen. Nothing has started yet."
+      planKey={[computer, 'up', team, preset, on]}
+      readPlan={async (signal) =>
+        (await api.factory.teamUp({ params, body: { ...body, dryRun: true } }, { signal })).plan
+      }
+      label={(plan) => (startsOf(plan).length === 0 ? null : `Start ${count(startsOf(plan).length)}`)}
+      idle="Nothing to start"
+      busyLabel="Starting"
+      act={async () => {
+        const { plan } = await api.factory.teamUp({ params, body });
+        await client.invalidateQueries({ queryKey: keys.agents });
+        void client.invalidateQueries({ queryKey: keys.teams });
+        onStarted(startsOf(plan).map((step) => step.agent));
+      }}
+      onClose={onClose}
+      shown={(plan) => <PlanList plan={plan} />}
+      fields={
+        <div className="flex flex-wrap gap-x-4 gap-y-2 empty:hidden">
+          {places.length > 1 && (
+            <label className="flex items-center gap-2 text-muted">
+              On
+              <select
+                value={on ?? ''}
+                onChange={(event) => setOn(event.target.value === '' ? null : event.target.value)}
+                className="h-7 max-w-56 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+              >
+                <option value="">{place.name}</option>
+                {places
+                  .filter((one) => one.id !== place.id)
+                  .map((one) => (
+                    <option key={one.id} value={one.id} disabled={one.away}>
+                      {one.away ? `${one.name} (away)` : one.name}
+                    </option>
+                  ))}
+              </select>
+            </label>
+          )}
+          {known !== undefined && known.presets.length > 0 && (
+            <label className="flex items-center gap-2 text-muted">
+              Preset
+              <select
+                value={preset ?? known.preset ?? ''}
+                onChange={(event) => setPreset(event.target.value === '' ? undefined : event.target.value)}
+                className="h-7 rounded-control border border-line bg-raised px-1.5 text-ink pointer-coarse:h-10"
+              >
+                {known.preset === null && <option value="">none</option>}
+                {known.presets.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+        </div>
+      }
+    />
+  );
+}
+
+function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
+  const { api, computer, keys } = useServices();
+  const client = useQueryClient();
+  const params = { name: team };
+  return (
+    <PlanDialog
+      title={`Stop ${team}`}
+      description="Their programs end; what they printed stays readable. Nothing has stopped yet."
+      planKey={[computer, 'down', team]}
+      readPlan={async (signal) => {
+        const answer = await api.factory.teamDown({ params, query: { dryRun: '1' } }, { signal });
+        if (!('plan' in answer)) throw new Error('The server acted on a dry run.');
+        return answer.plan;
+      }}
+      danger
+      label={(plan) => {
+        const stops = plan.filter((step) => step.action === 'stop').length;
+        return stops === 0 ? null : `Stop ${count(stops)}`;
+      }}
+      idle="Nothing to stop"
+      busyLabel="Stopping"
+      act={async () => {
+        const answer = await api.factory.teamDown({ params });
+        if ('stopped' in answer) {
+          const { stopped, letGo = [] } = answer;
+          if (stopped.length > 0 || letGo.length === 0) toast(`Stopped ${count(stopped.length)} of ${team}.`);
+          if (letGo.length > 0)
+            toast(`Gantry lets go of ${letGo.join(', ')}.`, {
+              description: 'Not reached from here any more: what runs there may run on.',
+            });
+        }
+        void client.invalidateQueries({ queryKey: keys.agents });
+        void client.invalidateQueries({ queryKey: keys.teams });
+      }}
+      onClose={onClose}
+      shown={(plan) => <PlanList plan={plan} />}
+    />
+  );
+}
+
+function ProblemsDialog({ team, onClose }: { team: string; onClose: () => void }) {
+  const { queries } = useServices();
+  const teams = useQuery(queries.teams);
+  const problems = teams.data?.invalid.find((one) => one.name === team)?.problems ?? [];
+  return (
+    <Dialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      title={`The file of ${team} cannot be used`}
+      description={`.gantry/teams/${team}/team.yaml. Mend it and save; this list follows the file.`}
+    >
+      {problems.length === 0 ? (
+        <p className="text-muted">All problems are mended.</p>
+      ) : (
+        <ul className="flex flex-col gap-2">
+          {problems.map((problem) => (
+            <li key={`${problem.path} ${problem.line} ${problem.message}`} className="grid grid-cols-[72px_1fr] gap-2">
+              <span className="text-faint tabular-nums">{problem.line === null ? 'file' : `line ${problem.line}`}</span>
+              <span className="min-w-0 break-words">
+                {problem.path !== '' && <code className="font-mono text-code text-muted">{problem.path}: </code>}
+                {problem.message}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Dialog>
+  );
+}

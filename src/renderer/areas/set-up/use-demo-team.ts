@@ -1,0 +1,24 @@
+/** What the first steps say of teams: the demo team's name, and whether a team was watched. */
+import { useQuery } from '@tanstack/react-query';
+import { useBots } from '../../base/floors.tsx';
+import { useServices } from '../../base/services.tsx';
+
+/** Name of the demo team where it is in the workspace already; else null. */
+export function useDemoTeam(): string | null {
+  const { queries } = useServices();
+  const teams = useQuery(queries.teams).data?.teams;
+  const isSample = useQuery(queries.workspace).data?.demo === true;
+  return isSample ? (teams?.find((team) => team.name === 'demo')?.name ?? null) : null;
+}
+
+/**
+ * Whether there is a team to watch. The sample's is there from the start: it was watched once a bot of it ran. One that waits for its
+ * person's yes, or whose file is wrong, is none yet.
+ */
+export function useHasTeam(): boolean {
+  const { queries } = useServices();
+  const teams = useQuery(queries.teams).data?.teams ?? [];
+  const bots = useBots();
+  const demoTeam = useDemoTeam();
+  return demoTeam === null ? teams.length > 0 : bots.some(({ state }) => state !== 'offline');
+}

@@ -1,0 +1,83 @@
+/**
+ * The calls that a person makes from the page: the last one of each tool, with what was typed for it. They outlive the page of the
+ * tool: whoever leaves it for the inbox to say yes comes back to the same call. Must not know how a call is shown.
+ */
+import { AppError } from '../../../contracts/common/errors.ts';
+import type { ToolResult } from '../../../contracts/tool-server/tools.ts';
+
+/** What stands in the form of a tool. */
+export interface ToolDraft {
+  readonly texts: Readonly<Record<string, string>>;
+  /** The arguments as JSON instead of fields; null: the fields are meant. */
+  readonly json: string | null;
+}
+
+export type ToolCall =
+  | { readonly state: 'running'; readonly startedAt: string }
+  | { readonly state: 'done'; readonly startedAt: string; readonly tookMs: number; readonly result: ToolResult }
+  /** Nobody answered the approval in time. The same call runs once after it is approved. */
+  | { readonly state: 'waits'; readonly startedAt: string; readonly approvalId: string | null }
+  | { readonly state: 'cancelled'; readonly startedAt: string; readonly tookMs: number }
+  | { readonly state: 'failed'; readonly startedAt: string; readonly tookMs: number; readonly error: unknown };
+
+export interface ToolCalls {
+  callOf(key: string): ToolCall | null;
+  draftOf(key: string): ToolDraft | null;
+  keepDraft(key: string, draft: ToolDraft): void;
+  /** Does nothing while one of the same key runs. */
+  start(key: string, call: (signal: AbortSignal) => Promise<ToolResult>): void;
+  cancel(key: string): void;
+  subscribe(listener: () => void): () => void;
+}
+
+export function createToolCalls(now: () => number = Date.now): ToolCalls {
+  const calls = new Map<string, ToolCall>();
+  const drafts = new Map<string, ToolDraft>();
+  const running = new Map<string, AbortController>();
+  const listeners = new Set<() => void>();
+
+  function put(key: string, call: ToolCall): void {
+    calls.set(key, call);
+    for (const listener of listeners) listener();
+  }
+
+  async function run(key: string, call: (signal: AbortSignal) => Promise<ToolResult>): Promise<void> {
+    const began = now();
+    const startedAt = new Date(began).toISOString();
+    const stop = new AbortController();
+    running.set(key, stop);
+    put(key, { state: 'running', startedAt });
+    let end: ToolCall;
+    try {
+      const result = await call(stop.signal);
+      end = { state: 'done', startedAt, tookMs: now() - began, result };
+    } catch (error) {
+      end = endOf(error, startedAt, now() - began, stop.signal.aborted);
+    }
+    running.delete(key);
+    put(key, end);
+  }
+
+  return {
+    callOf: (key) => calls.get(key) ?? null,
+    draftOf: (key) => drafts.get(key) ?? null,
+    keepDraft: (key, draft) => void drafts.set(key, draft),
+    start(key, call) {
+      if (!running.has(key)) void run(key, call);
+    },
+    cancel: (key) => running.get(key)?.abort(),
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function endOf(error: unknown, startedAt: string, tookMs: number, aborted: boolean): ToolCall {
+  if (aborted) return { state: 'cancelled', startedAt, tookMs };
+  if (error instanceof AppError && error.options.wireCode === 'approval_required') {
+    const id = error.options.extra?.approvalId;
+    return { state: 'waits', startedAt, approvalId: typeof id === 'string' ? id : null };
+  }
+  return { state: 'failed', startedAt, tookMs, error };
+}

@@ -1,0 +1,102 @@
+/**
+ * The computers of a person and the bots on them, put together from what each was last read to be. Pure; must not know how they
+ * are read or shown.
+ */
+import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
+import type { Computer } from '../../../contracts/link/computers.ts';
+import { localTimes } from '../../ui/local-times.ts';
+
+export interface Place {
+  /** Id of the computer. */
+  readonly id: string;
+  readonly name: string;
+  /** What requests name it by; null for the one that answers when none is named. */
+  readonly scope: string | null;
+  /** It cannot be reached: what is known of it is from before. */
+  readonly away: boolean;
+  /** Since when it is linked or away; null where nobody says. */
+  readonly since: string | null;
+}
+
+/** A bot with where it is read from. */
+export interface PlacedBot extends Agent {
+  readonly place: Place;
+  /** Name of the computer it runs on, which may be another one than the one its team belongs to. */
+  readonly computerName: string;
+}
+
+/** Its reason with times as the person's clock shows them. */
+export function placedBot(agent: Agent, place: Place, places: readonly Place[]): PlacedBot {
+  const { runner, machine, stateReason } = agent;
+  const runsOn = runner === 'local' || machine === place.id ? place : places.find((one) => one.id === machine);
+  const computerName = runsOn?.name ?? 'another computer';
+  return { ...agent, stateReason: stateReason === null ? null : localTimes(stateReason), place, computerName };
+}
+
+export interface Floor {
+  readonly place: Place;
+  readonly bots: readonly PlacedBot[];
+  readonly teams: readonly Team[];
+  readonly invalid: readonly InvalidTeam[];
+  /** Whether its lists were read at all, now or earlier. */
+  readonly known: boolean;
+  /** Why they could not be read now; null while they could, or while the computer is away. */
+  readonly error: unknown;
+}
+
+/** The computer behind requests that name none: the one of this program, else the default of the cloud. */
+export function homeOf(
+  own: { readonly id: string; readonly name: string } | null,
+  computers: readonly Computer[],
+): string | null {
+  return own?.id ?? computers.find((one) => one.default)?.id ?? null;
+}
+
+/**
+ * One place a computer, the one that needs no name first, then by name. Before the list of computers is there, or where nobody
+ * keeps one, this program's own computer is all that is known.
+ */
+export function placesOf(
+  own: { readonly id: string; readonly name: string } | null,
+  computers: readonly Computer[] | undefined,
+): Place[] {
+  const listed = computers ?? [];
+  const home = homeOf(own, listed);
+  const places = listed.map(
+    (one): Place => ({
+      id: one.id,
+      name: one.name,
+      scope: one.id === home ? null : one.id,
+      // What runs in this very program is reached without any link.
+      away: one.state === 'away' && one.id !== own?.id,
+      since: one.since,
+    }),
+  );
+  if (own !== null && !places.some((one) => one.id === own.id)) {
+    places.push({ id: own.id, name: own.name, scope: null, away: false, since: null });
+  }
+  return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || a.name.localeCompare(b.name));
+}
+
+/** What a bot is called among all that are there: its name, with its team and where it runs as far as others share it. */
+export function botName(bot: PlacedBot, bots: readonly PlacedBot[]): string {
+  const others = bots.filter((one) => one.id !== bot.id);
+  if (!others.some((one) => one.name === bot.name)) return bot.name;
+  if (!others.some((one) => one.address === bot.address)) return bot.address;
+  return `${bot.address} on ${bot.computerName}`;
+}
+
+/**
+ * All bots, each once: one that was started on another computer stands with the team it belongs to, and is left out where that
+ * computer lists it as its guest.
+ */
+export function botsOf(floors: readonly Floor[]): PlacedBot[] {
+  const seen = new Set<string>();
+  const bots: PlacedBot[] = [];
+  for (const bot of floors.flatMap((floor) => floor.bots)) {
+    if (seen.has(bot.id)) continue;
+    seen.add(bot.id);
+    bots.push(bot);
+  }
+  return bots;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { createLastKnown } from '../../../../src/renderer/base/data/last-known.ts';
+
+/** As a browser's, whose keys are its own properties. */
+function storage(): Storage {
+  const kept: Record<string, string> = {};
+  const methods = {
+    getItem: (key: string) => kept[key] ?? null,
+    setItem: (key: string, value: string) => {
+      kept[key] = value;
+    },
+    removeItem: (key: string) => {
+      delete kept[key];
+    },
+  };
+  return new Proxy(methods, {
+    ownKeys: () => Object.keys(kept),
+    getOwnPropertyDescriptor: (_, key) => ({ value: kept[String(key)], enumerable: true, configurable: true }),
+  }) as never as Storage;
+}
+const teams = [{ name: 'dev', preset: null, presets: [], agents: [], edges: [] }];
+
+test('what was read of a computer outlives a reload, and nothing is known of another one', () => {
+  const browser = storage();
+  createLastKnown(browser).keep('computer_1', { agents: [], teams });
+  expect(createLastKnown(browser).of('computer_1')).toEqual({ agents: [], teams });
+  expect(createLastKnown(browser).of('computer_2')).toBeNull();
+});
+
+test('signing out forgets all of it and leaves the settings of the browser alone', () => {
+  const browser = storage();
+  browser.setItem('gantry.settings', '{}');
+  const known = createLastKnown(browser);
+  known.keep('computer_1', { agents: [], teams });
+  known.forget();
+  expect(known.of('computer_1')).toBeNull();
+  expect(browser.getItem('gantry.settings')).toBe('{}');
+});
+
+test('what another version kept is as if nothing was', () => {
+  const browser = storage();
+  browser.setItem('gantry.last-floor.computer_1', '{"agents":[{"id":1}],"teams":[]}');
+  browser.setItem('gantry.last-floor.computer_2', 'half a fi');
+  const known = createLastKnown(browser);
+  expect([known.of('computer_1'), known.of('computer_2')]).toEqual([null, null]);
+});
