@@ -3,7 +3,17 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { againstOrder, circlesOf, folderRules, importsOf, namesWorkplace, problemsOf, rooms } from './rules.ts';
+import {
+  againstOrder,
+  circlesOf,
+  folderRules,
+  importsOf,
+  namesWorkplace,
+  problemsOf,
+  roomOf,
+  roomRules,
+  rooms,
+} from './rules.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
@@ -31,6 +41,15 @@ test('no room of the runtime imports what lies above it, not even types', () => 
 test('every folder of the runtime stands in the order of its rooms, and every room is there', () => {
   const inside = sources.flatMap(({ path }) => /^src\/runtime-server\/([^/]+)/.exec(path)?.[1] ?? []);
   expect([...new Set(inside)].sort()).toEqual([...rooms].sort());
+});
+
+test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, each with files', (folder, inOrder) => {
+  const order = Object.keys(inOrder);
+  for (const [index, room] of order.entries()) {
+    expect(order.slice(0, index), room).toEqual(expect.arrayContaining([...(inOrder[room] ?? [])]));
+  }
+  const inside = sources.map(({ path }) => path.replace(/^src\//, '')).filter((path) => path.startsWith(`${folder}/`));
+  expect(new Set(inside.map(roomOf).filter((room) => room !== null))).toEqual(new Set(order));
 });
 
 test('no tracked file names the place where it was made', () => {
@@ -65,6 +84,23 @@ const wrong: [string, string, string][] = [
   ['src/pane-host/a.ts', "import '../kit/clock/clock.ts';", 'pane-host may not import kit/clock/clock.ts'],
   ['src/contracts/a.ts', "import { hash } from 'node:crypto';", 'contracts imports node:crypto'],
   ['src/renderer/a.tsx', "import fs from 'node:fs';", 'renderer imports node:fs'],
+  [
+    'src/renderer/areas/phone/a.tsx',
+    "import type { PhoneSearch } from '../../app/router.tsx';",
+    'renderer/areas/phone may not import renderer/app/router.tsx',
+  ],
+  [
+    'src/renderer/areas/tools/a.ts',
+    "const words = () => import('../phone/phone-words.ts');",
+    'renderer/areas/tools may not import renderer/areas/phone/phone-words.ts',
+  ],
+  [
+    'src/renderer/ui/terminal/a.ts',
+    "import type { Services } from '../../base/services.tsx';",
+    'renderer/ui may not import renderer/base/services.tsx',
+  ],
+  ['src/renderer/ui/a.tsx', "import { Page } from '../page.tsx';", 'renderer/ui may not import renderer/page.tsx'],
+  ['src/renderer/areas/a.ts', '', 'src/renderer/areas is no room of src/renderer'],
   ['src/host/a.ts', "import Database from 'better-sqlite3';", 'better-sqlite3 belongs to kit/store'],
   ['src/kit/a/b.ts', "import { x } from '../../../test/support/x.ts';", 'outside of src/'],
   ['src/runtime-server/a.ts', 'const now = Date.now();', 'uses Date.now()'],
@@ -79,6 +115,11 @@ test.each(wrong.map(([path, text, problem]) => [path, problem, text] as const))(
 });
 
 const right: [string, string][] = [
+  [
+    'src/renderer/areas/home/a.ts',
+    "import { numberWords } from '../phone/phone-words.ts';\nimport type { Place } from '../../base/data/places.ts';",
+  ],
+  ['src/renderer/page.tsx', "import { createAppRouter } from './app/router.tsx';"],
   ['src/runtime-server/a/b.ts', "import type { Hello } from '../../pane-host/protocol.ts';"],
   ['src/kit/a/b.ts', "// import { x } from '../../host/x.ts';\n/**\n * Never Date.now() here.\n */"],
   [

@@ -59,6 +59,52 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
   renderer: { folders: ['client', 'contracts'], node: false },
 };
 
+/**
+ * The rooms inside of a folder of `src/`, the lowest first, each with those that it may import besides itself; types and what is loaded
+ * later count, too. Files outside of every room are the folder's own entries and may import all of it.
+ */
+export const roomRules: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  renderer: rendererRooms(),
+};
+
+/**
+ * The page: plain widgets, then what is read and kept, then the services, hooks and frames of every area, then the areas, then the frame
+ * around them with the addresses and the palette. An area takes nothing from another one but what is stated here.
+ */
+function rendererRooms(): Record<string, readonly string[]> {
+  const below = ['ui', 'base/data', 'base'];
+  const areas: Readonly<Record<string, readonly string[]>> = {
+    computers: [],
+    floor: [],
+    inbox: [],
+    ledger: [],
+    pair: [],
+    phone: [],
+    queue: [],
+    'set-up': [],
+    tools: [],
+    work: [],
+    // A service is a tool server whose events are heard: it is called, tried and named as one.
+    connectors: ['tools'],
+    // What needs somebody, whichever part it comes from; and a message to a bot as it is sent from the floor.
+    home: ['computers', 'floor', 'phone', 'set-up', 'tools'],
+    // The first steps stay reachable there, and a bot that is held goes on as on the floor.
+    settings: ['floor', 'set-up'],
+  };
+  const folderOf = (area: string): string => `areas/${area}`;
+  return {
+    // The service worker knows the contracts alone.
+    worker: [],
+    ui: [],
+    'base/data': ['ui'],
+    base: ['ui', 'base/data'],
+    ...Object.fromEntries(
+      Object.entries(areas).map(([area, others]) => [folderOf(area), [...below, ...others.map(folderOf)]]),
+    ),
+    app: [...below, ...Object.keys(areas).map(folderOf)],
+  };
+}
+
 /** Packages with one home each: whoever else wants them goes through what that home offers. */
 export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   zod: [
@@ -219,6 +265,7 @@ export function problemsOf(file: SourceFile): string[] {
   const rule = folderRules[folder];
   if (rule === undefined) return [`${file.path}: src/${folder} is no folder of the architecture`];
   return [
+    ...strayProblem(inside, folder),
     ...importsOf(file.text).flatMap((specifier) => importProblem(inside, folder, rule, specifier)),
     ...ambientProblems(inside, file.text),
     ...(/^export default\b/m.test(file.text) ? [`${file.path}: has a default export`] : []),
@@ -235,8 +282,31 @@ function importProblem(inside: string, folder: string, rule: FolderRule, specifi
   const target = normalize(`${dirname(inside)}/${specifier}`);
   if (target.startsWith('..')) return [`imports ${specifier}, outside of src/`];
   const other = target.split('/')[0] as string;
-  if (other === folder || rule.folders.includes(other) || rule.files?.includes(target)) return [];
+  if (other === folder) return roomProblem(inside, folder, target);
+  if (rule.folders.includes(other) || rule.files?.includes(target)) return [];
   return [`${folder} may not import ${target}`];
+}
+
+function roomProblem(inside: string, folder: string, target: string): string[] {
+  const rooms = roomRules[folder] ?? {};
+  const from = roomOf(inside);
+  const to = roomOf(target);
+  if (from === null || from === to || (to !== null && rooms[from]?.includes(to))) return [];
+  return [`${folder}/${from} may not import ${target}`];
+}
+
+/** The room that a file of `src/` is in; null: in none. */
+export function roomOf(inside: string): string | null {
+  const [folder = '', ...parts] = inside.split('/').slice(0, -1);
+  const rooms = roomRules[folder] ?? {};
+  const folders = parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
+  return folders.find((one) => Object.hasOwn(rooms, one)) ?? null;
+}
+
+/** In a folder that has rooms, only its own entries stand outside of them. */
+function strayProblem(inside: string, folder: string): string[] {
+  const stray = roomRules[folder] !== undefined && roomOf(inside) === null && dirname(inside) !== folder;
+  return stray ? [`src/${dirname(inside)} is no room of src/${folder}`] : [];
 }
 
 function ambientProblems(inside: string, text: string): string[] {
