@@ -14,7 +14,20 @@ const quietEvery = 5_000;
 /** A list counts down its own next try after a failure. */
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 
-export function computerUseQueriesOf({ computerUse, device, hosted }: HandsApi, keys: Keys) {
+export const computerUseKeysOf = ({ on }: Pick<Keys, 'on'>) => ({
+  runs: on('runs'),
+  run: (id: string) => on('run', id),
+  browserSessions: on('browser-sessions'),
+  toolset: (toolset: string) => on('toolset', toolset),
+  // Hosted computers are the person's, whichever computer is looked at.
+  hostedSettings: ['hosted-settings'],
+  hostedList: ['hosted', 'list'],
+  /** Begins the keys of one hosted computer. */
+  hosted: (id: string, part?: string) => (part === undefined ? ['hosted', 'one', id] : ['hosted', 'one', id, part]),
+});
+
+export function computerUseQueriesOf({ computerUse, device, hosted }: HandsApi, page: Pick<Keys, 'on'>) {
+  const keys = computerUseKeysOf(page);
   return {
     runs: queryOptions({
       queryKey: keys.runs,

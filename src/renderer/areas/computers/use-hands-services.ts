@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import { useServices } from '../../base/services.tsx';
 import { createHandsApi } from './api.ts';
-import { computerUseQueriesOf } from './queries.ts';
+import { computerUseKeysOf, computerUseQueriesOf } from './queries.ts';
 
 export function useHandsServices() {
   const services = useServices();
@@ -11,6 +11,7 @@ export function useHandsServices() {
     return {
       ...services,
       api: { ...services.api, ...hands },
+      keys: { ...services.keys, ...computerUseKeysOf(services.keys) },
       queries: { ...services.queries, ...computerUseQueriesOf(hands, services.keys) },
     };
   }, [services]);

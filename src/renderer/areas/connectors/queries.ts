@@ -22,7 +22,21 @@ const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued'
 /** Whether more will become of a run by itself or by a person. */
 export const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
 
-export function connectorQueriesOf({ connectors, edge, factory }: ConnectorApi & Pick<Api, 'factory'>, keys: Keys) {
+export const connectorKeysOf = ({ on }: Pick<Keys, 'on'>) => ({
+  connectors: on('connectors', 'list'),
+  /** Begins the keys of one connector. */
+  connector: (id: string, ...part: readonly unknown[]) => on('connectors', 'one', id, ...part),
+  ticket: (id: string) => on('ticket', id),
+  // Apps of others that were let in, and what they may be told, are the person's, whichever computer is looked at.
+  edgeApps: ['edge-apps'],
+  eventCatalog: ['event-catalog'],
+});
+
+export function connectorQueriesOf(
+  { connectors, edge, factory }: ConnectorApi & Pick<Api, 'factory'>,
+  page: Pick<Keys, 'on'>,
+) {
+  const keys = connectorKeysOf(page);
   const cursorOf = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
   return {
     connectors: queryOptions({

@@ -5,7 +5,7 @@ import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { useServices } from '../../base/services.tsx';
 import { createToolApi } from '../tools/api.ts';
 import { createConnectorApi } from './api.ts';
-import { connectorQueriesOf } from './queries.ts';
+import { connectorKeysOf, connectorQueriesOf } from './queries.ts';
 
 export function useConnectorServices() {
   const services = useServices();
@@ -16,6 +16,7 @@ export function useConnectorServices() {
       ...services,
       // A connector is an attached tool server: one row, one connection.
       api: { ...services.api, ...mine, tools: createToolApi(wire) },
+      keys: { ...services.keys, ...connectorKeysOf(services.keys) },
       queries: {
         ...services.queries,
         ...connectorQueriesOf({ ...mine, factory: services.api.factory }, services.keys),
@@ -26,7 +27,7 @@ export function useConnectorServices() {
 
 /** What is known of a connector from its own answer, before the list is read again; `null`: it is gone. */
 export function usePutConnector(): (connector: Connector, gone?: boolean) => void {
-  const { keys } = useServices();
+  const { keys } = useConnectorServices();
   const client = useQueryClient();
   return (connector, gone = false) => {
     // An answer that is under way is older than this.
@@ -45,7 +46,7 @@ export function usePutConnector(): (connector: Connector, gone?: boolean) => voi
 
 /** Reads all of a connector again after something was done to a part of it. */
 export function useTouchConnector(): (id: string) => void {
-  const { keys } = useServices();
+  const { keys } = useConnectorServices();
   const client = useQueryClient();
   return (id) => {
     void client.invalidateQueries({ queryKey: keys.connector(id) });

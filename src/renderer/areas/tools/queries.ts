@@ -13,7 +13,10 @@ const serversEvery = 4_000;
 /** While a server is being reached, whose end somebody waits for, ms. */
 const connectingEvery = 1_000;
 
-export function toolQueriesOf(tools: ToolApi, keys: Keys) {
+export const toolKeysOf = ({ on }: Pick<Keys, 'on'>) => ({ toolServers: on('tool-servers'), tools: on('tools') });
+
+export function toolQueriesOf(tools: ToolApi, page: Pick<Keys, 'on'>) {
+  const keys = toolKeysOf(page);
   return {
     toolServers: queryOptions({
       queryKey: keys.toolServers,

@@ -2,7 +2,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
-import { useServices } from '../../base/services.tsx';
 import { Button } from '../../ui/button.tsx';
 import { countWords } from '../../ui/count-words.ts';
 import { Ago } from '../../ui/now.tsx';
@@ -106,7 +105,7 @@ export function useReconnect(server: AttachedServer, onFailure: (error: unknown)
 
 /** What is known of a server from its own answer, before the list is read again. */
 export function usePutServer(): (server: AttachedServer) => void {
-  const { keys } = useServices();
+  const { keys } = useToolServices();
   const client = useQueryClient();
   return (server) => {
     // An answer that is under way is older than this.

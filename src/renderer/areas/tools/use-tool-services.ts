@@ -2,7 +2,7 @@
 import { useMemo } from 'react';
 import { useServices } from '../../base/services.tsx';
 import { createToolApi } from './api.ts';
-import { toolQueriesOf } from './queries.ts';
+import { toolKeysOf, toolQueriesOf } from './queries.ts';
 import { createToolCalls } from './tool-calls.ts';
 
 const makeToolCalls = () => createToolCalls();
@@ -14,6 +14,7 @@ export function useToolServices() {
     return {
       ...services,
       api: { ...services.api, tools },
+      keys: { ...services.keys, ...toolKeysOf(services.keys) },
       queries: { ...services.queries, ...toolQueriesOf(tools, services.keys) },
       toolCalls: services.once(makeToolCalls),
     };

@@ -27,14 +27,7 @@ export const personKeys = {
   browserPush: ['browser-push'],
   usage: (month: string | null) => ['usage', month],
   usages: ['usage'],
-  hostedSettings: ['hosted-settings'],
-  hostedList: ['hosted', 'list'],
-  /** Begins the keys of one hosted computer. */
-  hosted: (id: string, part?: string) => (part === undefined ? ['hosted', 'one', id] : ['hosted', 'one', id, part]),
   budget: ['budget'],
-  /** Apps of others that were let in, and what they may be told. */
-  edgeApps: ['edge-apps'],
-  eventCatalog: ['event-catalog'],
 } as const;
 
 /** `computer` null: the one that is answered without naming any, this computer or the default one. */
@@ -42,6 +35,8 @@ export function keysOf(computer: string | null) {
   const on = (...key: readonly unknown[]): readonly unknown[] => (computer === null ? key : ['on', computer, ...key]);
   return {
     ...personKeys,
+    /** Makes the keys of an area that is loaded later. */
+    on,
     /** Begins every key of this computer; null where keys begin with their own names. */
     all: computer === null ? null : on(),
     workspace: on('workspace'),
@@ -71,16 +66,6 @@ export function keysOf(computer: string | null) {
     diffs: on('diff'),
     diff: (agentId: string) => on('diff', agentId),
     lastEvent: on('last-event'),
-    toolServers: on('tool-servers'),
-    tools: on('tools'),
-    runs: on('runs'),
-    run: (id: string) => on('run', id),
-    browserSessions: on('browser-sessions'),
-    toolset: (toolset: string) => on('toolset', toolset),
-    connectors: on('connectors', 'list'),
-    /** Begins the keys of one connector. */
-    connector: (id: string, ...part: readonly unknown[]) => on('connectors', 'one', id, ...part),
-    ticket: (id: string) => on('ticket', id),
     ledgers: on('ledger'),
     ledger: (filter: LedgerFilter) => on('ledger', filter),
   };
