@@ -8,7 +8,7 @@
  * transaction with `commit`. A program killed between `send` and that transaction hands the item out again with
  * `interrupted: true`: the sender dedupes by `id`, or, where the other end cannot, records the outcome as unknown.
  */
-import type { Asked, Op, SharedTx } from '../store/shared-store.ts';
+import type { Asked, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
 import type { Tx, Value } from '../store/store.ts';
 
 export interface LaneItem {
@@ -90,6 +90,8 @@ export interface SharedLanes extends LaneWork {
   append(tx: SharedTx, item: LaneAppend, cause?: LaneCause): Op<boolean>;
   remove(tx: SharedTx, id: string): Op<boolean>;
   clear(tx: SharedTx, lane: string): Op<number>;
+  /** Of these ids, those of items that are committed and not settled, whichever process sends them. */
+  waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>>;
 }
 
 interface LaneWork {

@@ -17,6 +17,10 @@ interface ItemRow {
 
 const columns = 'seq, lane, id, body, at, deadline, attempts, sending, interrupted, not_before';
 
+const askedAtOnce = 100;
+/** As many places as are asked at once: one text, however many ids there are. */
+const waitingSql = `SELECT id FROM lane_item WHERE lanes = ? AND id IN (${Array.from({ length: askedAtOnce }, () => '?').join(', ')})`;
+
 export interface LoadedLane {
   readonly lane: string;
   readonly depth: number;
@@ -123,13 +127,38 @@ export function createLaneRows(lanes: string) {
     return rows.map((row) => ({ ...toItem(row), attempts: row.attempts, sending: row.sending === 1 }));
   }
 
+  /** Of these ids, those whose rows are there. */
+  function* waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (let from = 0; from < ids.length; from += askedAtOnce) {
+      const some = ids.slice(from, from + askedAtOnce);
+      const values = Array.from({ length: askedAtOnce }, (_, index) => some[index] ?? null);
+      for (const { id } of yield* tx.all<{ id: string }>(waitingSql, lanes, ...values)) found.add(id);
+    }
+    return found;
+  }
+
   /** Whether a row of the lane is past its deadline. */
   function* hasExpired(tx: SharedReader, lane: string, now: number): Op<boolean> {
     const sql = 'SELECT 1 AS found FROM lane_item WHERE lanes = ? AND lane = ? AND deadline <= ? LIMIT 1';
     return (yield* tx.get(sql, lanes, lane, now)) !== undefined;
   }
 
-  return { append, remove, clear, takeHead, expire, settle, putBack, postpone, hasten, load, list, hasExpired };
+  return {
+    append,
+    remove,
+    clear,
+    takeHead,
+    expire,
+    settle,
+    putBack,
+    postpone,
+    hasten,
+    load,
+    list,
+    waiting,
+    hasExpired,
+  };
 }
 
 function toItem(row: ItemRow): Pick<LaneItem, 'id' | 'lane' | 'body' | 'at' | 'deadline'> {

@@ -380,6 +380,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       if (gone > 0) tx.afterCommit(() => changeDepth(lane, -gone));
       return gone;
     },
+    waiting: rows.waiting,
     depth: (lane) => states.get(lane)?.depth ?? 0,
     depths: () =>
       new Map([...states].filter(([, state]) => state.depth > 0).map(([lane, state]) => [lane, state.depth])),

@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../../kit/lane/lane.ts';
-import { answered } from '../../../kit/store/answered.ts';
-import type { Asked, Op, SharedTx } from '../../../kit/store/shared-store.ts';
+import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PhoneDeps } from '../part.ts';
 import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
+import { forgetReceipt } from './receipts.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
@@ -25,6 +25,8 @@ export interface Delivery {
   isFull(lane: string): boolean;
   /** In the transaction that notes its receipt. */
   append(tx: SharedTx, lane: string, id: string, event: CarrierEvent): Op<boolean>;
+  /** Of these ids, those of events that nobody has read yet. */
+  waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,11 +55,12 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
     }
   }
 
-  function onExpired(tx: SharedTx, { body }: LaneItem): Asked<void> {
+  function* onExpired(tx: SharedTx, { id, body }: LaneItem): Op<void> {
+    // Nobody read it: sent again, it is a first one.
+    yield* forgetReceipt(tx, id);
     tx.afterCommit(() =>
       log.error('An event of the carrier was given up after 24 hours.', nameOf(body as CarrierEvent)),
     );
-    return answered(undefined);
   }
 
   return {
@@ -65,6 +68,7 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
     laneOf: (reader, event) => `${reader.prefix} ${reader.subject(event)}`,
     isFull: (lane) => lanes.depth(lane) >= mostWaiting,
     append: (tx, lane, id, event) => lanes.append(tx, { lane, id, body: event, deadline: clock.now() + keptMs }),
+    waiting: lanes.waiting,
     start: () => lanes.start(),
     close: () => lanes.close(),
   };

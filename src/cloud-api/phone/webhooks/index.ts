@@ -8,11 +8,11 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { carrierWebhook, relayAddress } from '../../../contracts/phone/texts.ts';
 import { headOf } from '../../../kit/http/base-headers.ts';
 import { bindWithHead } from '../../../kit/http/types.ts';
-import { portion, removePortions } from '../../../kit/store/remove-portions.ts';
 import { readPublicKey } from '../carrier/telnyx/signature.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
 import type { CarrierEventReader, Numbers } from '../ports.ts';
 import { createDelivery } from './delivery.ts';
+import { forgetReceipts } from './receipts.ts';
 import { createReceiver, type Taken } from './receiver.ts';
 
 export { phoneWebhookMigrations } from './migrations.ts';
@@ -23,9 +23,6 @@ export interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' |
   /** The first whose prefix fits takes an event. */
   readonly readers: readonly CarrierEventReader[];
 }
-
-/** From when it was last posted. */
-const keptMs = 7 * 24 * 60 * 60_000;
 
 export function createWebhooks(deps: WebhooksDeps): PhonePart {
   const { store, log, carrier, numbers, publicKey } = deps;
@@ -52,11 +49,7 @@ export function createWebhooks(deps: WebhooksDeps): PhonePart {
       await delivery.start();
     },
     close: () => delivery.close(),
-    async forgetOld(now) {
-      const sql = `DELETE FROM phone_webhook_receipt WHERE seen_at < ? AND id IN (SELECT id FROM phone_webhook_receipt
-        WHERE seen_at < ? ORDER BY seen_at LIMIT ${portion})`;
-      await removePortions(store, sql, now - keptMs, now - keptMs);
-    },
+    forgetOld: (now) => forgetReceipts(store, now, delivery.waiting),
   };
 }
 

@@ -13,6 +13,7 @@ import { isOfNumber, type PostedEvent, readEvent } from '../carrier/telnyx/event
 import { isSigned, readPublicKey } from '../carrier/telnyx/signature.ts';
 import type { CarrierEvent, HeldNumber } from '../ports.ts';
 import type { Delivery } from './delivery.ts';
+import { noteReceipt } from './receipts.ts';
 
 export const largestPosted = 256 * 1024;
 
@@ -69,11 +70,7 @@ function take(
 ): Promise<Taken> {
   return store.write(
     function* (tx) {
-      const insert = 'INSERT INTO phone_webhook_receipt (id, seen_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING';
-      if ((yield* tx.run(insert, id, now)).changes === 0) {
-        yield* tx.run('UPDATE phone_webhook_receipt SET seen_at = ? WHERE id = ?', now, id);
-        return 'duplicate';
-      }
+      if (!(yield* noteReceipt(tx, id, now))) return 'duplicate';
       yield* delivery.append(tx, lane, id, event);
       return 'accepted';
     },

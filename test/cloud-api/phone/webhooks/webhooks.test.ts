@@ -257,6 +257,43 @@ describe.each(engines)('what the carrier posts, on $name', ({ place, name }) => 
     });
   });
 
+  test('what waits for its reader is not forgotten however much time passes, and what was given up is a first one again', async () => {
+    const [asked, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const it = await open({
+      take: () => {
+        asked.resolve();
+        return read.promise;
+      },
+    });
+    const again = async () => (await it.send(eventText('evt_1'))).json;
+    expect(await again()).toEqual({ status: 'accepted' });
+    await asked.promise;
+    it.clock.move(8 * day);
+    await it.webhooks.forgetOld?.(it.clock.now());
+    expect(await it.rows('phone_webhook_receipt')).toHaveLength(1);
+    expect(await again()).toEqual({ status: 'duplicate' });
+    read.reject(new Error('never'));
+    await waitFor(
+      () => it.rows('lane_item'),
+      (rows) => rows.length === 0,
+    );
+    expect(await again()).toEqual({ status: 'accepted' });
+  });
+
+  test('many receipts are forgotten, all but those of what waits', async () => {
+    const it = await open({ take: () => new Promise(() => {}) });
+    await it.send(eventText('evt_1'));
+    const insert = 'INSERT INTO phone_webhook_receipt (id, seen_at) VALUES (?, ?)';
+    await it.store.write(function* (tx) {
+      for (let n = 0; n < 450; n += 1) yield* tx.run(insert, `receipt ${n}`, it.clock.now() - Math.floor(n / 100));
+    });
+    it.clock.move(8 * day);
+    await it.webhooks.forgetOld?.(it.clock.now());
+    const [receipt, ...others] = await it.rows('phone_webhook_receipt');
+    expect(others).toEqual([]);
+    expect(await it.rows('lane_item')).toMatchObject([{ id: receipt?.id }]);
+  });
+
   test('what was answered is brought by the next process when this one ends before', async () => {
     const floor = await place();
     const first = await openReceiver(floor, { take: () => new Promise(() => {}) });
