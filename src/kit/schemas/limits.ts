@@ -66,8 +66,8 @@ export function valueProblem(schema: string, value: unknown): string | null {
   return null;
 }
 
-/** Looks no deeper than `levels` itself. */
-function isDeeper(value: unknown, levels: number): boolean {
+/** Whether a value nests deeper than `levels`; looks no deeper than that itself. */
+export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }

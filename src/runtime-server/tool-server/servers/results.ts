@@ -3,8 +3,9 @@
  * are replaced by a note, unknown blocks are left out. Pure. Must not know which tool it was.
  */
 import type { ContentBlock, ToolResult } from '../../../contracts/tool-server/tools.ts';
+import { isDeeper } from '../../../kit/schemas/limits.ts';
 import type { FilledPrompt } from '../foreign-tools.ts';
-import { isDeeper, isObject } from './schemas.ts';
+import { isObject } from './schemas.ts';
 
 /** All text of one result, characters: far beyond what a model reads, far below what hurts. */
 export const longestText = 256 * 1024;

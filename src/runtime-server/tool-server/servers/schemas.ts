@@ -3,6 +3,7 @@
  * a tool that names another draft. Pure: nothing is looked up; a reference out of the schema is refused, because it could read a
  * file or reach a private address.
  */
+import { isDeeper } from '../../../kit/schemas/limits.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
 export type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
@@ -215,12 +216,6 @@ function decode(step: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** Whether a value nests deeper than `levels`; looks no deeper than that itself. */
-export function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 /** How much there is to read of what was sent as a schema: characters, and no more than are ever read. */
