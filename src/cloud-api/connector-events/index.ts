@@ -7,7 +7,6 @@ import { eventCallback, registerSubscription, unregisterSubscription } from '../
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { type ConnectorProxyDeps, createConnectorProxy } from './connector-proxy.ts';
-import { forgetSeen } from './receipts.ts';
 import { createReceiver } from './receiver.ts';
 import { createRegistrations } from './registrations.ts';
 import { createRelay, type RelayDeps } from './relay.ts';
@@ -81,7 +80,7 @@ export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvent
     wake: (computerId) => relay.wake(computerId),
     pairingEnded,
     async forgetOld(now) {
-      await forgetSeen(store, now);
+      await relay.forgetOld(now);
       for (const computerId of await registrations.computers()) await pairingEnded(computerId);
     },
     start: () => relay.start(),

@@ -4,32 +4,14 @@
  * signatures.
  */
 import { hash } from 'node:crypto';
-import { portion, removePortions } from '../../kit/store/remove-portions.ts';
-import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import type { Value } from '../../kit/store/store.ts';
-
-export type ReceiptKind = 'event' | 'gap' | 'terminated';
+import type { RelayedEvent } from '../../contracts/connectors/relay.ts';
+import type { Receipt } from '../../kit/receipts/receipts.ts';
+import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
 /** A subscription, and whose computer it is on. */
 export interface SubscriptionName {
   readonly computerId: string;
   readonly subscriptionId: string;
-}
-
-export interface NewReceipt extends SubscriptionName {
-  /** See {@link receiptId}. */
-  readonly id: string;
-  readonly eventId: string;
-  readonly kind: ReceiptKind;
-  readonly name: string | null;
-  /** Hash of what it says: an id stands for one event. */
-  readonly said: string;
-}
-
-/** A statement and what its signs stand for. */
-export interface Asking {
-  readonly sql: string;
-  readonly values: readonly Value[];
 }
 
 /** An event that the computer does not have. */
@@ -42,10 +24,6 @@ export interface LeftReceipt {
   readonly receivedAt: number;
 }
 
-/** `again`: it came before; `other`: another event did by this id. */
-export type Seen = 'first' | 'again' | 'other';
-
-const keptMs = 7 * 24 * 60 * 60_000;
 /** Events looked up at once. */
 const most = 200;
 
@@ -53,40 +31,57 @@ const most = 200;
 export const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
   hash('sha256', `${computerId}/${subscriptionId}/${eventId}`, 'base64url');
 
-const into = `INSERT INTO connector_receipt (id, computer_id, subscription_id, event_id, kind, name, said, status, received_at, seen_at)`;
-const insert = `${into} VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`;
 const left = `SELECT id, event_id AS "eventId", name, status, reason, received_at AS "receivedAt" FROM connector_receipt
   WHERE computer_id = ? AND subscription_id = ? AND status <> 'taken' AND kind = 'event'`;
 
-/** Notes that it came. What never got to the computer and is sent again, as on a refresh from the stored cursor, is a first one. */
-export function* note(tx: SharedTx, receipt: NewReceipt, now: number): Op<Seen> {
-  const { id, computerId, subscriptionId, eventId, kind, name, said } = receipt;
-  const added = yield* tx.run(insert, id, computerId, subscriptionId, eventId, kind, name, said, now, now);
-  if (added.changes === 1) return 'first';
+/** What is brought to the computer of what a server posted. */
+export type PostedParcel =
+  | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
+  | { readonly kind: 'gap'; readonly cursor: string | null }
+  | { readonly kind: 'terminated'; readonly error: unknown };
+
+/** `id`: the signed one. */
+export interface Posted {
+  readonly id: string;
+  readonly name: string | null;
+  readonly parcel: PostedParcel;
+}
+
+export function receiptOf(to: SubscriptionName, { id, name, parcel }: Posted, now: number) {
+  return {
+    id: receiptId(to, id),
+    computer_id: to.computerId,
+    subscription_id: to.subscriptionId,
+    event_id: id,
+    kind: parcel.kind,
+    name,
+    said: saidOf(parcel),
+    status: 'waiting',
+    received_at: now,
+    seen_at: now,
+  } satisfies Receipt;
+}
+
+/** Of what an event says; how far its server has come (`cursor`) and when it says it was (`timestamp`) may differ when it is sent again. */
+function saidOf(parcel: PostedParcel): string {
+  const said = parcel.kind === 'event' ? [parcel.event.name, parcel.event.data] : parcel;
+  return hash('sha256', JSON.stringify(said), 'base64url');
+}
+
+/** What never got to the computer and is sent again, as on a refresh from the stored cursor, is a first one. */
+export function* known(
+  tx: SharedTx,
+  { id, said, seen_at }: ReturnType<typeof receiptOf>,
+): Op<'first' | 'again' | 'other'> {
   const found = yield* tx.get<{ said: string; status: string }>(
     'SELECT said, status FROM connector_receipt WHERE id = ?',
     id,
   );
-  if (found === undefined || found.said !== said) return 'other';
-  const revived = found.status === 'expired' || found.status === 'dead';
-  yield* revived
-    ? tx.run(
-        "UPDATE connector_receipt SET seen_at = ?, received_at = ?, status = 'waiting', reason = NULL WHERE id = ?",
-        now,
-        now,
-        id,
-      )
-    : tx.run('UPDATE connector_receipt SET seen_at = ? WHERE id = ?', now, id);
-  return revived ? 'first' : 'again';
-}
-
-/** {@link note} of a first one alone, as a statement of PostgreSQL that returns a row where it was one. `there`: what must be found. */
-export function noteFirst(receipt: NewReceipt, now: number, there: Asking): Asking {
-  const { id, computerId, subscriptionId, eventId, kind, name, said } = receipt;
-  return {
-    sql: `${into} SELECT ?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ? FROM (${there.sql}) there ON CONFLICT (id) DO NOTHING RETURNING id`,
-    values: [id, computerId, subscriptionId, eventId, kind, name, said, now, now, ...there.values],
-  };
+  if (found?.said !== said) return 'other';
+  if (found.status !== 'expired' && found.status !== 'dead') return 'again';
+  const sql = `UPDATE connector_receipt SET seen_at = ?, received_at = ?, status = 'waiting', reason = NULL WHERE id = ?`;
+  yield* tx.run(sql, seen_at, seen_at, id);
+  return 'first';
 }
 
 export function* taken(tx: SharedTx, id: string, now: number): Op<void> {
@@ -141,14 +136,4 @@ export function* receivedAt(
   );
   for (const { eventId, at } of rows) found.set(eventId, at);
   return found;
-}
-
-/**
- * What nobody has sent for seven days. What waits stays, also where nothing ran for so long: its lane gives it up, and until it has, an
- * event that is sent again must not count as a first one, as its lane holds its id and would not take it.
- */
-export function forgetSeen(store: SharedStore, now: number): Promise<void> {
-  const sql = `DELETE FROM connector_receipt WHERE seen_at < ? AND id IN (SELECT id FROM connector_receipt
-    WHERE seen_at < ? AND status <> 'waiting' ORDER BY seen_at LIMIT ${portion})`;
-  return removePortions(store, sql, now - keptMs, now - keptMs);
 }

@@ -3,23 +3,22 @@
  * the id is the signed one; then it stores the receipt and the row for the computer in one durable commit. The computer
  * checks name, times and data, because only it knows what was subscribed to.
  */
-import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { largestEvent, type RelayedEvent } from '../../contracts/connectors/relay.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import { maxDepth, readRaw } from '../../kit/http/body.ts';
+import { jsonIn, maxDepth, readRaw } from '../../kit/http/body.ts';
+import { notSigned, tooManyWait } from '../../kit/receipts/refusals.ts';
+import { isDeeper } from '../../kit/schemas/limits.ts';
 import { isSignedWebhook } from '../../kit/signing/webhook.ts';
-import type { SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import { note, noteFirst, receiptId, type Seen } from './receipts.ts';
+import type { Posted } from './receipts.ts';
 import type { Registration, Registrations } from './registrations.ts';
-import type { Parcel, Relay } from './relay.ts';
+import type { Relay } from './relay.ts';
 
 export interface ReceiverDeps {
-  readonly store: SharedStore;
   readonly clock: Clock;
-  readonly registrations: Pick<Registrations, 'find' | 'exists' | 'existing' | 'end'>;
-  readonly relay: Pick<Relay, 'append' | 'isFull'>;
+  readonly registrations: Pick<Registrations, 'find'>;
+  readonly relay: Pick<Relay, 'take' | 'isFull'>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
@@ -32,15 +31,11 @@ export type Received =
 export type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
 
 const longestId = 500;
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** What a body says, once it is known to be signed. */
-type Said =
-  | { readonly kind: 'verification'; readonly challenge: string }
-  | { readonly kind: 'parcel'; readonly id: string; readonly name: string | null; readonly parcel: Carried };
-type Carried = Exclude<Parcel, { kind: 'notice' }>;
+type Said = { readonly kind: 'verification'; readonly challenge: string } | ({ readonly kind: 'parcel' } & Posted);
 
-export function createReceiver({ store, clock, registrations, relay, log }: ReceiverDeps): Receive {
+export function createReceiver({ clock, registrations, relay, log }: ReceiverDeps): Receive {
   async function signedBy(key: string, request: IncomingMessage): Promise<{ to: Registration; body: Buffer }> {
     const known = await registrations.find(key);
     if (known === null) throw gone();
@@ -53,59 +48,16 @@ export function createReceiver({ store, clock, registrations, relay, log }: Rece
     const fresh = await registrations.find(key, true);
     if (fresh === null) throw gone();
     if (isSignedWebhook(fresh.keysAt(now), webhook, now)) return { to: fresh, body };
-    throw new AppError('refused', 'Invalid or expired signature.', 'Sign it with the secret, now.', {
-      status: 401,
-      wireCode: 'invalid_signature',
-    });
-  }
-
-  async function take(
-    to: Registration,
-    now: number,
-    { id, name, parcel }: Extract<Said, { kind: 'parcel' }>,
-  ): Promise<Seen | 'gone'> {
-    const { computerId, subscriptionId } = to;
-    const receipt = {
-      ...{ computerId, subscriptionId, eventId: id, name },
-      id: receiptId(to, id),
-      kind: parcel.kind,
-      said: saidOf(parcel),
-    };
-    const ends = parcel.kind === 'terminated';
-    if (store.engine === 'postgres' && !ends) {
-      // Most are first ones: in one statement, which shares its commit with those of others. What is none is looked at below.
-      const cause = noteFirst(receipt, now, registrations.existing(to));
-      const append = (tx: SharedTx) => relay.append(tx, to, receipt.id, parcel, cause);
-      if (await store.write(append, { isolation: 'statement' })) return 'first';
-    }
-    return store.write(
-      function* (tx) {
-        // Whoever did not hear that their end was taken says so again.
-        if (!(yield* registrations.exists(tx, to, ends ? 'ended' : undefined))) return 'gone';
-        const seen = yield* note(tx, receipt, now);
-        if (seen !== 'first') return seen;
-        yield* relay.append(tx, to, receipt.id, parcel);
-        if (ends) yield* registrations.end(tx, to);
-        return seen;
-      },
-      { isolation: 'rows' },
-    );
+    throw notSigned('Sign it with the secret, now.');
   }
 
   return async (key, request) => {
     const { to, body } = await signedBy(key, request);
-    const now = clock.now();
-    const said = read(body, one(request.headers['webhook-id']), iso(now));
+    const said = read(body, one(request.headers['webhook-id']), iso(clock.now()));
     if (said.kind === 'verification') return { status: 200, body: { challenge: said.challenge } };
-    if (relay.isFull(to)) {
-      throw new AppError('refused', 'Too many events wait for this subscription.', 'Send it again later.', {
-        status: 429,
-        wireCode: 'rate_limited',
-        retryAfter: 60,
-      });
-    }
-    const seen = await take(to, now, said);
-    if (seen === 'gone') {
+    if (relay.isFull(to)) throw tooManyWait('Too many events wait for this subscription.');
+    const seen = await relay.take(to, said);
+    if (seen === 'absent') {
       await registrations.find(key, true);
       throw gone();
     }
@@ -164,36 +116,17 @@ function cursorOf(cursor: unknown): { readonly cursor?: string | null } {
 }
 
 function parse(bytes: Buffer): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(utf8.decode(bytes));
-  } catch {
-    // Said below: it is not what an event is.
-  }
+  const value = jsonIn(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('it is not a JSON object in UTF-8');
   }
   // No computer reads it, and written once more it would overflow.
-  if (isDeep(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
+  if (isDeeper(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
   return value as Record<string, unknown>;
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
 }
 
 function invalid(what: string): AppError {
   return new AppError('usage', `This is no event: ${what}.`, 'Send it as events/subscribe promised.', {
     wireCode: 'bad_request',
   });
-}
-
-/** Of what an event says; how far its server has come (`cursor`) and when it says it was (`timestamp`) may differ when it is sent again. */
-function saidOf(parcel: Carried): string {
-  if (parcel.kind === 'event') {
-    const { name, data } = parcel.event;
-    return hash('sha256', JSON.stringify([name, data]), 'base64url');
-  }
-  return hash('sha256', JSON.stringify(parcel), 'base64url');
 }

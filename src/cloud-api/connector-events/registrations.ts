@@ -7,8 +7,8 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { webhookKey } from '../../kit/signing/webhook.ts';
-import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import type { Asking, SubscriptionName } from './receipts.ts';
+import type { Fragment, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { SubscriptionName } from './receipts.ts';
 
 export interface RegistrationsDeps {
   readonly store: SharedStore;
@@ -35,12 +35,13 @@ export interface Registrations {
     },
   ): Promise<string>;
   remove(tx: SharedTx, name: SubscriptionName): Op<void>;
-  /** Null: nobody listens there. From memory unless `fresh`: whether it is still so, {@link exists} tells. */
+  /** Null: nobody listens there. From memory unless `fresh`: whether it is still so, {@link existing} tells. */
   find(key: string, fresh?: boolean): Promise<Registration | null>;
-  /** For the transaction that relies on it: it stays until that has ended. `ended`: also one that its server has ended. */
-  exists(tx: SharedTx, registration: Registration, ended?: 'ended'): Op<boolean>;
-  /** {@link exists} as PostgreSQL is asked within another statement. */
-  existing(registration: Registration): Asking;
+  /**
+   * Finds a row while it is registered, which stays until the transaction that asks has ended. `ended`: also one that its
+   * server has ended.
+   */
+  existing(registration: Registration, ended?: 'ended'): Fragment<typeof stillThere>;
   /** Its server sends no more: nothing is taken until it is put again. */
   end(tx: SharedTx, registration: Registration): Op<void>;
   /** Subscriptions of a computer that are not this person's; null: all. */
@@ -177,10 +178,7 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
       known.set(keyHash, { registration, until: now + supersededKeptMs });
       return registration;
     },
-    *exists(tx, { keyHash }, ended) {
-      return (yield* tx.get(ended === 'ended' ? stillThere : stillLive, keyHash)) !== undefined;
-    },
-    existing: ({ keyHash }) => ({ sql: stillLive.postgres, values: [keyHash] }),
+    existing: ({ keyHash }, ended) => ({ sql: ended === 'ended' ? stillThere : stillLive, values: [keyHash] }),
     *end(tx, { keyHash }) {
       yield* tx.run('UPDATE connector_registration SET ended_at = ? WHERE key_hash = ?', clock.now(), keyHash);
     },

@@ -2,11 +2,21 @@
  * Brings events to the computer: one lane a subscription, signed for the computer's device, retried for 24 hours. Owns
  * what each answer of a computer means; must not know servers or their signatures.
  */
-import { deliverEvent, type EventDelivery, type RelayedEvent } from '../../contracts/connectors/relay.ts';
+import { deliverEvent, type EventDelivery } from '../../contracts/connectors/relay.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import type { LaneAppend, LaneCause, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import type { LaneAppend, LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import { createReceipts, type Seen } from '../../kit/receipts/receipts.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
-import { dropWaiting, lost, type SubscriptionName, taken } from './receipts.ts';
+import {
+  dropWaiting,
+  known,
+  lost,
+  type Posted,
+  type PostedParcel,
+  receiptOf,
+  type SubscriptionName,
+  taken,
+} from './receipts.ts';
 import type { Notice, Registration, Registrations } from './registrations.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
@@ -41,27 +51,18 @@ export type OpenRelayLanes = (how: {
 }) => SharedLanes;
 
 /** Of what an item of a lane is made. `notice`: events were given up; how many, stands with the registration. */
-export type Parcel =
-  | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
-  | { readonly kind: 'gap'; readonly cursor: string | null }
-  | { readonly kind: 'terminated'; readonly error: unknown }
-  | { readonly kind: 'notice' };
+type Parcel = PostedParcel | { readonly kind: 'notice' };
 
 export interface Relay {
-  /** In the transaction that notes its receipt. */
-  append(
-    tx: SharedTx,
-    to: Registration,
-    id: string,
-    parcel: Exclude<Parcel, { kind: 'notice' }>,
-    cause?: LaneCause,
-  ): Op<boolean>;
+  /** Resolves once its receipt is durable, and with it the row that brings it to the computer. */
+  take(to: Registration, posted: Posted): Promise<Seen>;
   /** Whether so many wait for this subscription that no more are taken. */
   isFull(name: SubscriptionName): boolean;
   /** The subscription is gone: what waits for it is dropped. */
   drop(tx: SharedTx, name: SubscriptionName): Op<void>;
   /** The computer answers again. */
   wake(computerId: string): void;
+  forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -83,6 +84,7 @@ const noticeOf = (lane: string): LaneAppend => ({
 export function createRelay(deps: RelayDeps): Relay {
   const { store, clock, registrations, link, log } = deps;
   const lanes: SharedLanes = deps.openLanes({ send, onExpired, backoffMs: relayBackoffMs });
+  const receipts = createReceipts(store, 'connector_receipt', lanes);
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<SharedLaneOutcome> {
     const name = nameIn(item.lane);
@@ -125,12 +127,19 @@ export function createRelay(deps: RelayDeps): Relay {
   }
 
   return {
-    append: (tx, to, id, parcel, cause) =>
-      lanes.append(
-        tx,
-        { lane: laneOf(to), id, body: parcel, deadline: clock.now() + keptMs, person: to.userId },
-        cause,
-      ),
+    take(to, posted) {
+      const now = clock.now();
+      const receipt = receiptOf(to, posted, now);
+      const ends = posted.parcel.kind === 'terminated';
+      return receipts.take({
+        receipt,
+        item: { lane: laneOf(to), body: posted.parcel, deadline: now + keptMs, person: to.userId },
+        // Whoever did not hear that their end was taken says so again.
+        wanted: registrations.existing(to, ends ? 'ended' : undefined),
+        known: (tx) => known(tx, receipt),
+        also: ends ? (tx) => registrations.end(tx, to) : undefined,
+      });
+    },
     isFull: (name) => lanes.depth(laneOf(name)) >= mostWaiting,
     *drop(tx, name) {
       yield* lanes.clear(tx, laneOf(name));
@@ -139,6 +148,7 @@ export function createRelay(deps: RelayDeps): Relay {
     wake(computerId) {
       lanes.wake([...lanes.depths().keys()].filter((lane) => nameIn(lane).computerId === computerId));
     },
+    forgetOld: (now) => receipts.forgetOld(now),
     start: () => lanes.start(),
     close: () => lanes.close(),
   };

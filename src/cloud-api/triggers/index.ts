@@ -12,6 +12,7 @@ import { readRaw } from '../../kit/http/body.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
+import { tooManyWait } from '../../kit/receipts/refusals.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { readPosted } from './posted.ts';
 
@@ -67,11 +68,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     }
     const bytes = await readRaw(request, largestTriggerBody);
     if (lanes.depth(computerId) >= mostWaiting) {
-      throw new AppError('refused', `${mostWaiting} events wait for this computer.`, 'Send it again later.', {
-        status: 429,
-        wireCode: 'rate_limited',
-        retryAfter: 60,
-      });
+      throw tooManyWait(`${mostWaiting} events wait for this computer.`);
     }
     const { mark, data, challenge } = readPosted(request.headers, bytes);
     if (challenge !== null) return { status: 200, body: { challenge } };

@@ -76,6 +76,15 @@ function textOf(bytes: Buffer, limit: number): string {
   }
 }
 
+/** What bytes say that were signed as they came; undefined: they are not JSON in UTF-8. */
+export function jsonIn(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -8,8 +8,8 @@
  * transaction with `commit`. A program killed between `send` and that transaction hands the item out again with
  * `interrupted: true`: the sender dedupes by `id`, or, where the other end cannot, records the outcome as unknown.
  */
-import type { Asked, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
-import type { Tx, Value } from '../store/store.ts';
+import type { Asked, Fragment, Op, SharedTx } from '../store/shared-store.ts';
+import type { Tx } from '../store/store.ts';
 
 export interface LaneItem {
   /** Chosen by the cause; unique in these lanes while the row exists. */
@@ -78,20 +78,17 @@ export interface Lanes extends LaneWork {
   clear(tx: Tx, lane: string): number;
 }
 
-/** An INSERT that causes an item and returns a row where it inserted. */
-export interface LaneCause {
-  readonly sql: string;
-  readonly values: readonly Value[];
-}
-
 /** {@link Lanes} over a shared store: whichever of the processes that share it sends a head, no other does meanwhile. */
 export interface SharedLanes extends LaneWork {
-  /** `cause`, on PostgreSQL alone: both in one statement, which may be the whole operation. False: one of them was there already. */
-  append(tx: SharedTx, item: LaneAppend, cause?: LaneCause): Op<boolean>;
+  /**
+   * `cause`, only on PostgreSQL: an INSERT that returns a row where it inserted. Both are one statement, which may be the whole
+   * operation. False: one of them was there already.
+   */
+  append(tx: SharedTx, item: LaneAppend, cause?: Fragment): Op<boolean>;
   remove(tx: SharedTx, id: string): Op<boolean>;
   clear(tx: SharedTx, lane: string): Op<number>;
-  /** Of these ids, those of items that are committed and not settled, whichever process sends them. */
-  waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>>;
+  /** A condition on a column of ids: an item with this id is committed and not settled, whichever process sends it. */
+  waiting(column: string): Fragment;
 }
 
 interface LaneWork {

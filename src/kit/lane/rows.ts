@@ -1,6 +1,6 @@
 /** The SQL of lanes: what is done to rows inside a transaction. Owns no state. */
-import type { Asked, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
-import type { LaneAppend, LaneCause, LaneItem, QueuedItem } from './lane.ts';
+import type { Asked, Fragment, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
+import type { LaneAppend, LaneItem, QueuedItem } from './lane.ts';
 
 interface ItemRow {
   seq: number;
@@ -17,10 +17,6 @@ interface ItemRow {
 
 const columns = 'seq, lane, id, body, at, deadline, attempts, sending, interrupted, not_before';
 
-const askedAtOnce = 100;
-/** As many places as are asked at once: one text, however many ids there are. */
-const waitingSql = `SELECT id FROM lane_item WHERE lanes = ? AND id IN (${Array.from({ length: askedAtOnce }, () => '?').join(', ')})`;
-
 export interface LoadedLane {
   readonly lane: string;
   readonly depth: number;
@@ -33,7 +29,7 @@ export interface LoadedLane {
 export type Taken = Pick<LaneItem, 'id' | 'attempt'>;
 
 export function createLaneRows(lanes: string) {
-  function* append(tx: SharedTx, item: LaneAppend, at: number, cause?: LaneCause): Op<boolean> {
+  function* append(tx: SharedTx, item: LaneAppend, at: number, cause?: Fragment): Op<boolean> {
     const insert = 'INSERT INTO lane_item (lanes, lane, id, body, at, deadline, person)';
     const once = 'ON CONFLICT (lanes, id) DO NOTHING';
     const body = JSON.stringify(item.body ?? null);
@@ -127,16 +123,11 @@ export function createLaneRows(lanes: string) {
     return rows.map((row) => ({ ...toItem(row), attempts: row.attempts, sending: row.sending === 1 }));
   }
 
-  /** Of these ids, those whose rows are there. */
-  function* waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>> {
-    const found = new Set<string>();
-    for (let from = 0; from < ids.length; from += askedAtOnce) {
-      const some = ids.slice(from, from + askedAtOnce);
-      const values = Array.from({ length: askedAtOnce }, (_, index) => some[index] ?? null);
-      for (const { id } of yield* tx.all<{ id: string }>(waitingSql, lanes, ...values)) found.add(id);
-    }
-    return found;
-  }
+  /** Whether the row of the id in this column is there. */
+  const waiting = (column: string): Fragment => ({
+    sql: `EXISTS (SELECT 1 FROM lane_item WHERE lane_item.lanes = ? AND lane_item.id = ${column})`,
+    values: [lanes],
+  });
 
   /** Whether a row of the lane is past its deadline. */
   function* hasExpired(tx: SharedReader, lane: string, now: number): Op<boolean> {

@@ -26,6 +26,12 @@ export type Asked<T> = Iterable<Statement, T, unknown>;
 /** One text for both engines, or one for each. `?` marks parameters. */
 export type Sql = string | { readonly sqlite: string; readonly postgres: string };
 
+/** A piece of SQL, and the values of its `?`. */
+export interface Fragment<Text extends Sql = string> {
+  readonly sql: Text;
+  readonly values: readonly Value[];
+}
+
 /** Sees one state of the database, however many statements it asks. */
 export interface SharedReader {
   get<T = Row>(sql: Sql, ...values: Value[]): Asked<T | undefined>;

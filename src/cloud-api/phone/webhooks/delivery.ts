@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../../kit/lane/lane.ts';
-import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
+import { createReceipts, type Receipts, type Seen } from '../../../kit/receipts/receipts.ts';
+import type { Op, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PhoneDeps } from '../part.ts';
 import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
-import { forgetReceipt } from './receipts.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
@@ -23,21 +23,22 @@ export interface Delivery {
   /** Where it waits among those of its subject. */
   laneOf(reader: CarrierEventReader, event: CarrierEvent): string;
   isFull(lane: string): boolean;
-  /** In the transaction that notes its receipt. */
-  append(tx: SharedTx, lane: string, id: string, event: CarrierEvent): Op<boolean>;
-  /** Of these ids, those of events that nobody has read yet. */
-  waiting(tx: SharedReader, ids: readonly string[]): Op<ReadonlySet<string>>;
+  /** Resolves once its receipt is durable, and with it the row that brings it to its reader. */
+  take(lane: string, id: string, event: CarrierEvent): Promise<Seen>;
+  forgetOld: Receipts['forgetOld'];
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface DeliveryDeps extends Pick<PhoneDeps, 'openLanes' | 'log'> {
+  readonly store: SharedStore;
   readonly clock: Clock;
   readonly readers: readonly CarrierEventReader[];
 }
 
-export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps): Delivery {
+export function createDelivery({ store, clock, readers, openLanes, log }: DeliveryDeps): Delivery {
   const lanes = openLanes({ name: 'webhooks', send, onExpired, backoffMs: readingBackoffMs });
+  const receipts = createReceipts(store, 'phone_webhook_receipt', lanes);
 
   const readerOf = (type: string) => readers.find(({ prefix }) => type.startsWith(prefix)) ?? null;
 
@@ -57,7 +58,7 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
 
   function* onExpired(tx: SharedTx, { id, body }: LaneItem): Op<void> {
     // Nobody read it: sent again, it is a first one.
-    yield* forgetReceipt(tx, id);
+    yield* tx.run('DELETE FROM phone_webhook_receipt WHERE id = ?', id);
     tx.afterCommit(() =>
       log.error('An event of the carrier was given up after 24 hours.', nameOf(body as CarrierEvent)),
     );
@@ -67,8 +68,11 @@ export function createDelivery({ clock, readers, openLanes, log }: DeliveryDeps)
     readerOf,
     laneOf: (reader, event) => `${reader.prefix} ${reader.subject(event)}`,
     isFull: (lane) => lanes.depth(lane) >= mostWaiting,
-    append: (tx, lane, id, event) => lanes.append(tx, { lane, id, body: event, deadline: clock.now() + keptMs }),
-    waiting: lanes.waiting,
+    take(lane, id, event) {
+      const now = clock.now();
+      return receipts.take({ receipt: { id, seen_at: now }, item: { lane, body: event, deadline: now + keptMs } });
+    },
+    forgetOld: receipts.forgetOld,
     start: () => lanes.start(),
     close: () => lanes.close(),
   };

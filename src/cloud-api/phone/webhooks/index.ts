@@ -12,7 +12,6 @@ import { readPublicKey } from '../carrier/telnyx/signature.ts';
 import type { PartDeps, PhonePart } from '../part.ts';
 import type { CarrierEventReader, Numbers } from '../ports.ts';
 import { createDelivery } from './delivery.ts';
-import { forgetReceipts } from './receipts.ts';
 import { createReceiver, type Taken } from './receiver.ts';
 
 export { phoneWebhookMigrations } from './migrations.ts';
@@ -25,7 +24,7 @@ export interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' |
 }
 
 export function createWebhooks(deps: WebhooksDeps): PhonePart {
-  const { store, log, carrier, numbers, publicKey } = deps;
+  const { log, carrier, numbers, publicKey } = deps;
   const delivery = createDelivery(deps);
   const receive = createReceiver({ ...deps, delivery });
 
@@ -49,7 +48,7 @@ export function createWebhooks(deps: WebhooksDeps): PhonePart {
       await delivery.start();
     },
     close: () => delivery.close(),
-    forgetOld: (now) => forgetReceipts(store, now, delivery.waiting),
+    forgetOld: delivery.forgetOld,
   };
 }
 

@@ -7,13 +7,13 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
-import { maxDepth, readRaw } from '../../../kit/http/body.ts';
-import type { SharedStore } from '../../../kit/store/shared-store.ts';
+import { jsonIn, maxDepth, readRaw } from '../../../kit/http/body.ts';
+import { notSigned, tooManyWait } from '../../../kit/receipts/refusals.ts';
+import { isDeeper } from '../../../kit/schemas/limits.ts';
 import { isOfNumber, type PostedEvent, readEvent } from '../carrier/telnyx/events.ts';
 import { isSigned, readPublicKey } from '../carrier/telnyx/signature.ts';
 import type { CarrierEvent, HeldNumber } from '../ports.ts';
 import type { Delivery } from './delivery.ts';
-import { noteReceipt } from './receipts.ts';
 
 export const largestPosted = 256 * 1024;
 
@@ -27,55 +27,33 @@ export type Receive = (
 ) => Promise<Taken>;
 
 export interface ReceiverDeps {
-  readonly store: SharedStore;
   readonly clock: Clock;
   /** Base64 of 32 bytes; anything else: nobody is believed. */
   readonly publicKey: string;
-  readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'append'>;
+  readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'take'>;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const invalidSignature = () => notSigned('Sign it with the account’s key, now.');
 
-export function createReceiver({ store, clock, publicKey, delivery }: ReceiverDeps): Receive {
+export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Receive {
   const key = readPublicKey(publicKey);
 
   return async (request, to, { tag }) => {
     const body = await readRaw(request, largestPosted);
     const now = clock.now();
-    if (key === null || !isSigned(key, request.headers, body, now)) throw notSigned();
+    if (key === null || !isSigned(key, request.headers, body, now)) throw invalidSignature();
     const posted = read(body, String(request.headers['telnyx-timestamp']));
     // Said as of a forged one: whoever replays it learns nothing.
-    if (to !== null && !isOfNumber(posted, to.e164)) throw notSigned();
+    if (to !== null && !isOfNumber(posted, to.e164)) throw invalidSignature();
     const reader = delivery.readerOf(posted.type);
     if (reader === null) return 'ignored';
     const whole = eventOf(posted, to, tag, now);
     const event = { ...whole, payload: reader.keep?.(whole.payload) ?? whole.payload };
     const lane = delivery.laneOf(reader, event);
-    if (delivery.isFull(lane)) throw tooMany();
-    return take(store, delivery, { lane, event, now, id: receiptOf(posted) });
+    if (delivery.isFull(lane)) throw tooManyWait('Too many events wait for this.');
+    const seen = await delivery.take(lane, receiptOf(posted), event);
+    return seen === 'first' ? 'accepted' : 'duplicate';
   };
-}
-
-interface Arrival {
-  readonly lane: string;
-  readonly event: CarrierEvent;
-  readonly now: number;
-  readonly id: string;
-}
-
-function take(
-  store: SharedStore,
-  delivery: Pick<Delivery, 'append'>,
-  { lane, event, now, id }: Arrival,
-): Promise<Taken> {
-  return store.write(
-    function* (tx) {
-      if (!(yield* noteReceipt(tx, id, now))) return 'duplicate';
-      yield* delivery.append(tx, lane, id, event);
-      return 'accepted';
-    },
-    { isolation: 'rows' },
-  );
 }
 
 /** One event that goes to two addresses is told at both. */
@@ -97,41 +75,17 @@ function eventOf(
 }
 
 function read(bytes: Buffer, timestamp: string): PostedEvent {
-  let value: unknown;
-  try {
-    value = JSON.parse(utf8.decode(bytes));
-  } catch {
-    throw invalid('it is not JSON in UTF-8');
-  }
+  const value = jsonIn(bytes);
+  if (value === undefined) throw invalid('it is not JSON in UTF-8');
   // Nobody reads it, and written once more it would overflow.
-  if (isDeep(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
+  if (isDeeper(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
   const event = readEvent(value, bytes, timestamp);
   if (event === null) throw invalid('it has no id and type that can be read');
   return event;
 }
 
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((one) => isDeep(one, levels - 1));
-}
-
-function notSigned(): AppError {
-  return new AppError('refused', 'Invalid or expired signature.', 'Sign it with the account’s key, now.', {
-    status: 401,
-    wireCode: 'invalid_signature',
-  });
-}
-
 function invalid(what: string): AppError {
   return new AppError('usage', `This is no event: ${what}.`, 'Send it as API version 2 has it.', {
     wireCode: 'bad_request',
-  });
-}
-
-function tooMany(): AppError {
-  return new AppError('refused', 'Too many events wait for this.', 'Send it again later.', {
-    status: 429,
-    wireCode: 'rate_limited',
-    retryAfter: 60,
   });
 }
