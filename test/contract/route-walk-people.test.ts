@@ -9,7 +9,7 @@ import type { PairingGrant } from '../../src/contracts/link/pairings.ts';
 import { serverTables } from '../../src/contracts/servers.ts';
 import { signedHeaders, signingKey } from '../../src/kit/signing/signature.ts';
 import { type People, type Person, personWith, startPeople } from '../cloud-api/identity/support.ts';
-import { type CallOptions, keepUntilEnd, onEnd, type Reply } from '../kit/http/support.ts';
+import { type CallOptions, keepUntilEnd, onEnd, type Reply, steadyCaller } from '../kit/http/support.ts';
 import { accessTokenOf, signInAs } from '../support/oidc-provider.ts';
 import { startSimulator } from '../support/phone/simulator.ts';
 
@@ -47,7 +47,8 @@ beforeAll(async () => {
   onEnd(async () => simulated[Symbol.asyncDispose]());
   const { apiKey, publicKey, url } = sim;
   const phone = { carrier: 'simulator', connectionId: '1', webhookUrl: null, apiKey, publicKey, url } as const;
-  people = await startPeople({ settings: { phone } });
+  const started = await startPeople({ settings: { phone } });
+  people = { ...started, call: steadyCaller(started.port, null) };
   [ada, bob] = (await Promise.all(
     ['ada', 'bob'].map(async (name) => personWith(people, await signInAs(name, people.origin))),
   )) as [Person, Person];

@@ -15,7 +15,7 @@ import { localUserId } from '../../src/kit/http/principals.ts';
 import type { BoundRoute } from '../../src/kit/http/types.ts';
 import { readTokenFile } from '../../src/kit/secrets/token-file.ts';
 import { startPair } from '../host/support.ts';
-import { type Call, keepUntilEnd, rawRequest } from '../kit/http/support.ts';
+import { type Call, keepUntilEnd, rawRequest, steadyCaller } from '../kit/http/support.ts';
 import { ownersOf } from '../support/owner-lookups.ts';
 
 /** The peer server has a walk of its own: nobody but a ticket gets in there. */
@@ -52,11 +52,16 @@ beforeAll(async () => {
     }),
   );
   // Nothing belongs to anybody here: every id is unknown or foreign.
-  const pair = await startPair({
+  const started = await startPair({
     routes,
     owners: ownersOf([...factoryRoutes, ...runRoutes], false),
     cloud: { phone: carrierAway },
   });
+  const pair = {
+    ...started,
+    callWeb: steadyCaller(started.webPort, started.ownerToken),
+    callEngine: steadyCaller(started.enginePort, started.ownerToken),
+  };
   // A project without hosted computers is refused before scopes are checked, so every caller would get the same answer.
   const shop = { id: 'shop', userId: localUserId, hostedDriverEnabled: true };
   expect((await pair.callWeb('POST', '/api/v1/admin/projects', { body: shop })).status).toBe(201);
