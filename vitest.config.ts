@@ -3,6 +3,7 @@
  * `npm test` has no time for: `npm run faults` and `npm test -- all` run it.
  * Workers are processes: natives, signals and children of one test file must not meet another's.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -19,47 +20,25 @@ const shared = {
   expect: { poll: { timeout: 15_000 } },
 } as const;
 
-/** What takes longest begins first, so that no file is left to run alone at the end. Seconds on two quiet cores. */
-const longFiles: Readonly<Record<string, number>> = {
-  'e2e/every-page': 80,
-  'e2e/reach': 60,
-  'e2e/queue': 50,
-  'e2e/phone': 50,
-  'cli/start': 45,
-  'e2e/work': 40,
-  'e2e/looks': 35,
-  'harness/claude': 35,
-  'e2e/computers': 32,
-  'e2e/inbox': 30,
-  'e2e/panes': 30,
-  'worktrees/worktrees': 30,
-  'e2e/push': 25,
-  'e2e/floor': 25,
-  'e2e/desktop': 25,
-  'e2e/search': 25,
-  'worker/built': 25,
-  'worker/worker': 25,
-  'agents/unreadable': 22,
-  'contract/route-walk-people': 20,
-  'docs/commands': 20,
-  'host/combined': 20,
-  'contract/route-walk': 15,
-  'main/whole': 15,
-  'servers/chaos': 15,
-  'e2e/window-events': 15,
-  'e2e/states': 15,
-  'e2e/schedules': 15,
-  'e2e/keyboard': 12,
-  'e2e/adopt': 12,
-  'schemas/checker': 12,
-  'integration/edge': 12,
-};
+/** Most of these start whole programs. */
+const startsPrograms = /\/test\/(?:e2e|contract|docs|integration)\//;
+
+/** The test files that took longest last time begin first, so that no long one is left to run alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const length = (file: TestSpecification) =>
-      longFiles[file.moduleId.split('/').slice(-2).join('/').replace('.test.ts', '')] ?? 0;
-    return [...files].sort((a, b) => length(b) - length(a));
+    const milliseconds = new Map(files.map((file) => [file, this.measured(file) ?? guessed(file)]));
+    return files.toSorted((a, b) => (milliseconds.get(b) ?? 0) - (milliseconds.get(a) ?? 0));
   }
+
+  /** As vitest remembers it in node_modules/.vite. */
+  private measured(file: TestSpecification): number | undefined {
+    return this.ctx.cache.getTestSpecificationResult(file)?.duration;
+  }
+}
+
+/** Before the first run of a file: a millisecond for each byte, and a minute more for programs. */
+function guessed({ moduleId }: TestSpecification): number {
+  return statSync(moduleId).size + (startsPrograms.test(moduleId) ? 60_000 : 0);
 }
 
 /** Whole areas walked in a browser, real browsers and computers driven, and loops that kill, cut, fill and throw dice. */
