@@ -28,7 +28,7 @@ export const pages: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...globSync('docs/**/*.md', { cwd: root }),
+  ...globSync(['docs/**/*.md', 'src/*/README.md'], { cwd: root }),
 ]
   .filter((file) => !made.includes(file))
   .toSorted();
