@@ -1,6 +1,7 @@
 /**
  * The internal service token: for other programs of this installation, and for `gantry admin` on the server's own
- * machine. `x-platform-user-id` names for whom they act; any other caller that sends it is refused. Must not know routes.
+ * machine. `x-platform-user-id` names for whom they act; callers from outside that send it are refused. Must not know
+ * routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { bearerOf, everyScope, linkHeaders } from '../../kit/http/principals.ts';
