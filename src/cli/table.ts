@@ -2,6 +2,7 @@
  * Aligned columns for a terminal. Escapes every cell and value here, so that no command has to. Knows widths, not
  * meanings.
  */
+import type { Context } from './command.ts';
 import { inCell } from './words.ts';
 
 /** Columns are as wide as their widest cell; the last one is cut to the width of the terminal. `width` 0: never cut. */
@@ -15,6 +16,25 @@ export function table(head: readonly string[], given: readonly (readonly string[
     return cut(text.trimEnd(), width);
   };
   return [head.map((title) => title.toUpperCase()), ...rows].map(line).join('\n');
+}
+
+/** A table of `rows` with a column for each heading; `none` where there are no rows, and how to read on where there are more. */
+export function listed<Row>(
+  { output: { width } }: Pick<Context, 'output'>,
+  rows: readonly Row[],
+  none: string,
+  columns: Readonly<Record<string, (row: Row) => string>>,
+  next: string | null = null,
+): string {
+  if (rows.length === 0) return none;
+  const cellsOf = Object.values(columns);
+  const body = rows.map((row) => cellsOf.map((cell) => cell(row)));
+  return table(Object.keys(columns), body, width) + moreAt(next);
+}
+
+/** How to read on, where there is more. */
+export function moreAt(cursor: string | null): string {
+  return cursor === null ? '' : `\nThere are more: --cursor ${cursor}`;
 }
 
 /** Lines `name  value`, names aligned; rows whose value is null are left out. */

@@ -1,13 +1,16 @@
 /** `<noun> [action] …`: which action was asked for, with its words checked. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Input, optionalText } from '../command.ts';
+import { type Action, type Input, optionalText } from '../command.ts';
 
-/** The first word; `ls` when there is none. */
-export function actionOf<const Name extends string>(input: Input, names: readonly Name[]): Name {
-  const given = optionalText(input, 'action') ?? 'ls';
-  const found = names.find((name) => name === given);
-  if (found !== undefined) return found;
-  throw new AppError('usage', `There is no action ${JSON.stringify(given)}.`, `Use one of: ${names.join(', ')}.`);
+/** A verb of several: the first word says which, and is `ls` when there is none. */
+export function byAction(ways: Readonly<Record<string, Action>>): Action {
+  return async (context, input) => {
+    const given = optionalText(input, 'action') ?? 'ls';
+    const way = Object.hasOwn(ways, given) ? ways[given] : undefined;
+    if (way !== undefined) return way(context, input);
+    const fact = `There is no action ${JSON.stringify(given)}.`;
+    throw new AppError('usage', fact, `Use one of: ${Object.keys(ways).join(', ')}.`);
+  };
 }
 
 /** A word that this action needs. */

@@ -9,11 +9,15 @@ import { adminRoutes } from '../../contracts/identity/admin.ts';
 import { dataFolder, placesIn } from '../../host/places.ts';
 import { readTokenFile } from '../../kit/secrets/token-file.ts';
 import { type Context, type Input, optionalText } from '../command.ts';
+import { verbsOf } from '../route-verb.ts';
 import { findRunning } from '../running.ts';
 import { createFetchTo } from '../unix-fetch.ts';
 
 const routes = [...adminRoutes, ...poolRoutes] as const;
-export type AdminClient = Client<typeof routes>;
+type AdminClient = Client<typeof routes>;
+
+/** A verb of whoever administers. */
+export const adminVerb = verbsOf(routes, connectAdmin);
 
 /** Where plain http is read by nobody else. */
 const thisMachine = new Set(['127.0.0.1', 'localhost', '[::1]']);

@@ -2,63 +2,47 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Scope, scopes } from '../../contracts/common/route.ts';
 import type { AdminKey } from '../../contracts/identity/admin.ts';
-import { type Action, type Context, flag, type Input, integer, optionalText, text, words } from '../command.ts';
-import { table } from '../table.ts';
+import { type Input, text, words } from '../command.ts';
+import { listed } from '../table.ts';
 import { oneLine } from '../words.ts';
-import { actionOf, word } from './action.ts';
-import { type AdminClient, connectAdmin } from './connect.ts';
+import { byAction, word } from './action.ts';
+import { adminVerb } from './connect.ts';
 
-const longestLife = 3650;
+const ls = adminVerb('adminListKeys', {
+  words: (answer, context) =>
+    listed(context, answer.keys, 'There are no keys.', {
+      id: (key) => key.id,
+      user: (key) => key.userId,
+      begins: (key) => `${key.prefix}…`,
+      state: (key) => state(key, context.now()),
+      'last used': (key) => key.lastUsedAt ?? 'never used',
+      scopes: (key) => key.scopes.join(' ') + (key.resource === null ? '' : ` at ${key.resource} alone`),
+      name: (key) => oneLine(key.name, 40),
+    }),
+});
 
-export const keys: Action = async (context, input) => {
-  const action = actionOf(input, ['ls', 'create', 'revoke'] as const);
-  const admin = connectAdmin(context, input);
-  if (action === 'ls') return list(context, input, admin);
-  if (action === 'create') return create(context, input, admin);
-  const id = word(input, 'key');
-  const answer = await admin.adminRevokeKey({ params: { id }, query: flag(input, 'dryRun') ? { dryRun: '1' } : {} });
-  context.output.result(answer, () =>
-    'dryRun' in answer ? `Would revoke ${id} (${answer.plan.name}).` : `Revoked ${id} (${answer.name}).`,
-  );
-  return undefined;
-};
+const create = adminVerb('adminCreateKey', {
+  fields: { userId: 'user', expiresInDays: 'days', scopes: scopesOf },
+  words: (answer, _context, input) =>
+    'dryRun' in answer
+      ? `Would make a key of ${text(input, 'user')} with ${words(input, 'scope').join(' ')}.`
+      : `${answer.secret}\n\nThis is the key ${answer.key.id}. It is not shown again.`,
+});
 
-async function list(context: Context, input: Input, admin: AdminClient): Promise<undefined> {
-  const user = optionalText(input, 'user');
-  const answer = await admin.adminListKeys({ query: user === undefined ? {} : { user } });
-  context.output.result(answer, () => {
-    if (answer.keys.length === 0) return 'There are no keys.';
-    const now = context.now();
-    const rows = answer.keys.map((key) => [
-      key.id,
-      key.userId,
-      `${key.prefix}…`,
-      state(key, now),
-      key.lastUsedAt ?? 'never used',
-      key.scopes.join(' ') + (key.resource === null ? '' : ` at ${key.resource} alone`),
-      oneLine(key.name, 40),
-    ]);
-    const head = ['id', 'user', 'begins', 'state', 'last used', 'scopes', 'name'];
-    return table(head, rows, context.terminal.stdout.columns ?? 0);
-  });
-  return undefined;
-}
+const revoke = adminVerb('adminRevokeKey', {
+  fields: { id: (input) => word(input, 'key') },
+  words: (answer, _context, input) => {
+    const id = word(input, 'key');
+    return 'dryRun' in answer ? `Would revoke ${id} (${answer.plan.name}).` : `Revoked ${id} (${answer.name}).`;
+  },
+});
 
-async function create(context: Context, input: Input, admin: AdminClient): Promise<undefined> {
-  const body = {
-    userId: text(input, 'user'),
-    name: text(input, 'name'),
-    scopes: words(input, 'scope').map(scopeOf),
-    expiresInDays: integer(input, 'days', 1, longestLife),
-    dryRun: flag(input, 'dryRun') || undefined,
-  };
-  if (body.scopes.length === 0) throw new AppError('usage', '--scope is missing.', `Use: ${scopes.join(', ')}.`);
-  const answer = await admin.adminCreateKey({ body });
-  context.output.result(answer, () => {
-    if ('dryRun' in answer) return `Would make a key of ${body.userId} with ${body.scopes.join(' ')}.`;
-    return `${answer.secret}\n\nThis is the key ${answer.key.id}. It is not shown again.`;
-  });
-  return undefined;
+export const keys = byAction({ ls, create, revoke });
+
+function scopesOf(input: Input): Scope[] {
+  const given = words(input, 'scope').map(scopeOf);
+  if (given.length > 0) return given;
+  throw new AppError('usage', '--scope is missing.', `Use: ${scopes.join(', ')}.`);
 }
 
 function scopeOf(given: string): Scope {

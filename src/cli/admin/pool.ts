@@ -2,35 +2,28 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Pool } from '../../contracts/hosted-computers/admin.ts';
 import { longestIdle } from '../../contracts/hosted-computers/computer.ts';
-import { type Action, flag, integer } from '../command.ts';
+import { type Input, integer, optionalText } from '../command.ts';
 import { inCell } from '../words.ts';
-import { actionOf } from './action.ts';
-import { connectAdmin } from './connect.ts';
+import { byAction } from './action.ts';
+import { adminVerb } from './connect.ts';
 
-const mostRunning = 10_000;
 const minuteSeconds = 60;
 
-export const pool: Action = async (context, input) => {
-  const action = actionOf(input, ['ls', 'set'] as const);
-  const admin = connectAdmin(context, input);
-  if (action === 'ls') {
-    const answer = await admin.adminGetPool();
-    context.output.result(answer, () => words(answer));
-    return undefined;
-  }
+const ls = adminVerb('adminGetPool', { words });
+
+function idleOf(input: Input): number | undefined {
   const minutes = integer(input, 'idleMinutes', 1, longestIdle / minuteSeconds);
-  const body = {
-    running: integer(input, 'running', 0, mostRunning),
-    idleSeconds: minutes === undefined ? undefined : minutes * minuteSeconds,
-    dryRun: flag(input, 'dryRun') || undefined,
-  };
-  if (body.running === undefined && body.idleSeconds === undefined) {
-    throw new AppError('usage', 'Nothing is to be set.', 'Give --running or --idle-minutes.');
-  }
-  const answer = await admin.adminSetPool({ body });
-  context.output.result(answer, () => ('dryRun' in answer ? `Would be: ${limits(answer.plan)}` : `${words(answer)}`));
-  return undefined;
-};
+  if (minutes !== undefined) return minutes * minuteSeconds;
+  if (optionalText(input, 'running') !== undefined) return undefined;
+  throw new AppError('usage', 'Nothing is to be set.', 'Give --running or --idle-minutes.');
+}
+
+const set = adminVerb('adminSetPool', {
+  fields: { idleSeconds: idleOf },
+  words: (answer) => ('dryRun' in answer ? `Would be: ${limits(answer.plan)}` : words(answer)),
+});
+
+export const pool = byAction({ ls, set });
 
 function limits({ running, idleSeconds }: Pick<Pool, 'running' | 'idleSeconds'>): string {
   const minutes = idleSeconds / minuteSeconds;

@@ -1,50 +1,38 @@
 /** `gantry admin projects` and `gantry admin prices`: what may cost money, how much, and for whom. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AdminProject } from '../../contracts/identity/admin.ts';
-import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
-import { table } from '../table.ts';
+import { type Input, optionalText } from '../command.ts';
+import { listed } from '../table.ts';
 import { oneLine } from '../words.ts';
-import { actionOf, word } from './action.ts';
-import { type AdminClient, connectAdmin } from './connect.ts';
+import { byAction, word } from './action.ts';
+import { adminVerb } from './connect.ts';
 
-export const projects: Action = async (context, input) => {
-  const action = actionOf(input, ['ls', 'create', 'set'] as const);
-  const admin = connectAdmin(context, input);
-  if (action === 'ls') return listProjects(context, admin);
-  const id = word(input, 'project');
-  const body = {
-    name: optionalText(input, 'name'),
-    hostedDriverEnabled: onOrOff(input, 'hostedDriver', '--hosted-driver'),
-    spendCapCents: centsOrNone(input, 'spendCapCents', '--spend-cap-cents'),
-    dryRun: flag(input, 'dryRun') || undefined,
-  };
-  const answer =
-    action === 'create'
-      ? await admin.adminCreateProject({ body: { id, userId: text(input, 'user'), ...body } })
-      : await admin.adminChangeProject({ params: { id }, body });
-  context.output.result(answer, () => {
-    const after = 'dryRun' in answer ? (answer.plan as unknown as AdminProject) : answer;
-    return `${'dryRun' in answer ? 'Would be: ' : ''}${line(after)}`;
-  });
-  return undefined;
+const listProjects = adminVerb('adminListProjects', {
+  words: (answer, context) =>
+    listed(context, answer.projects, 'There are no projects.', {
+      id: (one) => one.id,
+      user: (one) => one.userId,
+      'hosted driver': (one) => (one.hostedDriverEnabled ? 'on' : 'off'),
+      'spend cap in cents': (one) => (one.spendCapCents === null ? 'none' : String(one.spendCapCents)),
+      name: (one) => oneLine(one.name, 60),
+    }),
+});
+
+const fields = {
+  id: (input: Input) => word(input, 'project'),
+  hostedDriverEnabled: (input: Input) => onOrOff(input, 'hostedDriver', '--hosted-driver'),
+  spendCapCents: (input: Input) => centsOrNone(input, 'spendCapCents', '--spend-cap-cents'),
 };
 
-async function listProjects(context: Context, admin: AdminClient): Promise<undefined> {
-  const answer = await admin.adminListProjects();
-  context.output.result(answer, () => {
-    if (answer.projects.length === 0) return 'There are no projects.';
-    const rows = answer.projects.map((one) => [
-      one.id,
-      one.userId,
-      one.hostedDriverEnabled ? 'on' : 'off',
-      one.spendCapCents === null ? 'none' : String(one.spendCapCents),
-      oneLine(one.name, 60),
-    ]);
-    const head = ['id', 'user', 'hosted driver', 'spend cap in cents', 'name'];
-    return table(head, rows, context.terminal.stdout.columns ?? 0);
-  });
-  return undefined;
+function inWords(answer: AdminProject | { dryRun: true; plan: Record<string, unknown> }): string {
+  return 'dryRun' in answer ? `Would be: ${line(answer.plan as unknown as AdminProject)}` : line(answer);
 }
+
+export const projects = byAction({
+  ls: listProjects,
+  create: adminVerb('adminCreateProject', { fields: { ...fields, userId: 'user' }, words: inWords }),
+  set: adminVerb('adminChangeProject', { fields, words: inWords }),
+});
 
 function line({ id, name, userId, hostedDriverEnabled, spendCapCents }: AdminProject): string {
   const cap = spendCapCents === null ? 'no spend cap' : `a spend cap of ${spendCapCents} cents`;
@@ -52,34 +40,33 @@ function line({ id, name, userId, hostedDriverEnabled, spendCapCents }: AdminPro
   return `${title} of ${userId}: hosted driver ${hostedDriverEnabled ? 'on' : 'off'}, ${cap}.`;
 }
 
-export const prices: Action = async (context, input) => {
-  const action = actionOf(input, ['ls', 'set'] as const);
-  const admin = connectAdmin(context, input);
-  if (action === 'ls') {
-    const answer = await admin.adminListPrices();
-    context.output.result(answer, () => {
-      if (answer.prices.length === 0) return 'No price is set.';
-      const rows = answer.prices.map(({ name, cents, updatedAt }) => [name, String(cents), updatedAt]);
-      return table(['name', 'cents', 'set at'], rows, context.terminal.stdout.columns ?? 0);
-    });
-    return undefined;
-  }
-  const name = word(input, 'name');
+const listPrices = adminVerb('adminListPrices', {
+  words: (answer, context) =>
+    listed(context, answer.prices, 'No price is set.', {
+      name: (one) => one.name,
+      cents: (one) => String(one.cents),
+      'set at': (one) => one.updatedAt,
+    }),
+});
+
+function priceOf(input: Input): number {
   const given = word(input, 'cents');
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(given)) {
-    throw new AppError(
-      'usage',
-      `${JSON.stringify(given)} is no price.`,
-      'Give cents, such as 2.5; six decimals at most.',
-    );
-  }
-  const body = { cents: Number(given), dryRun: flag(input, 'dryRun') || undefined };
-  const answer = await admin.adminSetPrice({ params: { name }, body });
-  context.output.result(answer, () =>
-    'dryRun' in answer ? `Would set ${name} to ${given} cents.` : `${name} costs ${answer.cents} cents.`,
-  );
-  return undefined;
-};
+  if (/^\d{1,9}(\.\d{1,6})?$/.test(given)) return Number(given);
+  const fact = `${JSON.stringify(given)} is no price.`;
+  throw new AppError('usage', fact, 'Give cents, such as 2.5; six decimals at most.');
+}
+
+const setPrice = adminVerb('adminSetPrice', {
+  fields: { name: (input) => word(input, 'name'), cents: priceOf },
+  words: (answer, _context, input) => {
+    const name = word(input, 'name');
+    return 'dryRun' in answer
+      ? `Would set ${name} to ${word(input, 'cents')} cents.`
+      : `${name} costs ${answer.cents} cents.`;
+  },
+});
+
+export const prices = byAction({ ls: listPrices, set: setPrice });
 
 function onOrOff(input: Input, name: string, option: string): boolean | undefined {
   const value = optionalText(input, name);

@@ -1,7 +1,9 @@
 /** `gantry workspace approvals|approve|reject`. */
 import type { Approval, ApprovalDecision } from '../../contracts/approvals/approval.ts';
+import { approvalRoutes } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Action, type Context, flag, type Input, integer, optionalText, text } from '../command.ts';
+import { type Action, type Context, flag, integer } from '../command.ts';
+import { verbsOf } from '../route-verb.ts';
 import { facts } from '../table.ts';
 import { inCell, inset, oneLine, span } from '../words.ts';
 import { connectHome, heldHere } from './home.ts';
@@ -38,20 +40,19 @@ async function read(context: Context, query: { state: 'pending' | undefined; lim
   }
 }
 
-export const approve: Action = (context, input) => resolve(context, input, 'approve');
-export const reject: Action = (context, input) => resolve(context, input, 'reject');
+const homeVerb = verbsOf(approvalRoutes, connectHome);
 
-async function resolve(context: Context, input: Input, decision: ApprovalDecision): Promise<undefined> {
-  const home = await connectHome(context);
-  const body = { decision, note: optionalText(input, 'note'), dryRun: flag(input, 'dryRun') || undefined };
-  const answer = await home.resolveApproval({ params: { id: text(input, 'approval') }, body });
-  context.output.result(answer, () =>
-    'dryRun' in answer
-      ? `Would ${decision}: ${oneLine(answer.plan.title, 200)}`
-      : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${oneLine(answer.title, 200)}`,
-  );
-  return undefined;
-}
+const resolve = (decision: ApprovalDecision) =>
+  homeVerb('resolveApproval', {
+    fields: { id: 'approval', decision: () => decision },
+    words: (answer) =>
+      'dryRun' in answer
+        ? `Would ${decision}: ${oneLine(answer.plan.title, 200)}`
+        : `${decision === 'approve' ? 'Approved' : 'Rejected'}: ${oneLine(answer.title, 200)}`,
+  });
+
+export const approve = resolve('approve');
+export const reject = resolve('reject');
 
 /** The whole summary: nobody approves what they have not read. */
 function card(context: Context, approval: Approval): string {

@@ -2,11 +2,14 @@
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { Adoptable, adoptable, type KeptSession } from '../../contracts/factory/adopt-routes.ts';
-import { type Action, flag, optionalText, text } from '../command.ts';
-import { table } from '../table.ts';
+import { flag, type Input, optionalText } from '../command.ts';
+import { verb } from '../route-verb.ts';
+import { listed } from '../table.ts';
 import { ago, oneLine } from '../words.ts';
 
-function harnessOf(word: string): Adoptable {
+function harnessOf(input: Input): Adoptable | undefined {
+  const word = optionalText(input, 'harness');
+  if (word === undefined) return undefined;
   const read = Adoptable.safeParse(word);
   if (read.success) return read.data;
   throw new AppError('usage', `"${word}" keeps no conversations that can be listed.`, `Use ${adoptable.join(', ')}.`);
@@ -17,57 +20,41 @@ function openWords({ openBy }: KeptSession): string {
   return openBy.bot ?? `process ${openBy.pid}${openBy.sure ? '' : '?'}`;
 }
 
-export const sessions: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const harness = optionalText(input, 'harness');
-  const cwd = optionalText(input, 'cwd');
-  const query = {
-    ...(harness === undefined ? {} : { harness: harnessOf(harness) }),
-    ...(cwd === undefined ? {} : { cwd: resolve(cwd) }),
-  };
-  const answer = await factory.listKeptSessions({ query });
-  context.output.result(answer, () => {
-    if (answer.sessions.length === 0) return 'No harness keeps a conversation here.';
-    const rows = answer.sessions.map((session) => [
-      session.harness,
-      session.id,
-      ago(session.lastUsed, context.now()),
-      openWords(session),
-      session.cwd,
-      oneLine(session.title, 80),
-    ]);
-    const heads = ['harness', 'session', 'last used', 'open in', 'folder', 'title'];
-    return `${table(heads, rows, context.output.width)}\nTake one up as a bot: ${context.names.gantry} agents adopt <harness> <session>`;
-  });
-  return undefined;
-};
-
-export const adopt: Action = async (context, input) => {
-  const harness = harnessOf(text(input, 'harness'));
-  const { factory } = await context.connect();
-  const dryRun = flag(input, 'dryRun');
-  const as = optionalText(input, 'as');
-  const team = optionalText(input, 'team');
-  const answer = await factory.adoptKeptSession({
-    body: {
-      harness,
-      id: text(input, 'session'),
-      ...(as === undefined ? {} : { as }),
-      ...(team === undefined ? {} : { team }),
-      ...(flag(input, 'takeOver') ? { takeOver: true } : {}),
-      ...(dryRun ? { dryRun } : {}),
+export const sessions = verb('listKeptSessions', {
+  fields: {
+    harness: harnessOf,
+    cwd: (input) => {
+      const cwd = optionalText(input, 'cwd');
+      return cwd === undefined ? undefined : resolve(cwd);
     },
-  });
-  context.output.result(answer, () =>
-    [
-      `${dryRun ? 'Would take up' : 'Took up'}: ${oneLine(answer.session.title, 160)}`,
-      ...(answer.ends === null ? [] : [`${dryRun ? 'Would end' : 'Ended'} process ${answer.ends} first.`]),
-      `${dryRun ? 'Would write' : 'Written'} into ${answer.file}:`,
-      answer.lines.trimEnd().replace(/^/gm, '  '),
+  },
+  words: (answer, context) => {
+    if (answer.sessions.length === 0) return 'No harness keeps a conversation here.';
+    const shown = listed(context, answer.sessions, '', {
+      harness: (session) => session.harness,
+      session: (session) => session.id,
+      'last used': (session) => ago(session.lastUsed, context.now()),
+      'open in': openWords,
+      folder: (session) => session.cwd,
+      title: (session) => oneLine(session.title, 80),
+    });
+    return `${shown}\nTake one up as a bot: ${context.names.gantry} agents adopt <harness> <session>`;
+  },
+});
+
+export const adopt = verb('adoptKeptSession', {
+  // Never left out: it is the first argument.
+  fields: { harness: (input) => harnessOf(input)!, id: 'session' },
+  words: ({ session, ends, file, lines, bot }, { names }, input) => {
+    const dryRun = flag(input, 'dryRun');
+    return [
+      `${dryRun ? 'Would take up' : 'Took up'}: ${oneLine(session.title, 160)}`,
+      ...(ends === null ? [] : [`${dryRun ? 'Would end' : 'Ended'} process ${ends} first.`]),
+      `${dryRun ? 'Would write' : 'Written'} into ${file}:`,
+      lines.trimEnd().replace(/^/gm, '  '),
       dryRun
         ? 'Nothing was changed: this is what would happen.'
-        : `It runs as ${answer.bot}. Look at it: ${context.names.gantry} agents attach ${answer.bot}`,
-    ].join('\n'),
-  );
-  return undefined;
-};
+        : `It runs as ${bot}. Look at it: ${names.gantry} agents attach ${bot}`,
+    ].join('\n');
+  },
+});

@@ -1,20 +1,16 @@
 /** `gantry agents …`: who there is, what they do, their terminals. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
-import { type Action, integer, optionalText, text, words } from '../command.ts';
+import { type Action, optionalText, text, words } from '../command.ts';
 import { computerWords } from '../computer-names.ts';
+import { verb } from '../route-verb.ts';
 import { facts, table } from '../table.ts';
 import { ago, count, inCell, lasting, localTimes, oneLine, spoken } from '../words.ts';
-import { findAgent } from './find-agent.ts';
+import { botId, findAgent } from './find-agent.ts';
 
-export const list: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const team = optionalText(input, 'team');
-  const answer = await factory.listAgents({ query: { team } });
-  // Only where one runs on another computer.
-  const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
-  const named = elsewhere && !context.output.json ? await computerWords(context) : String;
-  context.output.result(answer, () => {
+export const list = verb('listAgents', {
+  words: async (answer, context, input) => {
+    const team = optionalText(input, 'team');
     if (answer.agents.length === 0) {
       return [
         team === undefined ? 'No bots yet.' : `No team ${JSON.stringify(team)} has bots here.`,
@@ -22,6 +18,9 @@ export const list: Action = async (context, input) => {
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
     }
+    // Only where one runs on another computer.
+    const elsewhere = answer.agents.some((agent) => agent.runner !== 'local');
+    const named = elsewhere ? await computerWords(context) : String;
     const rows = answer.agents.map((agent) => [
       agent.address,
       agent.state === 'offline' ? 'offline' : spoken(agent.state) + (agent.stale ? ' (stale)' : ''),
@@ -46,9 +45,8 @@ export const list: Action = async (context, input) => {
         : null,
     ];
     return [body, ...hints.filter((hint) => hint !== null)].join('\n');
-  });
-  return undefined;
-};
+  },
+});
 
 /** A hosted bot has no terminal to attach to; what it asks is among the approvals. */
 function lookAt(agent: Agent): string {
@@ -56,13 +54,10 @@ function lookAt(agent: Agent): string {
   return agent.stateReason?.startsWith('asks:') === true ? 'workspace approvals' : `why ${agent.address}`;
 }
 
-export const show: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const found = await findAgent(factory, text(input, 'bot'), context.names);
-  const agent = await factory.getAgent({ params: { id: found.id } });
-  context.output.result(agent, () => described(agent, context.now()));
-  return undefined;
-};
+export const show = verb('getAgent', {
+  fields: { id: botId },
+  words: (agent, { now }) => described(agent, now()),
+});
 
 function described(agent: Agent, now: number): string {
   return facts([
@@ -85,14 +80,7 @@ function staleWords({ stale, runner }: Agent): string {
   return runner === 'local' ? ' (stale: terminals cannot be read)' : ' (stale: as it was last seen)';
 }
 
-export const capture: Action = async (context, input) => {
-  const lines = integer(input, 'lines', 1, 2000);
-  const { factory } = await context.connect();
-  const agent = await findAgent(factory, text(input, 'bot'), context.names);
-  const answer = await factory.captureAgent({ params: { id: agent.id }, query: { lines } });
-  context.output.result(answer, () => answer.text);
-  return undefined;
-};
+export const capture = verb('captureAgent', { fields: { id: botId }, words: (answer) => answer.text });
 
 export const transcript: Action = async (context, input) => {
   const { factory } = await context.connect();

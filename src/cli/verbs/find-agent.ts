@@ -1,6 +1,7 @@
 /** Which bot a person means: its id, its address, or its short name where only one bot has it. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
+import { type Context, type Input, text } from '../command.ts';
 import type { CommandNames } from '../command-name.ts';
 import type { FactoryClient } from '../connect.ts';
 
@@ -20,4 +21,10 @@ export async function findAgent(factory: FactoryClient, wanted: string, names: C
     `No bot is called ${JSON.stringify(wanted)}.`,
     `See who there is: ${names.gantry} agents ls`,
   );
+}
+
+/** The id of the bot that is given, for a route that names it. */
+export async function botId(input: Input, context: Context): Promise<string> {
+  const { factory } = await context.connect();
+  return (await findAgent(factory, text(input, 'bot'), context.names)).id;
 }

@@ -1,9 +1,10 @@
 /** `gantry orchestration …`: messages, deliveries, queues and threads. */
 import { exitCode } from '../../contracts/common/errors.ts';
 import { agentStates } from '../../contracts/factory/agent.ts';
-import type { Delivery, DeliveryEvidence, DeliveryState, Message, Thread } from '../../contracts/factory/delivery.ts';
-import { type Action, type Context, flag, type Input, integer, optionalFlag, optionalText, text } from '../command.ts';
-import { table } from '../table.ts';
+import type { Delivery, DeliveryEvidence, DeliveryState, SendPlan, Thread } from '../../contracts/factory/delivery.ts';
+import { type Context, type Input, optionalText, text } from '../command.ts';
+import { byOption, verb } from '../route-verb.ts';
+import { listed, moreAt } from '../table.ts';
 import { textOrStdin } from '../text.ts';
 import { ago, count, inCell, inset, oneLine, spoken } from '../words.ts';
 
@@ -39,144 +40,105 @@ function reason(detail: string): string {
   return `the bot ${state === 'needs_you' ? 'needs you' : `is ${spoken(state)}`}${rest === undefined ? '' : `: ${rest}`}`;
 }
 
-export const send: Action = async (context, input) => deliver(context, input, text(input, 'to'));
+const textField = (input: Input, context: Context) => textOrStdin(context, input);
 
-export const reply: Action = async (context, input) => {
-  const thread = text(input, 'thread');
-  return deliver(context, input, thread.startsWith('channel:') ? thread : `channel:${thread}`);
-};
-
-async function deliver(context: Context, input: Input, to: string): Promise<number> {
-  const message = await textOrStdin(context, input);
-  const { factory } = await context.connect();
-  const threadId = to.startsWith('channel:') ? undefined : optionalText(input, 'thread');
-  const answer = await factory.sendMessage({
-    body: {
-      to,
-      text: message,
-      queue: optionalFlag(input, 'queue'),
-      threadId,
-      dagId: optionalText(input, 'dag'),
-      nodeId: optionalText(input, 'node'),
-      idempotencyKey: optionalText(input, 'key'),
-      raw: flag(input, 'raw') || undefined,
-      dryRun: flag(input, 'dryRun') || undefined,
-    },
-  });
+function sent(answer: Delivery | SendPlan, { names }: Context): string {
   if ('dryRun' in answer) {
     const { plan } = answer;
-    context.output.result(answer, () =>
-      [
-        `Would send to ${plan.to} by ${spoken(plan.via)}.`,
-        `Would record: ${inCell(plan.records.join(', ')) || 'nothing'}`,
-        ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${inCell(plan.ifQueued.join(', '))}`]),
-      ].join('\n'),
-    );
-    return 0;
+    return [
+      `Would send to ${plan.to} by ${spoken(plan.via)}.`,
+      `Would record: ${inCell(plan.records.join(', ')) || 'nothing'}`,
+      ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${inCell(plan.ifQueued.join(', '))}`]),
+    ].join('\n');
   }
-  context.output.result(answer, () => {
-    const hint =
-      answer.state === 'unconfirmed' ? `\nLook at the bot: ${context.names.gantry} agents screen ${answer.to}` : '';
-    return `${answer.to}: ${inWords(answer)} (${answer.id})${hint}`;
-  });
-  return exitOf[answer.state];
+  const hint = answer.state === 'unconfirmed' ? `\nLook at the bot: ${names.gantry} agents screen ${answer.to}` : '';
+  return `${answer.to}: ${inWords(answer)} (${answer.id})${hint}`;
 }
 
-export const deliveries: Action = async (context, input) => {
-  const limit = integer(input, 'limit', 1, 200);
-  const { factory } = await context.connect();
-  const agent = optionalText(input, 'agent');
-  const answer = await factory.listDeliveries({
-    query: {
-      agent,
-      thread: optionalText(input, 'thread'),
-      node: optionalText(input, 'node'),
-      limit,
-      cursor: optionalText(input, 'cursor'),
+const exit = (answer: Delivery | SendPlan) => ('dryRun' in answer ? 0 : exitOf[answer.state]);
+
+export const send = verb('sendMessage', {
+  fields: {
+    text: textField,
+    // A channel is a thread already.
+    threadId: (input) => (text(input, 'to').startsWith('channel:') ? undefined : optionalText(input, 'thread')),
+    dagId: 'dag',
+    nodeId: 'node',
+    idempotencyKey: 'key',
+  },
+  words: sent,
+  exit,
+});
+
+export const reply = verb('sendMessage', {
+  fields: {
+    to: (input) => {
+      const thread = text(input, 'thread');
+      return thread.startsWith('channel:') ? thread : `channel:${thread}`;
     },
-  });
-  context.output.result(answer, () => {
-    if (answer.deliveries.length === 0) {
-      return `No deliveries${agent === undefined ? '' : ` to ${agent}`}. Send one: ${context.names.gantry} orchestration send <bot@team> "Hello"`;
-    }
-    const rows = answer.deliveries.map((one) => [
-      ago(one.at, context.now()),
-      one.to,
-      spoken(one.via),
-      one.id,
-      oneLine(inWords(one), 300),
-    ]);
-    return table(['when', 'to', 'via', 'delivery', 'state'], rows, context.output.width) + more(answer.nextCursor);
-  });
-  return undefined;
-};
+    text: textField,
+    idempotencyKey: 'key',
+  },
+  words: sent,
+  exit,
+});
 
-function more(cursor: string | null): string {
-  return cursor === null ? '' : `\nThere are more: --cursor ${cursor}`;
-}
+export const deliveries = verb('listDeliveries', {
+  words: (answer, context, input) => {
+    const agent = optionalText(input, 'agent');
+    const to = agent === undefined ? '' : ` to ${agent}`;
+    const none = `No deliveries${to}. Send one: ${context.names.gantry} orchestration send <bot@team> "Hello"`;
+    const columns = {
+      when: (one: Delivery) => ago(one.at, context.now()),
+      to: (one: Delivery) => one.to,
+      via: (one: Delivery) => spoken(one.via),
+      delivery: (one: Delivery) => one.id,
+      state: (one: Delivery) => oneLine(inWords(one), 300),
+    };
+    return listed(context, answer.deliveries, none, columns, answer.nextCursor);
+  },
+});
 
-export const drain: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const answer = await factory.drainQueue({
-    body: { agent: optionalText(input, 'bot'), dryRun: flag(input, 'dryRun') || undefined },
-  });
-  context.output.result(answer, () => {
-    const verb = answer.dryRun === true ? 'Would try' : 'Tried';
-    const tried = answer.tried.length === 0 ? 'Nothing is queued' : `${verb} ${count(answer.tried.length, 'message')}`;
-    return `${tried}; ${answer.left} left in the queue.`;
-  });
-  return undefined;
-};
+export const drain = verb('drainQueue', {
+  fields: { agent: 'bot' },
+  words: ({ dryRun, tried, left }) => {
+    const tries = dryRun === true ? 'Would try' : 'Tried';
+    const what = tried.length === 0 ? 'Nothing is queued' : `${tries} ${count(tried.length, 'message')}`;
+    return `${what}; ${left} left in the queue.`;
+  },
+});
 
-export const threads: Action = async (context, input) => {
-  const title = optionalText(input, 'create');
-  if (title !== undefined) return createThread(context, input, title);
-  const page = { limit: integer(input, 'limit', 1, 200), cursor: optionalText(input, 'cursor') };
-  const { factory } = await context.connect();
-  const id = optionalText(input, 'thread');
-  if (id === undefined) {
-    const answer = await factory.listThreads({ query: { bot: optionalText(input, 'bot'), ...page } });
-    const { agents } =
-      context.output.json || answer.threads.length === 0 ? { agents: [] } : await factory.listAgents({ query: {} });
-    const addresses = new Map(agents.map((agent) => [agent.id, agent.address]));
-    context.output.result(answer, () => threadTable(context, answer.threads, addresses) + more(answer.nextCursor));
-  } else {
-    const answer = await factory.listMessages({ params: { id }, query: page });
-    context.output.result(answer, () => conversation(answer.messages, context.now()) + more(answer.nextCursor));
-  }
-  return undefined;
-};
-
-function threadTable(context: Context, list: readonly Thread[], addresses: ReadonlyMap<string, string>): string {
-  if (list.length === 0)
-    return `No threads yet. Open one: ${context.names.gantry} orchestration threads --create <title> --bot <bot>`;
-  const rows = list.map((one) => [
-    one.id,
-    ago(one.lastMessageAt, context.now()),
-    one.botId === null ? '-' : (addresses.get(one.botId) ?? one.botId),
-    oneLine(one.title, 200),
-  ]);
-  return table(['thread', 'last message', 'bot', 'title'], rows, context.output.width);
-}
-
-/** Messages come newest first; a person reads downwards. */
-function conversation(list: readonly Message[], now: number): string {
-  if (list.length === 0) return 'No messages in this thread.';
-  return [...list]
-    .reverse()
-    .map((one) => `${one.from} → ${one.to}, ${ago(one.at, now)}\n${inset(one.text)}`)
-    .join('\n');
-}
-
-async function createThread(context: Context, input: Input, title: string): Promise<undefined> {
-  const { factory } = await context.connect();
-  const answer = await factory.createThread({
-    body: { title, bot: optionalText(input, 'bot'), dryRun: flag(input, 'dryRun') || undefined },
-  });
-  context.output.result(answer, () =>
+const createThread = verb('createThread', {
+  fields: { title: 'create' },
+  words: (answer, { names }) =>
     'dryRun' in answer
       ? `Would open the thread ${JSON.stringify(answer.plan.title)}.`
-      : `Thread ${answer.id} is open. Write in it: ${context.names.gantry} orchestration reply ${answer.id} "…"`,
-  );
-  return undefined;
-}
+      : `Thread ${answer.id} is open. Write in it: ${names.gantry} orchestration reply ${answer.id} "…"`,
+});
+
+/** Messages come newest first; a person reads downwards. */
+const conversation = verb('listMessages', {
+  fields: { id: 'thread' },
+  words: ({ messages, nextCursor }, { now }) => {
+    const lines = messages.map((one) => `${one.from} → ${one.to}, ${ago(one.at, now())}\n${inset(one.text)}`);
+    return (lines.reverse().join('\n') || 'No messages in this thread.') + moreAt(nextCursor);
+  },
+});
+
+const listThreads = verb('listThreads', {
+  words: async ({ threads, nextCursor }, context) => {
+    const { factory } = await context.connect();
+    const { agents } = threads.length === 0 ? { agents: [] } : await factory.listAgents({ query: {} });
+    const addresses = new Map(agents.map((agent) => [agent.id, agent.address]));
+    const none = `No threads yet. Open one: ${context.names.gantry} orchestration threads --create <title> --bot <bot>`;
+    const columns = {
+      thread: (one: Thread) => one.id,
+      'last message': (one: Thread) => ago(one.lastMessageAt, context.now()),
+      bot: (one: Thread) => (one.botId === null ? '-' : (addresses.get(one.botId) ?? one.botId)),
+      title: (one: Thread) => oneLine(one.title, 200),
+    };
+    return listed(context, threads, none, columns, nextCursor);
+  },
+});
+
+export const threads = byOption({ create: createThread, thread: conversation }, listThreads);

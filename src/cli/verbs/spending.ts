@@ -1,16 +1,14 @@
 /** `gantry agents usage|limit|wait-out|go-on`: what bots use, how much they may, and who is held. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Used } from '../../contracts/factory/spending-routes.ts';
-import { type Action, flag, optionalText, text } from '../command.ts';
+import { type Action, flag, type Input, optionalText, text } from '../command.ts';
+import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { inCell, localTimes } from '../words.ts';
 import { findAgent } from './find-agent.ts';
 
-export const usage: Action = async (context) => {
-  const { factory } = await context.connect();
-  const answer = await factory.getSpending({});
-  context.output.result(answer, () => {
-    const { gantry } = context.names;
+export const usage = verb('getSpending', {
+  words: (answer, { names: { gantry }, output }) => {
     const rows = answer.bots
       .filter(({ month }) => month.requests > 0)
       .map(({ address, today, month }) => [address, dollars(today), tokens(today), dollars(month), tokens(month)]);
@@ -18,7 +16,7 @@ export const usage: Action = async (context) => {
     const body =
       rows.length === 0
         ? 'Nothing was used this month.'
-        : table(['bot', 'today', 'tokens', 'month', 'tokens'], [...rows, all], context.output.width);
+        : table(['bot', 'today', 'tokens', 'month', 'tokens'], [...rows, all], output.width);
     const limits = answer.limits.map(
       ({ subject, spentCents, dailyCents, reached }) =>
         `Limit of ${subject === '*' ? 'all bots' : inCell(subject)}: ${money(spentCents)} of ${money(dailyCents)} a day${reached ? ', reached' : ''}`,
@@ -35,29 +33,31 @@ export const usage: Action = async (context) => {
           ];
     const off = answer.waitOut ? [] : ['Waiting for the reset of usage limits is switched off.'];
     return [body, ...limits, ...holds, ...unpriced, ...off].join('\n');
-  });
-  return undefined;
-};
+  },
+});
 
-export const limit: Action = async (context, input) => {
-  const subject = text(input, 'subject');
+/** Null takes the limit away. */
+function dailyOf(input: Input): number | null {
   const daily = optionalText(input, 'daily');
   if ((daily === undefined) === !flag(input, 'none')) {
     throw new AppError('usage', 'Give either --daily or --none.', 'For example: --daily 5');
   }
-  const { factory } = await context.connect();
-  const dailyCents = daily === undefined ? null : centsOf(daily);
-  const answer = await factory.setSpendLimit({
-    body: { subject: subject === 'all' ? '*' : subject, dailyCents, dryRun: flag(input, 'dryRun') || undefined },
-  });
-  context.output.result(answer, () => {
+  return daily === undefined ? null : centsOf(daily);
+}
+
+export const limit = verb('setSpendLimit', {
+  fields: {
+    subject: (input) => (text(input, 'subject') === 'all' ? '*' : text(input, 'subject')),
+    dailyCents: dailyOf,
+  },
+  words: (answer, _context, input) => {
+    const subject = text(input, 'subject');
     const said = (cents: number | null) => (cents === null ? 'no limit' : `${money(cents)} a day`);
-    if ('dryRun' in answer)
-      return `Nothing was changed: ${subject} would go from ${said(answer.plan.from)} to ${said(answer.plan.to)}.`;
-    return `${subject}: ${said(dailyCents)}.`;
-  });
-  return undefined;
-};
+    return 'dryRun' in answer
+      ? `Nothing was changed: ${subject} would go from ${said(answer.plan.from)} to ${said(answer.plan.to)}.`
+      : `${subject}: ${said(dailyOf(input))}.`;
+  },
+});
 
 export const waitOut: Action = async (context, input) => {
   const wanted = text(input, 'on-or-off');

@@ -3,13 +3,12 @@ import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import type { TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import { type Action, type Context, flag, optionalText, text } from '../command.ts';
 import { type ComputerWords, computerWords } from '../computer-names.ts';
+import { byOption, verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { count, hanging, inCell, oneLine } from '../words.ts';
 
-export const list: Action = async (context) => {
-  const { factory } = await context.connect();
-  const answer = await factory.listTeams();
-  context.output.result(answer, () => {
+export const list = verb('listTeams', {
+  words: (answer, context) => {
     if (answer.teams.length === 0 && answer.invalid.length === 0) {
       return [
         'No teams in the workspace.',
@@ -33,9 +32,8 @@ export const list: Action = async (context) => {
         `Team ${inCell(team.name)} ${team.waits === undefined ? 'cannot be used' : 'waits for your yes'}:\n${problems(team.problems)}`,
     );
     return [...body, ...broken, ...(answer.note === undefined ? [] : [`Note: ${hanging(answer.note)}`])].join('\n');
-  });
-  return undefined;
-};
+  },
+});
 
 function problems(list: readonly TeamProblem[]): string {
   return list
@@ -71,29 +69,20 @@ function startWords(plan: readonly TeamPlanStep[]): string[] {
   });
 }
 
-export const up: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const name = text(input, 'team');
-  const dryRun = flag(input, 'dryRun');
-  const on = optionalText(input, 'on');
-  const answer = await factory.teamUp({
-    params: { name },
-    body: { preset: optionalText(input, 'preset'), on, dryRun: dryRun || undefined },
-  });
-  const named = await namedIn(context, answer.plan, on !== undefined);
-  context.output.result(answer, () => {
-    const started = answer.plan.filter((step) => step.action === 'spawn').length;
+export const up = verb('teamUp', {
+  fields: { name: 'team' },
+  words: async ({ plan }, context, input) => {
+    const name = inCell(text(input, 'team'));
+    const named = await namedIn(context, plan, optionalText(input, 'on') !== undefined);
+    const started = plan.filter((step) => step.action === 'spawn').length;
     const done =
-      started === 0
-        ? `Team ${inCell(name)} is up; no terminal had to be started.`
-        : `${count(started, 'bot')} started.`;
-    const end = dryRun
+      started === 0 ? `Team ${name} is up; no terminal had to be started.` : `${count(started, 'bot')} started.`;
+    const end = flag(input, 'dryRun')
       ? 'Nothing was started: this is what would happen.'
-      : `${done} Look at them: ${context.names.gantry} agents ls --team ${inCell(name)}`;
-    return [planTable(context, answer.plan, named), ...startWords(answer.plan), end].join('\n');
-  });
-  return undefined;
-};
+      : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
+    return [planTable(context, plan, named), ...startWords(plan), end].join('\n');
+  },
+});
 
 export const down: Action = async (context, input) => {
   const name = optionalText(input, 'team');
@@ -151,38 +140,37 @@ async function teamsWithLiveBots(context: Context): Promise<string[]> {
   ];
 }
 
-export const check: Action = async (context, input) => {
+const checkOne = verb('checkTeam', {
+  fields: { name: 'team' },
+  words: verdict,
+  exit: ({ ok }) => (ok ? 0 : exitCode.usage),
+});
+
+const checkAll: Action = async (context) => {
   const { factory } = await context.connect();
-  const name = optionalText(input, 'team');
-  if (name === undefined) {
-    const { teams, invalid } = await factory.listTeams();
-    const ok = invalid.length === 0;
-    const checked = [
-      ...teams.map((team) => ({ team: team.name, ok: true, problems: [] as TeamProblem[] })),
-      ...invalid.map((team) => ({ team: team.name, ok: false, problems: team.problems })),
-    ];
-    context.output.result({ ok, teams: checked }, () =>
-      checked.length === 0 ? 'No teams in the workspace.' : checked.map(verdict).join('\n'),
-    );
-    return ok ? undefined : exitCode.usage;
-  }
-  const answer = await factory.checkTeam({ params: { name } });
-  context.output.result(answer, () => verdict(answer));
-  return answer.ok ? undefined : exitCode.usage;
+  const { teams, invalid } = await factory.listTeams();
+  const ok = invalid.length === 0;
+  const checked = [
+    ...teams.map((team) => ({ team: team.name, ok: true, problems: [] as TeamProblem[] })),
+    ...invalid.map((team) => ({ team: team.name, ok: false, problems: team.problems })),
+  ];
+  context.output.result({ ok, teams: checked }, () =>
+    checked.length === 0 ? 'No teams in the workspace.' : checked.map(verdict).join('\n'),
+  );
+  return ok ? undefined : exitCode.usage;
 };
+
+export const check = byOption({ team: checkOne }, checkAll);
 
 function verdict(team: { team: string; ok: boolean; problems: readonly TeamProblem[] }): string {
   if (team.ok) return `${inCell(team.team)}: no problems`;
   return `${inCell(team.team)}: ${count(team.problems.length, 'problem')}\n${problems(team.problems)}`;
 }
 
-export const demo: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const answer = await factory.addDemo({ body: { dryRun: flag(input, 'dryRun') || undefined } });
-  context.output.result(answer, () =>
-    answer.applied
-      ? `The demo team is in the workspace (${answer.written.length === 0 ? 'it was there already' : count(answer.written.length, 'file')}). Start it: ${context.names.gantry} teams up ${inCell(answer.team)}`
-      : `Would write:\n${answer.written.map((file) => `  ${inCell(file)}`).join('\n')}`,
-  );
-  return undefined;
-};
+export const demo = verb('addDemo', {
+  words: ({ applied, written, team }, { names }) => {
+    if (!applied) return `Would write:\n${written.map((file) => `  ${inCell(file)}`).join('\n')}`;
+    const what = written.length === 0 ? 'it was there already' : count(written.length, 'file');
+    return `The demo team is in the workspace (${what}). Start it: ${names.gantry} teams up ${inCell(team)}`;
+  },
+});

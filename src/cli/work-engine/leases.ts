@@ -1,72 +1,35 @@
 /** `gantry workspace leases`: who holds what, to claim, renew and release. */
 import type { Lease } from '../../contracts/factory/work-engine/leases.ts';
-import { type Action, type Context, flag, type Input, integer, optionalText } from '../command.ts';
-import { table } from '../table.ts';
+import type { Context } from '../command.ts';
+import { byOption, verb } from '../route-verb.ts';
+import { listed } from '../table.ts';
 import { ago, inCell, oneLine, span } from '../words.ts';
 
-export const leases: Action = async (context, input) => {
-  const name = optionalText(input, 'claim');
-  const path = optionalText(input, 'claimPath');
-  if (name !== undefined || path !== undefined) return claim(context, input, { name, path });
-  const renewed = optionalText(input, 'renew');
-  if (renewed !== undefined) return renew(context, input, renewed);
-  const given = optionalText(input, 'release');
-  if (given !== undefined) return release(context, input, given);
-  const { factory } = await context.connect();
-  const answer = await factory.listLeases({ query: { holder: optionalText(input, 'holder') } });
-  context.output.result(answer, () => {
-    if (answer.leases.length === 0) return 'Nothing is held.';
-    const rows = answer.leases.map((one) => [
-      one.id,
-      one.kind,
-      one.key,
-      one.holder,
-      ago(one.expiresAt, context.now()),
-      String(one.fence),
-      oneLine(one.note ?? '', 200),
-    ]);
-    return table(['lease', 'kind', 'what', 'holder', 'ends', 'fence', 'note'], rows, context.output.width);
-  });
-  return undefined;
-};
+const list = verb('listLeases', {
+  words: (answer, context) =>
+    listed(context, answer.leases, 'Nothing is held.', {
+      lease: (one) => one.id,
+      kind: (one) => one.kind,
+      what: (one) => one.key,
+      holder: (one) => one.holder,
+      ends: (one) => ago(one.expiresAt, context.now()),
+      fence: (one) => String(one.fence),
+      note: (one) => oneLine(one.note ?? '', 200),
+    }),
+});
 
-const ttlOf = (input: Input) => integer(input, 'ttl', 1, 86_400);
-const dry = (input: Input) => flag(input, 'dryRun') || undefined;
-
-const left = (context: Context, lease: Lease) =>
-  span(Math.max(0, Math.round((Date.parse(lease.expiresAt) - context.now()) / 1000)));
-
-function held(context: Context, answer: Lease | { plan: { key: string } }): void {
-  context.output.result(answer, () =>
-    'plan' in answer
-      ? `Would hold ${inCell(answer.plan.key)}.`
-      : `${inCell(answer.key)} is held for ${left(context, answer)} at most, fence ${answer.fence} (${answer.id}).`,
-  );
+function held(answer: Lease | { plan: { key: string } }, context: Context): string {
+  if ('plan' in answer) return `Would hold ${inCell(answer.plan.key)}.`;
+  const left = span(Math.max(0, Math.round((Date.parse(answer.expiresAt) - context.now()) / 1000)));
+  return `${inCell(answer.key)} is held for ${left} at most, fence ${answer.fence} (${answer.id}).`;
 }
 
-async function claim(
-  context: Context,
-  input: Input,
-  what: { name: string | undefined; path: string | undefined },
-): Promise<undefined> {
-  const { factory } = await context.connect();
-  const note = optionalText(input, 'note');
-  held(context, await factory.claimLease({ body: { ...what, note, ttlSeconds: ttlOf(input), dryRun: dry(input) } }));
-  return undefined;
-}
-
-async function renew(context: Context, input: Input, id: string): Promise<undefined> {
-  const { factory } = await context.connect();
-  held(context, await factory.renewLease({ params: { id }, body: { ttlSeconds: ttlOf(input), dryRun: dry(input) } }));
-  return undefined;
-}
-
-async function release(context: Context, input: Input, id: string): Promise<undefined> {
-  const { factory } = await context.connect();
-  const query = { dryRun: flag(input, 'dryRun') ? '1' : undefined } as const;
-  const answer = await factory.releaseLease({ params: { id }, query });
-  context.output.result(answer, () =>
+const claim = verb('claimLease', { fields: { name: 'claim', path: 'claimPath', ttlSeconds: 'ttl' }, words: held });
+const renew = verb('renewLease', { fields: { id: 'renew', ttlSeconds: 'ttl' }, words: held });
+const release = verb('releaseLease', {
+  fields: { id: 'release' },
+  words: (answer) =>
     'dryRun' in answer ? `Would release ${inCell(answer.plan.key)}.` : `${inCell(answer.released.key)} is free.`,
-  );
-  return undefined;
-}
+});
+
+export const leases = byOption({ claim, claimPath: claim, renew, release }, list);

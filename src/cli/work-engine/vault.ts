@@ -1,40 +1,31 @@
 /** `gantry vault set|ls|rm`. A value comes over stdin, never as an argument: arguments are shown to every user of a computer. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { SecretName } from '../../contracts/factory/work-engine/vault.ts';
-import { type Action, type Context, flag, text } from '../command.ts';
+import { type Context, type Input, text } from '../command.ts';
+import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { ago } from '../words.ts';
 
-export const set: Action = async (context, input) => {
+export const set = verb('setSecret', {
+  fields: { name: nameOf, value: (input, context) => secretFrom(context, nameOf(input)) },
+  words: ({ dryRun, replaces, usedBy, name }) => {
+    const done = replaces ? 'Replaced' : 'Kept';
+    const would = replaces ? 'Would replace' : 'Would keep';
+    const used =
+      usedBy.length === 0
+        ? `Name it in team.yaml: env: { ${name}: "vault:${name}" }`
+        : `Bots that start from now on get it: ${usedBy.join(', ')}.`;
+    return `${dryRun === true ? would : done} ${name}. ${used}`;
+  },
+});
+
+function nameOf(input: Input): string {
   const name = text(input, 'name');
   const valid = SecretName.safeParse(name);
-  if (!valid.success) {
-    const rule = valid.error.issues[0]?.message ?? '';
-    throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a secret.`, `Use ${rule}.`);
-  }
-  const value = await secretFrom(context, name);
-  const { factory } = await context.connect();
-  const answer = await factory.setSecret({
-    params: { name },
-    body: { value, dryRun: flag(input, 'dryRun') || undefined },
-  });
-  context.output.result(answer, () => {
-    const verb =
-      answer.dryRun === true
-        ? answer.replaces
-          ? 'Would replace'
-          : 'Would keep'
-        : answer.replaces
-          ? 'Replaced'
-          : 'Kept';
-    const used =
-      answer.usedBy.length === 0
-        ? `Name it in team.yaml: env: { ${name}: "vault:${name}" }`
-        : `Bots that start from now on get it: ${answer.usedBy.join(', ')}.`;
-    return `${verb} ${name}. ${used}`;
-  });
-  return undefined;
-};
+  if (valid.success) return name;
+  const rule = valid.error.issues[0]?.message ?? '';
+  throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a secret.`, `Use ${rule}.`);
+}
 
 async function secretFrom(context: Context, name: string): Promise<string> {
   const { stdin, stderr } = context.terminal;
@@ -79,28 +70,20 @@ function typed(stdin: NodeJS.ReadStream, stderr: NodeJS.WriteStream, question: s
   });
 }
 
-export const list: Action = async (context) => {
-  const { factory } = await context.connect();
-  const answer = await factory.listSecrets();
-  context.output.result(answer, () => {
+export const list = verb('listSecrets', {
+  words: (answer, { names, now, output }) => {
     const rows = [
-      ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, context.now()), one.usedBy.join(', ') || '-']),
+      ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, now()), one.usedBy.join(', ') || '-']),
       ...answer.missing.map((one) => [one.name, 'MISSING', one.usedBy.join(', ')]),
     ];
-    if (rows.length === 0) return `The vault is empty. ${context.names.gantry} vault set <name>`;
-    return table(['name', 'set', 'used by'], rows, context.output.width);
-  });
-  return undefined;
-};
+    if (rows.length === 0) return `The vault is empty. ${names.gantry} vault set <name>`;
+    return table(['name', 'set', 'used by'], rows, output.width);
+  },
+});
 
-export const remove: Action = async (context, input) => {
-  const name = text(input, 'name');
-  const { factory } = await context.connect();
-  const query = { dryRun: flag(input, 'dryRun') ? '1' : undefined } as const;
-  const answer = await factory.removeSecret({ params: { name }, query });
-  context.output.result(answer, () => {
-    const used = answer.usedBy.length === 0 ? '' : ` These still name it: ${answer.usedBy.join(', ')}.`;
-    return `${answer.dryRun === true ? 'Would forget' : 'Forgot'} ${answer.name}.${used}`;
-  });
-  return undefined;
-};
+export const remove = verb('removeSecret', {
+  words: ({ dryRun, name, usedBy }) => {
+    const used = usedBy.length === 0 ? '' : ` These still name it: ${usedBy.join(', ')}.`;
+    return `${dryRun === true ? 'Would forget' : 'Forgot'} ${name}.${used}`;
+  },
+});

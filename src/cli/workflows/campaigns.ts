@@ -1,51 +1,45 @@
 /** `gantry workspace campaigns|board`. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Board } from '../../contracts/factory/board.ts';
-import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
-import { table } from '../table.ts';
+import { type Context, optionalText } from '../command.ts';
+import { byOption, verb } from '../route-verb.ts';
+import { listed } from '../table.ts';
 import { inCell, oneLine, spoken } from '../words.ts';
 import { nodeTable } from './show-nodes.ts';
 
-export const campaigns: Action = async (context, input) => {
-  const title = optionalText(input, 'create');
-  if (title !== undefined) return create(context, input, title);
-  const { factory } = await context.connect();
-  const answer = await factory.listCampaigns();
-  context.output.result(answer, () => {
-    if (answer.campaigns.length === 0) {
-      return `No campaigns yet. A run opens one: ${context.names.gantry} workflows run <template> --project <project>`;
-    }
-    const rows = answer.campaigns.map((one) => [
-      one.id,
-      one.status,
-      `${one.proven}/${one.total}`,
-      one.needsYou === 0 ? '-' : String(one.needsYou),
-      oneLine(one.title, 200),
-    ]);
-    return table(['campaign', 'status', 'proven', 'needs you', 'title'], rows, context.output.width);
-  });
-  return undefined;
-};
+const list = verb('listCampaigns', {
+  words: (answer, context) => {
+    const none = `No campaigns yet. A run opens one: ${context.names.gantry} workflows run <template> --project <project>`;
+    return listed(context, answer.campaigns, none, {
+      campaign: (one) => one.id,
+      status: (one) => one.status,
+      proven: (one) => `${one.proven}/${one.total}`,
+      'needs you': (one) => (one.needsYou === 0 ? '-' : String(one.needsYou)),
+      title: (one) => oneLine(one.title, 200),
+    });
+  },
+});
 
-async function create(context: Context, input: Input, title: string): Promise<undefined> {
-  const intent = optionalText(input, 'intent');
-  if (intent === undefined) throw new AppError('usage', 'A campaign needs an intent.', 'Give --intent "<text>".');
-  const { factory } = await context.connect();
-  const answer = await factory.createCampaign({ body: { title, intent, dryRun: flag(input, 'dryRun') || undefined } });
-  context.output.result(answer, () =>
-    'dryRun' in answer ? `Would open the campaign ${JSON.stringify(title)}.` : `Campaign ${answer.id} is open.`,
-  );
-  return undefined;
-}
+const create = verb('createCampaign', {
+  fields: {
+    title: 'create',
+    intent: (input) => {
+      const intent = optionalText(input, 'intent');
+      if (intent === undefined) throw new AppError('usage', 'A campaign needs an intent.', 'Give --intent "<text>".');
+      return intent;
+    },
+  },
+  words: (answer) =>
+    'dryRun' in answer
+      ? `Would open the campaign ${JSON.stringify(answer.plan.title)}.`
+      : `Campaign ${answer.id} is open.`,
+});
 
-export const board: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const answer = await factory.getBoard({ params: { id: text(input, 'campaign') } });
-  context.output.result(answer, () => inWords(context, answer));
-  return undefined;
-};
+export const campaigns = byOption({ create }, list);
 
-function inWords(context: Context, { campaign, summary, runs, waves }: Board): string {
+export const board = verb('getBoard', { fields: { id: 'campaign' }, words: inWords });
+
+function inWords({ campaign, summary, runs, waves }: Board, context: Context): string {
   const part = (name: string, refs: Board['summary']['now']) =>
     refs.length === 0 ? [] : [`${name}: ${refs.map((ref) => oneLine(ref.title, 80)).join(', ')}`];
   return [

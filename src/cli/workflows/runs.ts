@@ -2,33 +2,27 @@
 import { AppError, exitCode } from '../../contracts/common/errors.ts';
 import type { NodeCard } from '../../contracts/factory/node.ts';
 import type { Flow, RunStatus } from '../../contracts/factory/workflow.ts';
-import { type Action, type Context, flag, type Input, integer, optionalText, text, words } from '../command.ts';
+import { type Action, type Context, type Input, integer, optionalText, text, words } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
+import { verb } from '../route-verb.ts';
 import { table } from '../table.ts';
 import { count, spoken } from '../words.ts';
 import { nodeTable, why } from './show-nodes.ts';
 
-export const run: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const answer = await factory.startRun({
-    body: {
-      ...requestOf(input),
-      dryRun: flag(input, 'dryRun') || undefined,
-    },
-  });
-  context.output.result(answer, () => {
+export const run = verb('startRun', {
+  fields: { params: paramsOf, campaignId: 'campaign', projectId: 'project' },
+  words: (answer, { names, output }) => {
     if ('dryRun' in answer) {
       const rows = answer.plan.nodes.map((one) => [one.stepId, one.executor, one.title]);
-      const steps = table(['step', 'by', 'what'], rows, context.output.width);
+      const steps = table(['step', 'by', 'what'], rows, output.width);
       return `${steps}\nNothing was started: this is what would happen in ${answer.plan.campaignId}.`;
     }
-    const watching = `${context.names.gantry} workflows watch ${answer.dagId}`;
+    const watching = `${names.gantry} workflows watch ${answer.dagId}`;
     return `Run ${answer.dagId} has begun (${count(answer.nodes.length, 'step')}, ${answer.campaignId}).\nWatch it: ${watching}`;
-  });
-  return undefined;
-};
+  },
+});
 
-/** The run that is asked for. */
+/** The run that a schedule starts. */
 export const requestOf = (input: Input) => ({
   template: text(input, 'template'),
   intent: optionalText(input, 'intent'),
@@ -141,16 +135,14 @@ function moved(before: readonly NodeCard[], now: readonly NodeCard[]): string[] 
     .map((card) => `${card.stepId}: ${spoken(card.status)}, ${why(card)}`);
 }
 
-export const cancel: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const dryRun = flag(input, 'dryRun') || undefined;
-  const answer = await factory.cancelRun({ params: { dagId: text(input, 'run') }, body: { dryRun } });
-  context.output.result(answer, () => {
+export const cancel = verb('cancelRun', {
+  fields: { dagId: 'run' },
+  words: (answer, context) => {
     if ('dryRun' in answer) {
       const { cancels, ends } = answer.plan;
       return `Would cancel ${count(cancels.length, 'step')} and end ${count(ends.length, 'step')} at work.`;
     }
-    return `${nodeTable(context, answer.nodes)}\n${answer.status === 'running' ? 'The run is being cancelled.' : rests(context, answer)}`;
-  });
-  return undefined;
-};
+    const rest = answer.status === 'running' ? 'The run is being cancelled.' : rests(context, answer);
+    return `${nodeTable(context, answer.nodes)}\n${rest}`;
+  },
+});

@@ -3,41 +3,26 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { Occurrence, Schedule } from '../../contracts/factory/schedules-routes.ts';
 import { type Action, type Context, flag, type Input, optionalText, text } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
-import { facts, table } from '../table.ts';
+import { verb } from '../route-verb.ts';
+import { facts, listed, table } from '../table.ts';
 import { count, inCell, timeIn } from '../words.ts';
 import { requestOf } from './runs.ts';
 
-export const schedule: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const dryRun = flag(input, 'dryRun');
-  const answer = await factory.createSchedule({
-    body: {
-      title: optionalText(input, 'title'),
-      run: requestOf(input),
-      cron: optionalText(input, 'cron'),
-      at: optionalText(input, 'at'),
-      timezone: optionalText(input, 'timezone'),
-      runMissed: flag(input, 'runMissed') || undefined,
-      dryRun: dryRun || undefined,
-    },
-  });
-  context.output.result(answer, () => {
+export const schedule = verb('createSchedule', {
+  fields: { run: requestOf },
+  words: (answer, { names, output }) => {
     if ('dryRun' in answer) {
       const { next, nodes, timezone } = answer.plan;
-      const steps = table(
-        ['by', 'what'],
-        nodes.map((one) => [one.executor, one.title]),
-        context.output.width,
-      );
+      const rows = nodes.map((one) => [one.executor, one.title]);
+      const steps = table(['by', 'what'], rows, output.width);
       return `${steps}\nNothing was kept. The next times (${inCell(timezone)}):\n${next.map((at) => timeIn(at, timezone)).join('\n')}`;
     }
     const [next] = answer.next;
     const first =
       next === undefined ? '' : ` It runs first at ${timeIn(next, answer.timezone)} (${inCell(answer.timezone)}).`;
-    return `Schedule ${answer.id} "${inCell(answer.title)}" is kept.${first}\nSee it: ${context.names.gantry} workflows schedules ${answer.id}`;
-  });
-  return undefined;
-};
+    return `Schedule ${answer.id} "${inCell(answer.title)}" is kept.${first}\nSee it: ${names.gantry} workflows schedules ${answer.id}`;
+  },
+});
 
 export const schedules: Action = async (context, input) => {
   const { factory } = await context.connect();
@@ -47,7 +32,7 @@ export const schedules: Action = async (context, input) => {
   const { schedules: all } = await factory.listSchedules({});
   if (name === undefined) {
     if (changes.length > 0) throw new AppError('usage', `--${changes[0]} needs a schedule.`, 'Name it by id or title.');
-    context.output.result({ schedules: all }, () => listed(context, all));
+    context.output.result({ schedules: all }, () => inTable(context, all));
     return undefined;
   }
   const found = pick(all, name);
@@ -83,37 +68,31 @@ async function act(context: Context, input: Input, factory: FactoryClient, found
   return undefined;
 }
 
-export const unschedule: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const { schedules: all } = await factory.listSchedules({});
-  const found = pick(all, text(input, 'schedule'));
-  const answer = await factory.removeSchedule({
-    params: { id: found.id },
-    query: { dryRun: flag(input, 'dryRun') ? '1' : undefined },
-  });
-  context.output.result(answer, () =>
+export const unschedule = verb('removeSchedule', {
+  fields: {
+    id: async (input, context) => {
+      const { factory } = await context.connect();
+      const { schedules: all } = await factory.listSchedules({});
+      return pick(all, text(input, 'schedule')).id;
+    },
+  },
+  words: (answer) =>
     'dryRun' in answer
-      ? `Nothing was changed: "${inCell(found.title)}" would be taken away.`
-      : `"${inCell(found.title)}" is taken away. Its runs stay.`,
-  );
-  return undefined;
-};
+      ? `Nothing was changed: "${inCell(answer.plan.removes.title)}" would be taken away.`
+      : `"${inCell(answer.removed.title)}" is taken away. Its runs stay.`,
+});
 
-function listed(context: Context, all: readonly Schedule[]): string {
-  const { gantry } = context.names;
-  if (all.length === 0) {
-    return `No schedules yet. Make one: ${gantry} workflows schedule <template> --cron "0 9 * * 1-5" --project <project>`;
-  }
-  const rows = all.map((one) => [
-    one.id,
-    one.title,
-    one.cron ?? 'once',
-    one.timezone,
-    one.paused ? 'paused' : one.next[0] === undefined ? 'over' : timeIn(one.next[0], one.timezone),
-    one.last === null ? '-' : `${one.last.state} ${timeIn(one.last.due, one.timezone)}`,
-    one.missed === 0 ? '-' : String(one.missed),
-  ]);
-  return table(['schedule', 'title', 'when', 'time zone', 'next', 'last', 'missed'], rows, context.output.width);
+function inTable(context: Context, all: readonly Schedule[]): string {
+  const none = `No schedules yet. Make one: ${context.names.gantry} workflows schedule <template> --cron "0 9 * * 1-5" --project <project>`;
+  return listed(context, all, none, {
+    schedule: (one) => one.id,
+    title: (one) => one.title,
+    when: (one) => one.cron ?? 'once',
+    'time zone': (one) => one.timezone,
+    next: (one) => (one.paused ? 'paused' : one.next[0] === undefined ? 'over' : timeIn(one.next[0], one.timezone)),
+    last: (one) => (one.last === null ? '-' : `${one.last.state} ${timeIn(one.last.due, one.timezone)}`),
+    missed: (one) => (one.missed === 0 ? '-' : String(one.missed)),
+  });
 }
 
 function described(context: Context, one: Schedule, occurrences: readonly Occurrence[]): string {

@@ -2,32 +2,28 @@
 import { exitCode } from '../../contracts/common/errors.ts';
 import type { TeamProblem } from '../../contracts/factory/agent.ts';
 import type { Template } from '../../contracts/factory/workflow.ts';
-import { type Action, flag, optionalText, text } from '../command.ts';
+import type { Action } from '../command.ts';
+import { byOption, verb } from '../route-verb.ts';
 import { facts, table } from '../table.ts';
 import { count, inCell, oneLine } from '../words.ts';
 
-export const list: Action = async (context) => {
-  const { factory } = await context.connect();
-  const answer = await factory.listTemplates();
-  context.output.result(answer, () => {
-    const rows = answer.templates.map((one) => [
+export const list = verb('listTemplates', {
+  words: ({ templates, invalid }, { output }) => {
+    const rows = templates.map((one) => [
       one.id,
       String(one.steps),
       String(one.params),
       oneLine(one.description === '' ? one.name : one.description, 200),
     ]);
-    const broken = answer.invalid.map((one) => verdict(one.id, one.problems));
-    return [table(['template', 'steps', 'params', 'what it is for'], rows, context.output.width), ...broken].join('\n');
-  });
-  return undefined;
-};
+    const broken = invalid.map((one) => verdict(one.id, one.problems));
+    return [table(['template', 'steps', 'params', 'what it is for'], rows, output.width), ...broken].join('\n');
+  },
+});
 
-export const show: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const template = await factory.getTemplate({ params: { id: text(input, 'template') } });
-  context.output.result(template, () => inWords(template, context.output.width));
-  return undefined;
-};
+export const show = verb('getTemplate', {
+  fields: { id: 'template' },
+  words: (template, { output }) => inWords(template, output.width),
+});
 
 function inWords(template: Template, width: number): string {
   const params = template.params.map((one) => [
@@ -54,14 +50,14 @@ function inWords(template: Template, width: number): string {
   ].join('\n');
 }
 
-export const check: Action = async (context, input) => {
+const checkOne = verb('checkTemplate', {
+  fields: { id: 'template' },
+  words: ({ id, problems }) => verdict(id, problems),
+  exit: ({ ok }) => (ok ? 0 : exitCode.usage),
+});
+
+const checkAll: Action = async (context) => {
   const { factory } = await context.connect();
-  const id = optionalText(input, 'template');
-  if (id !== undefined) {
-    const answer = await factory.checkTemplate({ params: { id } });
-    context.output.result(answer, () => verdict(answer.id, answer.problems));
-    return answer.ok ? undefined : exitCode.usage;
-  }
   const { templates, invalid } = await factory.listTemplates();
   const checked = [
     ...templates.map((one) => ({ id: one.id, ok: true, problems: [] as TeamProblem[] })),
@@ -74,6 +70,8 @@ export const check: Action = async (context, input) => {
   return ok ? undefined : exitCode.usage;
 };
 
+export const check = byOption({ template: checkOne }, checkAll);
+
 function verdict(id: string, problems: readonly TeamProblem[]): string {
   if (problems.length === 0) return `${inCell(id)}: no problems`;
   const lines = problems.map((one) => {
@@ -83,24 +81,15 @@ function verdict(id: string, problems: readonly TeamProblem[]): string {
   return `${inCell(id)}: ${count(problems.length, 'problem')}\n${lines.join('\n')}`;
 }
 
-export const save: Action = async (context, input) => {
-  const { factory } = await context.connect();
-  const answer = await factory.saveTemplate({
-    body: {
-      fromRun: text(input, 'run'),
-      id: optionalText(input, 'id'),
-      force: flag(input, 'force') || undefined,
-      dryRun: flag(input, 'dryRun') || undefined,
-    },
-  });
-  context.output.result(answer, () => {
+export const save = verb('saveTemplate', {
+  fields: { fromRun: 'run' },
+  words: (answer) => {
     const saved = 'saved' in answer ? answer.saved : answer.plan;
-    const verb = 'saved' in answer ? 'Saved' : 'Would save';
+    const done = 'saved' in answer ? 'Saved' : 'Would save';
     const more = [
       saved.replaces ? 'It replaces the one that was there.' : '',
       saved.fromRun.finished ? '' : 'Not every step of the run had ended.',
     ].filter((words) => words !== '');
-    return [`${verb} the run as template ${saved.id} (${count(saved.steps, 'step')}).`, ...more].join(' ');
-  });
-  return undefined;
-};
+    return [`${done} the run as template ${saved.id} (${count(saved.steps, 'step')}).`, ...more].join(' ');
+  },
+});

@@ -1,0 +1,121 @@
+/**
+ * A verb of one route. Its fields are filled from the arguments and options that are called like them, its document is the route's
+ * answer; what is the verb's own is how a person reads the answer. Must not know any part.
+ *
+ * @example
+ * // `gantry workspace board <campaign>`: the route calls the campaign `id`.
+ * export const board = verb('getBoard', {
+ *   fields: { id: 'campaign' },
+ *   words: ({ campaign }) => inCell(campaign.title),
+ * });
+ */
+import { z } from 'zod';
+import type { Client, RouteResult } from '../client/client.ts';
+import { AppError } from '../contracts/common/errors.ts';
+import type { Route } from '../contracts/common/route.ts';
+import { QueryFlag } from '../contracts/common/values.ts';
+import { factoryRoutes } from '../contracts/factory/routes.ts';
+import {
+  type Action,
+  type Context,
+  flag,
+  type Input,
+  integer,
+  optionalFlag,
+  optionalText,
+  text,
+  words,
+} from './command.ts';
+
+type Awaitable<T> = T | Promise<T>;
+const parts = ['params', 'query', 'body'] as const;
+type FieldsOf<R extends Route, Part extends (typeof parts)[number]> = R extends {
+  readonly [key in Part]: infer Schema extends z.ZodObject;
+}
+  ? z.input<Schema>
+  : unknown;
+/** One route at a time: the product of the fields of all would be too many. */
+type Fields<R extends Route> = R extends Route
+  ? FieldsOf<R, 'params'> & FieldsOf<R, 'query'> & FieldsOf<R, 'body'>
+  : never;
+type RouteOf<T extends readonly Route[], Op> = Extract<T[number], { readonly op: Op }>;
+
+interface Own<R extends Route> {
+  /** For fields that are called otherwise here: the name of the argument or option, or what makes the value. */
+  readonly fields?: {
+    readonly [Name in keyof Fields<R>]?: string | ((input: Input, context: Context) => Awaitable<Fields<R>[Name]>);
+  };
+  /** What a person reads; not asked with `--json`. */
+  words(answer: RouteResult<R>, context: Context, input: Input): Awaitable<string>;
+  /** The exit code, where an answer can mean another one than 0. */
+  exit?(answer: RouteResult<R>): number;
+}
+
+/** Makes verbs of the routes of a server that `connect` reaches. */
+export function verbsOf<const T extends readonly Route[]>(
+  routes: T,
+  connect: (context: Context, input: Input) => Awaitable<Client<T>>,
+) {
+  return <Op extends T[number]['op']>(op: Op, own: Own<RouteOf<T, Op>>): Action => {
+    const route = routes.find((one) => one.op === op) as Route;
+    return async (context, input) => {
+      const asked = await requestOf(route, own.fields ?? {}, context, input);
+      const client = (await connect(context, input)) as Readonly<Record<string, unknown>>;
+      const call = client[op] as (asked: Request) => Promise<RouteResult<RouteOf<T, Op>>>;
+      const answer = await call(asked);
+      const read = context.output.json ? '' : await own.words(answer, context, input);
+      context.output.result(answer, () => read);
+      return own.exit?.(answer);
+    };
+  };
+}
+
+/** A verb of the engine. */
+export const verb = verbsOf(factoryRoutes, async (context) => (await context.connect()).factory);
+
+/** A verb of several: the first of these arguments and options that is given says which. */
+export function byOption(ways: Readonly<Record<string, Action>>, otherwise: Action): Action {
+  return (context, input) => {
+    const given = Object.keys(ways).find((name) => flag(input, name) || optionalText(input, name) !== undefined);
+    return (given === undefined ? otherwise : ways[given]!)(context, input);
+  };
+}
+
+type Request = Record<string, Record<string, unknown>>;
+
+async function requestOf(route: Route, own: object, context: Context, input: Input): Promise<Request> {
+  const request: Request = {};
+  const made = new Map<string, () => Promise<void>>();
+  for (const part of parts) {
+    const schema = route[part] as z.ZodObject | undefined;
+    if (schema === undefined) continue;
+    const values: Record<string, unknown> = {};
+    request[part] = values;
+    for (const [name, field] of Object.entries(schema.shape)) {
+      const from: unknown = name in own ? own[name as never] : name;
+      if (typeof from === 'function') {
+        made.set(name, async () => {
+          values[name] = await from(input, context);
+        });
+      } else values[name] = given(field as z.ZodType, input, String(from));
+    }
+  }
+  // What is typed is checked before anything is asked or read: a mistake in it needs no engine to be seen.
+  for (const name of Object.keys(own)) await made.get(name)?.();
+  return request;
+}
+
+/** `undefined` when it was not given and may be left out. */
+function given(field: z.ZodType, input: Input, name: string): unknown {
+  if (field === QueryFlag) return flag(input, name) ? '1' : undefined;
+  let kind = field;
+  while (kind instanceof z.ZodOptional || kind instanceof z.ZodNullable) kind = kind.unwrap() as z.ZodType;
+  if (kind instanceof z.ZodNumber) return integer(input, name, kind.minValue ?? 0, kind.maxValue ?? 1_000_000);
+  if (kind instanceof z.ZodBoolean) return optionalFlag(input, name);
+  const several = words(input, name).join(' ');
+  const value = several !== '' ? several : field.isOptional() ? optionalText(input, name) : text(input, name);
+  if (value !== undefined && kind instanceof z.ZodEnum && !kind.options.includes(value)) {
+    throw new AppError('usage', `${JSON.stringify(value)} is no ${name}.`, `Use ${kind.options.join(', ')}.`);
+  }
+  return value;
+}
