@@ -6,7 +6,7 @@
 import { AppError, exitCode, type FactoryError } from '../contracts/common/errors.ts';
 import { hanging, harmless, harmlessDrawing, harmlessJson, inCell, localTimes } from './words.ts';
 
-export interface Stream {
+interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;

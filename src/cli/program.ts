@@ -13,7 +13,7 @@ import { type Connection, connect, type Env } from './connect.ts';
 import { asAppError, createOutput } from './output.ts';
 import { hanging, harmless } from './words.ts';
 
-export interface World {
+interface World {
   readonly argv: readonly string[];
   readonly env: Env;
   readonly cwd: string;

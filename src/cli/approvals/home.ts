@@ -11,7 +11,7 @@ import type { Context } from '../command.ts';
 import type { FactoryClient } from '../connect.ts';
 import { findRunning, webAddress } from '../running.ts';
 
-export type ApprovalsClient = Client<typeof approvalRoutes>;
+type ApprovalsClient = Client<typeof approvalRoutes>;
 
 /** `refused` for a bot: the person answers, never the one who asks. */
 export async function connectHome(context: Context): Promise<ApprovalsClient> {

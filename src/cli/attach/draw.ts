@@ -14,7 +14,7 @@ export interface Window {
   readonly rows: number;
 }
 
-export interface Painter {
+interface Painter {
   /** Bytes that bring the window from what was drawn last to this screen; `status` stands in the window's last row. */
   paint(screen: Screen, window: Window, status: string): Promise<string>;
   /** Forget what was drawn: the next paint draws everything. */

@@ -34,7 +34,7 @@ const pattern = new RegExp(
   'g',
 );
 
-export interface Typed {
+interface Typed {
   /** In order; each is one request: text first, then keys. */
   readonly inputs: readonly PaneInput[];
   readonly letGo: boolean;

@@ -9,7 +9,7 @@ export interface Typing {
   add(inputs: readonly PaneInput[]): void;
 }
 
-export interface TypingDeps {
+interface TypingDeps {
   send(input: PaneInput): Promise<unknown>;
   /** The last request failed, or (null) went through again. What failed is not sent again: it may have arrived. */
   onTrouble(error: unknown): void;

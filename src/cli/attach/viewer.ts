@@ -9,7 +9,7 @@ import { createPainter, type Window } from './draw.ts';
 const enter = '\x1b[?1049h\x1b[2J\x1b[H';
 const leave = '\x1b[0m\x1b[?25h\x1b[?1049l';
 
-export interface Viewer {
+interface Viewer {
   enter(): void;
   show(screen: Screen): void;
   /** Draws again with what stands in the line below now. */
@@ -20,7 +20,7 @@ export interface Viewer {
   leave(): void;
 }
 
-export interface ViewerDeps {
+interface ViewerDeps {
   readonly stdout: {
     write(text: string): boolean;
     once(event: 'drain', listener: () => void): unknown;

@@ -110,7 +110,7 @@ function status(context: Context, service: Service): undefined {
   return undefined;
 }
 
-export interface ServiceState {
+interface ServiceState {
   readonly state: 'ok' | 'missing' | 'warn';
   readonly detail: string;
   readonly fix: string | null;

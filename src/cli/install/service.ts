@@ -97,7 +97,7 @@ function taskScheduler(unit: Unit): Service {
   };
 }
 
-export interface Ran {
+interface Ran {
   readonly ok: boolean;
   readonly said: string;
 }

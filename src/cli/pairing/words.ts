@@ -16,7 +16,7 @@ export function codeLines(pairing: LocalPairing): string[] {
 }
 
 /** A clock that is off is worked around, and told: what it shows and writes is wrong all the same. */
-export function clockLine({ clockBehindMs }: LocalPairing): string[] {
+function clockLine({ clockBehindMs }: LocalPairing): string[] {
   const skew = skewWords(clockBehindMs === undefined ? undefined : -clockBehindMs);
   return skew === null ? [] : [`  Clock     ${skew} its cloud's: set the time of this computer`];
 }

@@ -40,7 +40,7 @@ export function browserCommand(place: Surroundings): { command: readonly string[
   return found === null ? { none: 'xdg-open is not installed' } : { command: [found] };
 }
 
-export function onPath(program: string, env: Env): string | null {
+function onPath(program: string, env: Env): string | null {
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const file = join(folder, program);
     try {

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import type { Env } from '../connect.ts';
 import { findElectron, hasDisplay, overSsh, type Surroundings } from './surroundings.ts';
 
-export interface WindowDeps {
+interface WindowDeps {
   readonly env: Env;
   readonly place: Surroundings;
   readonly home: string;

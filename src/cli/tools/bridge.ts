@@ -6,7 +6,7 @@
 import { AppError, rpcCode } from '../../contracts/common/errors.ts';
 import { mcpHeaders, mcpMeta } from '../../contracts/tool-server/mcp.ts';
 
-export interface BridgeDeps {
+interface BridgeDeps {
   /** Posts a message. Rejects when nobody answers. */
   post(body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Reply>;
   /** Writes a line, without its end. */
@@ -18,7 +18,7 @@ export interface Reply {
   readonly text: string;
 }
 
-export interface Bridge {
+interface Bridge {
   /** Resolves when the line has its answer, or needs none. Never rejects. */
   take(line: string): Promise<void>;
 }

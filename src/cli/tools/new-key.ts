@@ -7,7 +7,7 @@ import { readLocalPairing } from '../../contracts/link/local-pairing.ts';
 import { type Context, flag, type Input, integer } from '../command.ts';
 import { webAddress } from '../running.ts';
 
-export interface Home {
+interface Home {
   /** The web interface of this computer. */
   readonly web: string;
   /** Where keys are known: the same, or the cloud that it is paired with. */
@@ -16,14 +16,14 @@ export interface Home {
   readonly computerId: string | null;
 }
 
-export interface WantedKey {
+interface WantedKey {
   readonly name: string;
   readonly scope: Scope;
   /** The one address that it is to open. */
   readonly resource?: string;
 }
 
-export interface NewKey {
+interface NewKey {
   /** Null: it was a dry run. */
   readonly id: string | null;
   readonly name: string;
