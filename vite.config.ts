@@ -58,18 +58,29 @@ function program(input: Record<string, string>, outDir: string, format: 'es' | '
 const smallParts =
   /src[\\/]renderer[\\/](?:(?:app|base|ui)[\\/](?!terminal|text-view|markdown)|areas[\\/]\w+[\\/](?:api|queries)\.ts)|src[\\/]contracts[\\/]/;
 
-/** `page` for whatever page.tsx imports, and what that imports in turn. */
-const partOfPage = (() => {
-  const start = path('src/renderer/page.tsx');
-  let reached: Set<string> | null = null;
-  return (id: string, graph: Pick<Rolldown.PluginContext, 'getModuleInfo'>): string | null => {
-    if (reached === null) {
-      reached = new Set([start]);
-      for (const module of reached) for (const one of graph.getModuleInfo(module)?.importedIds ?? []) reached.add(one);
-    }
-    return reached.has(id) ? 'page' : null;
+type Graph = Pick<Rolldown.PluginContext, 'getModuleInfo'>;
+
+/** These files, what they import, and what that imports in turn; nothing that is loaded later. */
+function withImports(starts: readonly string[], graph: Graph): ReadonlySet<string> {
+  const reached = new Set(starts);
+  for (const file of reached) for (const one of graph.getModuleInfo(file)?.importedIds ?? []) reached.add(one);
+  return reached;
+}
+
+/** Whether a file is in a part of the page that is put together once, when it is first asked for. */
+function partOf(name: string, files: (graph: Graph) => ReadonlySet<string>) {
+  let reached: ReadonlySet<string> | null = null;
+  return (id: string, graph: Graph): string | null => {
+    reached ??= files(graph);
+    return reached.has(id) ? name : null;
   };
-})();
+}
+
+const partOfPage = partOf('page', (graph) => withImports([path('src/renderer/page.tsx')], graph));
+/** What Home loads by itself once it is shown. */
+const partOfHome = partOf('home', (graph) =>
+  withImports(graph.getModuleInfo(path('src/renderer/areas/home/home-page.tsx'))?.dynamicallyImportedIds ?? [], graph),
+);
 
 /** What the conversion program reads beside itself: text recognition with its English data, and which characters the codes of Chinese, Japanese and Korean fonts in PDFs are. */
 function besideConverter(): Plugin {
@@ -154,11 +165,13 @@ export default defineConfig({
         chunkSizeWarningLimit: 900,
         rolldownOptions: {
           output: {
-            // Few files: what the frame and Home are made of is one, small pieces that several pages use are another.
+            // Few files: what the frame and Home are made of is one; of the small pieces that several pages use, those that Home loads a
+            // moment later are another, so that it is sent none of the rest.
             codeSplitting: {
               groups: [
-                { name: 'first', tags: ['$initial'], priority: 3 },
-                { name: partOfPage, debugName: 'page', priority: 2 },
+                { name: 'first', tags: ['$initial'], priority: 4 },
+                { name: partOfPage, debugName: 'page', priority: 3 },
+                { name: partOfHome, debugName: 'home', minShareCount: 2, priority: 2 },
                 { name: 'parts', test: smallParts, minShareCount: 2, priority: 1 },
               ],
             },
