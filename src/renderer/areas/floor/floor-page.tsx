@@ -2,7 +2,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
+import {
+  type Dispatch,
+  lazy,
+  type RefObject,
+  type SetStateAction,
+  Suspense,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { Action } from '../../base/actions.ts';
 
 import { useHere } from '../../base/computers.tsx';
@@ -40,32 +50,125 @@ const Pane = lazy(
 );
 
 export function FloorPage() {
-  const { queries, settings } = useServices();
-  const { inspectorOpen } = useSettings();
-  const search = useSearch({ from: '/floor' });
+  const { queries } = useServices();
+  const { filter } = useSearch({ from: '/floor' });
   const navigate = useNavigate();
   const narrow = useNarrow();
   const tight = useTight();
-  const agents = useBots();
   const complete = useFloorsComplete();
-  /** Where several computers are shown, no single folder is the floor’s. */
-  const several = useFloors().length > 1;
-  const oneFloor = !several || search.computer !== undefined;
   const here = useHere();
-  const workspace = useQuery(queries.workspace);
+  const workspace = useQuery(queries.workspace).data;
+  const dialogs = useTeamDialogs();
+  const inspector = useInspector(tight);
+  const page = useRef<HTMLDivElement>(null);
+  const { state, openBot, openAndType, type, leave } = useFocus();
+  const { agents, focused } = state;
+  const agent = agents.find((one) => one.id === focused) ?? null;
+  // The panes of a computer that is away are laid out as they were last, whatever its engine is.
+  const layout = workspace?.engineId ?? (here.away ? here.id : null);
+
+  useUnknownRequests(complete ? agents : undefined);
+  useBotOfAddress(agents, focused);
+  useTeamActions(dialogs.setAsk);
+  const back = useCallback(() => {
+    if (narrow) leave();
+    else focusIn(page, '[data-bot][aria-current]', '[data-bot]', '[data-row]');
+  }, [narrow, leave]);
+  useFloorActions({
+    page,
+    focused,
+    showScrollback: state.showScrollback,
+    type,
+    toggleInspector: inspector.toggle,
+    back,
+    adopt: dialogs.setAdopt,
+    // The sample has it.
+    demo: workspace?.demo === true ? null : dialogs.setDemo,
+  });
+
+  const list = (
+    <FloorList
+      filter={filter ?? ''}
+      onFilter={(typed) =>
+        void navigate({
+          to: '/floor',
+          search: (old) => ({ ...old, filter: typed === '' ? undefined : typed }),
+          replace: true,
+        })
+      }
+      selected={focused}
+      onOpen={openAndType}
+      onTeam={dialogs.setAsk}
+      onDemo={() => dialogs.setDemo(true)}
+      onAdopt={() => dialogs.setAdopt(true)}
+    />
+  );
+  const inspected = (
+    <OnComputer computer={agent?.place.scope ?? null}>
+      <Inspector agent={agent} agents={agents} />
+    </OnComputer>
+  );
+
+  return (
+    <div ref={page} className="flex min-w-0 flex-1">
+      {!narrow && (
+        <aside aria-label="Bots" className="flex w-60 shrink-0 flex-col border-r border-line">
+          {list}
+        </aside>
+      )}
+      <main className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <FloorHeader
+          bot={narrow ? agent : null}
+          onBack={leave}
+          folder={workspace?.path}
+          inspector={inspector.shown}
+          onInspector={inspector.toggle}
+        />
+        {narrow && agent === null ? (
+          list
+        ) : (
+          <>
+            <div className="min-h-0 flex-1">
+              <Suspense>
+                {narrow
+                  ? agent !== null && <OnePane agent={agent} state={state} />
+                  : layout !== null && complete && <Dock layout={layout} state={state} />}
+              </Suspense>
+            </div>
+            <OnComputer computer={agent?.place.scope ?? null}>
+              {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
+              <Composer place="floor" bots={agents} target={agent} onTarget={openBot} />
+            </OnComputer>
+          </>
+        )}
+      </main>
+      {tight ? (
+        <Sheet open={inspector.shown} onOpenChange={inspector.setSheet} title="Inspector">
+          {inspected}
+        </Sheet>
+      ) : (
+        inspector.shown && (
+          <aside aria-label="Inspector" className="flex w-80 shrink-0 flex-col border-l border-line">
+            {inspected}
+          </aside>
+        )
+      )}
+      {dialogs.dialogs}
+    </div>
+  );
+}
+
+/** The bot in focus, which the address names, and whose scrollback is open; with the ways to change both. */
+function useFocus() {
+  const focused = useSearch({ from: '/floor' }).bot ?? null;
+  const agents = useBots();
+  const navigate = useNavigate();
+  const router = useRouter();
   const openBot = useOpenBot('floor');
-  const { setAsk, setDemo, setAdopt, dialogs } = useTeamDialogs();
-  const [sheet, setSheet] = useState(false);
   const [focusRequest, setFocusRequest] = useState(0);
   const [scrollbackOf, showScrollback] = useState<string | null>(null);
-  const page = useRef<HTMLDivElement>(null);
-  const router = useRouter();
   const leaving = useRef(false);
 
-  // The panes of a computer that is away are laid out as they were last, whatever its engine is.
-  const layout = workspace.data?.engineId ?? (here.away ? here.id : null);
-  const focused = search.bot ?? null;
-  const agent = agents.find((one) => one.id === focused) ?? null;
   const focus = useCallback(
     (botId: string) => {
       // The next pane becomes active while a detached one leads elsewhere, and while another page is still loading.
@@ -78,13 +181,6 @@ export function FloorPage() {
     },
     [navigate, router],
   );
-  const openAndType = useCallback(
-    (one: PlacedBot) => {
-      openBot(one);
-      setFocusRequest((count) => count + 1);
-    },
-    [openBot],
-  );
   const detached = useCallback(
     (botId: string, originView: string | null) => {
       showScrollback((open) => (open === botId ? null : open));
@@ -92,21 +188,63 @@ export function FloorPage() {
       if (path !== null && path !== '/floor') {
         leaving.current = true;
         void navigate({ to: path });
-      } else
-        void navigate({
-          to: '/floor',
-          search: (old) => (old.bot === botId ? { ...old, bot: undefined } : old),
-          replace: true,
-        });
+        return;
+      }
+      void navigate({
+        to: '/floor',
+        search: (old) => (old.bot === botId ? { ...old, bot: undefined } : old),
+        replace: true,
+      });
     },
     [navigate],
   );
+  /** Gives the focus to the terminal of the pane. */
+  const type = useCallback(() => setFocusRequest((count) => count + 1), []);
+  const openAndType = useCallback(
+    (one: PlacedBot) => {
+      openBot(one);
+      type();
+    },
+    [openBot, type],
+  );
+  /** Back to the list, where there is room for one of both. */
+  const leave = useCallback(
+    () => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) }),
+    [navigate],
+  );
+  const state = { agents, focused, focusRequest, scrollbackOf, focus, showScrollback, detached } satisfies FloorState;
+  return { state, openBot, openAndType, type, leave };
+}
 
-  useUnknownRequests(complete ? agents : undefined);
-  useBotOfAddress(agents, focused);
+/** Beside the panes it stays as it was left; over them it opens when somebody asks. */
+function useInspector(tight: boolean) {
+  const { settings } = useServices();
+  const { inspectorOpen } = useSettings();
+  const [sheet, setSheet] = useState(false);
+  const toggle = useCallback(() => {
+    if (tight) setSheet((open) => !open);
+    else settings.set({ inspectorOpen: !settings.get().inspectorOpen });
+  }, [tight, settings]);
+  return { shown: tight ? sheet : inspectorOpen, toggle, setSheet };
+}
 
-  const actions = useMemo<readonly Action[]>(() => {
-    return [
+interface FloorActions {
+  readonly page: RefObject<HTMLElement | null>;
+  readonly focused: string | null;
+  readonly showScrollback: Dispatch<SetStateAction<string | null>>;
+  readonly type: () => void;
+  readonly toggleInspector: () => void;
+  readonly back: () => void;
+  readonly adopt: (open: true) => void;
+  /** Null: there is nothing to add. */
+  readonly demo: ((open: true) => void) | null;
+}
+
+/** What the keyboard and the palette can do on the floor. */
+function useFloorActions(floor: FloorActions): void {
+  const { page, focused, showScrollback, type, toggleInspector, back, adopt, demo } = floor;
+  const actions = useMemo<readonly Action[]>(
+    () => [
       filterAction(page, 'Filter bots'),
       {
         id: 'composer',
@@ -122,152 +260,80 @@ export function FloorPage() {
         keys: 'Ctrl Shift F',
         run: () => showScrollback((open) => (open === focused ? null : focused)),
       },
-      {
-        id: 'terminal',
-        title: 'Type in the pane',
-        group: 'Pane',
-        keys: 't',
-        run: () => setFocusRequest((count) => count + 1),
-      },
-      {
-        id: 'inspector',
-        title: 'Show or hide the inspector',
-        group: 'View',
-        keys: 'i',
-        run: () => (tight ? setSheet((open) => !open) : settings.set({ inspectorOpen: !settings.get().inspectorOpen })),
-      },
-      backAction(page, () => {
-        if (narrow) void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) });
-        else focusIn(page, '[data-bot][aria-current]', '[data-bot]', '[data-row]');
-      }),
-      { id: 'adopt', title: 'Adopt a session', group: 'Bots', run: () => setAdopt(true) },
-      ...(workspace.data?.demo === true
+      { id: 'terminal', title: 'Type in the pane', group: 'Pane', keys: 't', run: type },
+      { id: 'inspector', title: 'Show or hide the inspector', group: 'View', keys: 'i', run: toggleInspector },
+      backAction(page, back),
+      { id: 'adopt', title: 'Adopt a session', group: 'Bots', run: () => adopt(true) },
+      ...(demo === null
         ? []
-        : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => setDemo(true) } satisfies Action]),
-    ];
-  }, [focused, narrow, navigate, settings, tight, workspace.data?.demo, setDemo, setAdopt]);
+        : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => demo(true) } satisfies Action]),
+    ],
+    [page, focused, showScrollback, type, toggleInspector, back, adopt, demo],
+  );
   useAddActions(actions);
-  useTeamActions(setAsk);
+}
 
-  const list = (
-    <FloorList
-      filter={search.filter ?? ''}
-      onFilter={(filter) =>
-        void navigate({
-          to: '/floor',
-          search: (old) => ({ ...old, filter: filter === '' ? undefined : filter }),
-          replace: true,
-        })
-      }
-      selected={focused}
-      onOpen={openAndType}
-      onTeam={setAsk}
-      onDemo={() => setDemo(true)}
-      onAdopt={() => setAdopt(true)}
-    />
-  );
-  const state: FloorState = {
-    agents,
-    focused,
-    focusRequest,
-    scrollbackOf,
-    focus,
-    showScrollback,
-    detached,
-  };
-  const foot = (
-    <OnComputer computer={agent?.place.scope ?? null}>
-      {agent !== null && <LastDeliveries agentId={agent.id} harness={agent.binding.harness} />}
-      <Composer place="floor" bots={agents} target={agent} onTarget={openBot} />
-    </OnComputer>
-  );
-  const inspector = (
-    <OnComputer computer={agent?.place.scope ?? null}>
-      <Inspector agent={agent} agents={agents} />
-    </OnComputer>
-  );
-
+function FloorHeader({
+  bot,
+  onBack,
+  folder,
+  inspector,
+  onInspector,
+}: {
+  /** Shown alone, with the way back; null: the list or all panes are shown. */
+  bot: PlacedBot | null;
+  onBack: () => void;
+  /** Of the workspace; undefined: not known yet. */
+  folder: string | undefined;
+  /** Whether it is shown. */
+  inspector: boolean;
+  onInspector: () => void;
+}) {
+  const { computer } = useSearch({ from: '/floor' });
+  // Where several computers are shown, no single folder is the floor’s.
+  const oneFloor = useFloors().length <= 1 || computer !== undefined;
   return (
-    <div ref={page} className="flex min-w-0 flex-1">
-      {!narrow && (
-        <aside aria-label="Bots" className="flex w-60 shrink-0 flex-col border-r border-line">
-          {list}
-        </aside>
+    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3">
+      {bot !== null && (
+        <IconButton label="Back to the list" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
       )}
-      <main className="flex min-h-0 min-w-0 flex-1 flex-col">
-        <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3">
-          {narrow && agent !== null && (
-            <IconButton
-              label="Back to the list"
-              onClick={() => void navigate({ to: '/floor', search: (old) => ({ ...old, bot: undefined }) })}
-            >
-              <ArrowLeft aria-hidden="true" />
-            </IconButton>
-          )}
-          <h1 className="min-w-0 truncate text-title font-semibold">
-            {narrow && agent !== null ? agent.name : 'Floor'}
-          </h1>
-          {workspace.data !== undefined && oneFloor && (
-            <span className="min-w-0 truncate text-meta text-muted" title={workspace.data.path}>
-              {shortPath(workspace.data.path)}
-            </span>
-          )}
-          <span className="ml-auto shrink-0">
-            <IconButton
-              label={tight || !inspectorOpen ? 'Show the inspector' : 'Hide the inspector'}
-              shortcut="i"
-              aria-pressed={tight ? sheet : inspectorOpen}
-              onClick={() => (tight ? setSheet(true) : settings.set({ inspectorOpen: !inspectorOpen }))}
-            >
-              <PanelRight aria-hidden="true" />
-            </IconButton>
-          </span>
-        </header>
-        {narrow ? (
-          agent === null ? (
-            list
-          ) : (
-            <>
-              <div className="min-h-0 flex-1">
-                <Suspense>
-                  <OnComputer computer={agent.place.scope}>
-                    <Pane
-                      key={agent.id}
-                      agent={agent}
-                      active
-                      focusRequest={0}
-                      scrollbackOpen={scrollbackOf === agent.id}
-                      onScrollback={(open) => showScrollback(open ? agent.id : null)}
-                      onFocus={() => {}}
-                      onDetach={() => detached(agent.id, null)}
-                    />
-                  </OnComputer>
-                </Suspense>
-              </div>
-              {foot}
-            </>
-          )
-        ) : (
-          <>
-            <div className="min-h-0 flex-1">
-              <Suspense>{layout !== null && complete && <Dock layout={layout} state={state} />}</Suspense>
-            </div>
-            {foot}
-          </>
-        )}
-      </main>
-      {!tight && inspectorOpen && (
-        <aside aria-label="Inspector" className="flex w-80 shrink-0 flex-col border-l border-line">
-          {inspector}
-        </aside>
+      <h1 className="min-w-0 truncate text-title font-semibold">{bot?.name ?? 'Floor'}</h1>
+      {folder !== undefined && oneFloor && (
+        <span className="min-w-0 truncate text-meta text-muted" title={folder}>
+          {shortPath(folder)}
+        </span>
       )}
-      {tight && (
-        <Sheet open={sheet} onOpenChange={setSheet} title="Inspector">
-          {inspector}
-        </Sheet>
-      )}
-      {dialogs}
-    </div>
+      <span className="ml-auto shrink-0">
+        <IconButton
+          label={inspector ? 'Hide the inspector' : 'Show the inspector'}
+          shortcut="i"
+          aria-pressed={inspector}
+          onClick={onInspector}
+        >
+          <PanelRight aria-hidden="true" />
+        </IconButton>
+      </span>
+    </header>
+  );
+}
+
+/** The pane of one bot, where there is no room for more. */
+function OnePane({ agent, state }: { agent: PlacedBot; state: FloorState }) {
+  return (
+    <OnComputer computer={agent.place.scope}>
+      <Pane
+        key={agent.id}
+        agent={agent}
+        active
+        focusRequest={0}
+        scrollbackOpen={state.scrollbackOf === agent.id}
+        onScrollback={(open) => state.showScrollback(open ? agent.id : null)}
+        onFocus={() => {}}
+        onDetach={() => state.detached(agent.id, null)}
+      />
+    </OnComputer>
   );
 }
 
