@@ -1,10 +1,9 @@
 /** A dialog with one act: the button that does it beside the one that leaves, and why it could not be done. */
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect, useId, useRef } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 import type { Act } from './use-act.ts';
-import { useFocusWhen } from './use-focus-when.ts';
 
 export function ActDialog({
   title,
@@ -87,4 +86,13 @@ export function ActDialog({
       </div>
     </Dialog>
   );
+}
+
+/** Focuses an element once, as soon as it can be used: a button that was disabled while its plan was read. */
+function useFocusWhen(ready: boolean): RefObject<HTMLButtonElement | null> {
+  const element = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (ready) element.current?.focus();
+  }, [ready]);
+  return element;
 }
