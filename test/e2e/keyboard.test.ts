@@ -95,6 +95,7 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   await page.keyboard.press('?');
   const dialog = page.getByRole('dialog', { name: 'Shortcuts' });
   await dialog.getByText('Filter bots').waitFor();
+  await dialog.getByText('docs/glossary.md').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');

@@ -1,4 +1,4 @@
-/** All shortcuts that work right now (`?`). */
+/** All shortcuts that work right now (`?`), and where the words of the page are explained. */
 
 import { useAllActions } from '../base/services.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -31,6 +31,9 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
           </div>
         ))}
       </dl>
+      <p className="mt-4 text-muted">
+        <code className="font-mono text-code">docs/glossary.md</code> says what each word of Gantry means.
+      </p>
     </Dialog>
   );
 }
