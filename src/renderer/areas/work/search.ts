@@ -16,3 +16,4 @@ export const workSearch = z.object({
   /** The dialog that starts a run: a template's id, or empty. */
   start: searchText,
 });
+export type WorkSearch = z.infer<typeof workSearch>;

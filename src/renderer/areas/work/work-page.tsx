@@ -3,18 +3,21 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, CalendarClock, Play } from 'lucide-react';
 import { lazy, Suspense, useCallback, useRef, useState } from 'react';
+import type { Board as BoardData } from '../../../contracts/factory/board.ts';
 import type { NodeCard } from '../../../contracts/factory/node.ts';
+import type { Flow } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
 import { useNarrow, useTight } from '../../base/use-narrow.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { later } from '../../ui/later.ts';
-import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { Empty, type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Board } from './board.tsx';
 import { BoardHeader } from './board-header.tsx';
 import { CampaignList } from './campaign-list.tsx';
 import { CancelRunDialog } from './cancel-run-dialog.tsx';
 import { NodePage } from './node-page.tsx';
+import type { WorkSearch } from './search.ts';
 import { StartRunDialog } from './start-run-dialog.tsx';
 import { useWorkActions } from './use-work-actions.ts';
 
@@ -40,10 +43,9 @@ export function WorkPage() {
   const full = nodeId !== null && (search.full === '1' || tight);
 
   const go = useCallback(
-    (change: Partial<typeof search>) => void navigate({ to: '/work', search: (old) => ({ ...old, ...change }) }),
+    (change: WorkSearch) => void navigate({ to: '/work', search: (old) => ({ ...old, ...change }) }),
     [navigate],
   );
-  const openNode = (node: NodeCard): void => go({ dag: node.dagId, node: node.nodeId });
   const closeNode = useCallback(() => {
     go({ node: undefined, full: undefined });
     // The card that was open gets the focus back, where it is still drawn.
@@ -94,100 +96,32 @@ export function WorkPage() {
           </>
         ) : (
           <>
-            <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
-              {narrow && campaignId !== null && (
-                <IconButton label="Back to the campaigns" onClick={leaveCampaign}>
-                  <ArrowLeft aria-hidden="true" />
-                </IconButton>
-              )}
-              <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={board.data?.campaign.intent}>
-                {narrow && campaignId === null ? 'Work' : titled}
-              </h1>
-              <Link
-                to="/work"
-                search={{ schedules: '1' }}
-                className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink pointer-coarse:h-10"
-              >
-                <CalendarClock className="size-3.5" aria-hidden="true" />
-                Schedules
-              </Link>
-              <Button icon={Play} kind="primary" onClick={() => go({ start: '' })} aria-keyshortcuts="s">
-                Start a run
-              </Button>
-            </header>
-            {campaignId === null ? (
-              narrow ? (
-                list
-              ) : (
-                <ListStates
-                  source={campaigns}
-                  skeleton={<SkeletonRows count={6} height={84} />}
-                  isEmpty={() => true}
-                  empty={<Empty>Choose a campaign to see its board, or start a run.</Empty>}
-                >
-                  {() => null}
-                </ListStates>
-              )
+            <WorkHeader
+              title={narrow && campaignId === null ? 'Work' : titled}
+              intent={board.data?.campaign.intent}
+              onBack={narrow && campaignId !== null ? leaveCampaign : null}
+              onStart={() => go({ start: '' })}
+            />
+            {campaignId !== null ? (
+              <Campaign
+                board={board}
+                flow={graph ? flow : null}
+                selected={nodeId}
+                onOpen={(node) => go({ dag: node.dagId, node: node.nodeId })}
+                onCancel={() => setCancelling(true)}
+                go={go}
+              />
+            ) : narrow ? (
+              list
             ) : (
-              <>
-                <BoardHeader
-                  board={board.data}
-                  flow={graph ? flow.data : undefined}
-                  view={graph ? 'graph' : search.view === 'waves' ? 'waves' : 'board'}
-                  dagId={dagId}
-                  filter={search.filter ?? ''}
-                  onView={(view, dag) => go({ view: view === 'board' ? undefined : view, dag: dag ?? search.dag })}
-                  onFilter={(filter) =>
-                    void navigate({
-                      to: '/work',
-                      search: (old) => ({ ...old, filter: filter === '' ? undefined : filter }),
-                      replace: true,
-                    })
-                  }
-                  onCancel={() => setCancelling(true)}
-                />
-                {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
-                <div className="flex min-h-0 min-w-0 flex-1 flex-col" onKeyDown={moveByArrows}>
-                  {graph ? (
-                    <ListStates
-                      source={flow}
-                      skeleton={<SkeletonRows count={5} height={72} />}
-                      isEmpty={(data) => data.nodes.length === 0}
-                      empty={<Empty>This run has no steps.</Empty>}
-                      fill
-                    >
-                      {(data) => (
-                        <Suspense fallback={<SkeletonRows count={5} height={72} />}>
-                          <RunGraph
-                            flow={data}
-                            selected={nodeId}
-                            onOpen={openNode}
-                            direction={narrow ? 'down' : 'right'}
-                          />
-                        </Suspense>
-                      )}
-                    </ListStates>
-                  ) : (
-                    <ListStates
-                      source={board}
-                      skeleton={<SkeletonRows count={6} height={84} />}
-                      isEmpty={() => false}
-                      empty={null}
-                      fill
-                    >
-                      {(data) => (
-                        <Board
-                          board={data}
-                          waves={search.view === 'waves'}
-                          filter={search.filter ?? ''}
-                          selected={nodeId}
-                          onOpen={openNode}
-                        />
-                      )}
-                    </ListStates>
-                  )}
-                </div>
-              </>
+              <ListStates
+                source={campaigns}
+                skeleton={<SkeletonRows count={6} height={84} />}
+                isEmpty={() => true}
+                empty={<Empty>Choose a campaign to see its board, or start a run.</Empty>}
+              >
+                {() => null}
+              </ListStates>
             )}
           </>
         )}
@@ -218,5 +152,117 @@ export function WorkPage() {
         <CancelRunDialog flow={flow.data} onClose={() => setCancelling(false)} />
       )}
     </div>
+  );
+}
+
+function WorkHeader({
+  title,
+  intent,
+  onBack,
+  onStart,
+}: {
+  title: string;
+  /** What the campaign is for, in whole. */
+  intent: string | undefined;
+  /** Null: the campaigns stand beside it, or nowhere else. */
+  onBack: (() => void) | null;
+  onStart: () => void;
+}) {
+  return (
+    <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 pointer-coarse:h-12">
+      {onBack !== null && (
+        <IconButton label="Back to the campaigns" onClick={onBack}>
+          <ArrowLeft aria-hidden="true" />
+        </IconButton>
+      )}
+      <h1 className="min-w-0 flex-1 truncate text-title font-semibold" title={intent}>
+        {title}
+      </h1>
+      <Link
+        to="/work"
+        search={{ schedules: '1' }}
+        className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded-control px-2.5 text-muted hover:bg-raised hover:text-ink pointer-coarse:h-10"
+      >
+        <CalendarClock className="size-3.5" aria-hidden="true" />
+        Schedules
+      </Link>
+      <Button icon={Play} kind="primary" onClick={onStart} aria-keyshortcuts="s">
+        Start a run
+      </Button>
+    </header>
+  );
+}
+
+/** The steps of one campaign: its board, or one of its runs as a graph. */
+function Campaign({
+  board,
+  flow,
+  selected,
+  onOpen,
+  onCancel,
+  go,
+}: {
+  board: ListSource<BoardData>;
+  /** The run that is shown as a graph; null: the board is shown. */
+  flow: ListSource<Flow> | null;
+  /** Id of the step that is open. */
+  selected: string | null;
+  onOpen: (node: NodeCard) => void;
+  onCancel: () => void;
+  /** Changes the address. */
+  go: (change: WorkSearch) => void;
+}) {
+  const { dag, view, filter = '' } = useSearch({ from: '/work' });
+  const navigate = useNavigate();
+  const narrow = useNarrow();
+  return (
+    <>
+      <BoardHeader
+        board={board.data}
+        flow={flow?.data}
+        view={flow !== null ? 'graph' : view === 'waves' ? 'waves' : 'board'}
+        dagId={dag ?? null}
+        filter={filter}
+        onView={(next, run) => go({ view: next === 'board' ? undefined : next, dag: run ?? dag })}
+        onFilter={(typed) =>
+          void navigate({
+            to: '/work',
+            search: (old) => ({ ...old, filter: typed === '' ? undefined : typed }),
+            replace: true,
+          })
+        }
+        onCancel={onCancel}
+      />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the cards inside */}
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col" onKeyDown={moveByArrows}>
+        {flow !== null ? (
+          <ListStates
+            source={flow}
+            skeleton={<SkeletonRows count={5} height={72} />}
+            isEmpty={(data) => data.nodes.length === 0}
+            empty={<Empty>This run has no steps.</Empty>}
+            fill
+          >
+            {(data) => (
+              <Suspense fallback={<SkeletonRows count={5} height={72} />}>
+                <RunGraph flow={data} selected={selected} onOpen={onOpen} direction={narrow ? 'down' : 'right'} />
+              </Suspense>
+            )}
+          </ListStates>
+        ) : (
+          <ListStates
+            source={board}
+            skeleton={<SkeletonRows count={6} height={84} />}
+            isEmpty={() => false}
+            empty={null}
+            fill
+          >
+            {(data) => (
+              <Board board={data} waves={view === 'waves'} filter={filter} selected={selected} onOpen={onOpen} />
+            )}
+          </ListStates>
+        )}
+      </div>
+    </>
   );
 }
