@@ -1,7 +1,7 @@
 /** Tasks by page: filters, rows, an inspector beside them or over them, live. The queue's page and those of what tasks belong to. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import type { Action } from '../../base/actions.ts';
 import { useAddActions } from '../../base/services.tsx';
@@ -14,7 +14,7 @@ import { HandInDialog } from './hand-in-dialog.tsx';
 import type { LinkKind, TaskFilter } from './queries.ts';
 import type { TasksSearch } from './search.ts';
 import { TaskDetails } from './task-details.tsx';
-import { StatusFilter, TextFilter } from './task-filters.tsx';
+import { TaskFilters } from './task-filters.tsx';
 import { TaskTable } from './task-table.tsx';
 import { useQueueServices } from './use-queue-services.ts';
 
@@ -47,8 +47,6 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
   };
   const filtered = [search.status, search.worker_id, search.session_id, search.deployment_id].some((one) => one);
   const rows = useQuery(queries.taskPage(filter, search.cursor));
-  const sessions = useQuery({ ...queries.workLinkNames('sessions'), enabled: of?.kind !== 'sessions' });
-  const deployments = useQuery({ ...queries.workLinkNames('deployments'), enabled: of?.kind !== 'deployments' });
 
   const go = useCallback(
     (change: Partial<TasksSearch>, replace = false) =>
@@ -65,36 +63,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
   }, [go, open]);
   const handIn = useCallback(() => setHandingIn(true), []);
 
-  const actions = useMemo<readonly Action[]>(() => {
-    const press = (verb: string) => (): void =>
-      page.current?.querySelector<HTMLElement>(`[data-verb="${verb}"]`)?.click();
-    return [
-      { id: 'hand-in', title: 'Hand in a task', group: 'Work', keys: 'n', run: handIn },
-      filterAction(page, 'Filter tasks'),
-      backAction(
-        page,
-        () => {
-          if (open !== null) close();
-          else if (onBack !== undefined && document.activeElement?.closest('tr') != null) onBack();
-          else focusIn(page, '[data-row]');
-        },
-        'Close the task, or back to the rows',
-      ),
-      ...(open === null
-        ? []
-        : [
-            { id: 'stop-task', title: 'Stop the task that is open', group: 'Work', run: press('stop') } as const,
-            {
-              id: 'retry-task',
-              title: 'Retry the task that is open',
-              group: 'Work',
-              changes: 'at once',
-              run: press('retry'),
-            } as const,
-          ]),
-    ];
-  }, [close, handIn, onBack, open]);
-  useAddActions(actions);
+  useTaskActions({ page, open, close, handIn, onBack });
 
   const known = rows.data?.tasks.find((task) => task.id === open);
   const details = open !== null && <TaskDetails key={open} id={open} known={known} onClose={close} />;
@@ -102,33 +71,7 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
     <div ref={page} className="flex min-w-0 flex-1">
       <main className="flex min-h-0 min-w-0 flex-1 flex-col overflow-y-auto">
         {header(handIn)}
-        <div className="sticky top-0 z-30 flex shrink-0 flex-wrap items-center gap-2 border-y border-line bg-panel px-2 py-1 max-sm:static">
-          <StatusFilter status={search.status} counted={of === null} onChange={(status) => narrowTo({ status })} />
-          <div className="flex min-w-0 flex-wrap gap-2 max-sm:w-full lg:ml-auto">
-            <TextFilter
-              name="worker"
-              first
-              value={search.worker_id}
-              onChange={(worker_id) => narrowTo({ worker_id })}
-            />
-            {of?.kind !== 'sessions' && (
-              <TextFilter
-                name="session"
-                value={search.session_id}
-                options={sessions.data}
-                onChange={(session_id) => narrowTo({ session_id })}
-              />
-            )}
-            {of?.kind !== 'deployments' && (
-              <TextFilter
-                name="deployment"
-                value={search.deployment_id}
-                options={deployments.data}
-                onChange={(deployment_id) => narrowTo({ deployment_id })}
-              />
-            )}
-          </div>
-        </div>
+        <TaskFilters of={of?.kind ?? null} search={search} onChange={narrowTo} />
         <ListStates
           source={rows}
           skeleton={<SkeletonRows count={12} />}
@@ -155,21 +98,15 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
                 of={of?.kind ?? null}
                 onOpen={(task: Task) => go({ task: task.id }, open !== null)}
               />
-              <nav aria-label="Pages of tasks" className="flex items-center gap-2 p-3 text-meta text-muted">
-                {search.cursor !== undefined && <Button onClick={() => go({ cursor: undefined })}>Newest</Button>}
-                {data.next_cursor === null ? (
-                  <span>{search.cursor === undefined ? `${data.tasks.length} in all.` : 'These are the oldest.'}</span>
-                ) : (
-                  <Button
-                    onClick={() => {
-                      go({ cursor: data.next_cursor ?? undefined });
-                      page.current?.querySelector('table')?.scrollIntoView({ block: 'nearest' });
-                    }}
-                  >
-                    Older
-                  </Button>
-                )}
-              </nav>
+              <Pages
+                count={data.tasks.length}
+                cursor={search.cursor}
+                next={data.next_cursor}
+                onCursor={(cursor) => {
+                  go({ cursor });
+                  if (cursor !== undefined) page.current?.querySelector('table')?.scrollIntoView({ block: 'nearest' });
+                }}
+              />
             </div>
           )}
         </ListStates>
@@ -199,5 +136,74 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
         />
       )}
     </div>
+  );
+}
+
+/** What the keyboard and the palette can do where tasks are listed. `open`: the task that is. */
+function useTaskActions({
+  page,
+  open,
+  close,
+  handIn,
+  onBack,
+}: {
+  page: RefObject<HTMLElement | null>;
+  open: string | null;
+  close: () => void;
+  handIn: () => void;
+  onBack: (() => void) | undefined;
+}): void {
+  const actions = useMemo<readonly Action[]>(() => {
+    const press = (verb: string) => (): void =>
+      page.current?.querySelector<HTMLElement>(`[data-verb="${verb}"]`)?.click();
+    const back = (): void => {
+      if (open !== null) close();
+      else if (onBack !== undefined && document.activeElement?.closest('tr') != null) onBack();
+      else focusIn(page, '[data-row]');
+    };
+    return [
+      { id: 'hand-in', title: 'Hand in a task', group: 'Work', keys: 'n', run: handIn },
+      filterAction(page, 'Filter tasks'),
+      backAction(page, back, 'Close the task, or back to the rows'),
+      ...(open === null
+        ? []
+        : [
+            { id: 'stop-task', title: 'Stop the task that is open', group: 'Work', run: press('stop') } as const,
+            {
+              id: 'retry-task',
+              title: 'Retry the task that is open',
+              group: 'Work',
+              changes: 'at once',
+              run: press('retry'),
+            } as const,
+          ]),
+    ];
+  }, [page, close, handIn, onBack, open]);
+  useAddActions(actions);
+}
+
+function Pages({
+  count,
+  cursor,
+  next,
+  onCursor,
+}: {
+  /** Tasks on this page. */
+  count: number;
+  /** Of this page; undefined: the newest. */
+  cursor: string | undefined;
+  /** Of the page of older ones; null: there is none. */
+  next: string | null;
+  onCursor: (cursor: string | undefined) => void;
+}) {
+  return (
+    <nav aria-label="Pages of tasks" className="flex items-center gap-2 p-3 text-meta text-muted">
+      {cursor !== undefined && <Button onClick={() => onCursor(undefined)}>Newest</Button>}
+      {next === null ? (
+        <span>{cursor === undefined ? `${count} in all.` : 'These are the oldest.'}</span>
+      ) : (
+        <Button onClick={() => onCursor(next)}>Older</Button>
+      )}
+    </nav>
   );
 }

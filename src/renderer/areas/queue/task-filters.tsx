@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';
+import type { LinkKind } from './queries.ts';
 import type { TasksSearch } from './search.ts';
 import { shortCount } from './task-words.ts';
 import { useQueueServices } from './use-queue-services.ts';
@@ -15,9 +16,48 @@ const words: Readonly<Record<TaskStatus, string>> = {
   cancelled: 'Cancelled',
 };
 
-export type Change = (change: Partial<TasksSearch>) => void;
+type Change = (change: Partial<TasksSearch>) => void;
 
-export function StatusFilter({
+export function TaskFilters({
+  of,
+  search,
+  onChange,
+}: {
+  /** What all of them belong to; null: they are of the whole queue. */
+  of: LinkKind | null;
+  search: TasksSearch;
+  onChange: Change;
+}) {
+  const { queries } = useQueueServices();
+  const sessions = useQuery({ ...queries.workLinkNames('sessions'), enabled: of !== 'sessions' });
+  const deployments = useQuery({ ...queries.workLinkNames('deployments'), enabled: of !== 'deployments' });
+  return (
+    <div className="sticky top-0 z-30 flex shrink-0 flex-wrap items-center gap-2 border-y border-line bg-panel px-2 py-1 max-sm:static">
+      <StatusFilter status={search.status} counted={of === null} onChange={(status) => onChange({ status })} />
+      <div className="flex min-w-0 flex-wrap gap-2 max-sm:w-full lg:ml-auto">
+        <TextFilter name="worker" first value={search.worker_id} onChange={(worker_id) => onChange({ worker_id })} />
+        {of !== 'sessions' && (
+          <TextFilter
+            name="session"
+            value={search.session_id}
+            options={sessions.data}
+            onChange={(session_id) => onChange({ session_id })}
+          />
+        )}
+        {of !== 'deployments' && (
+          <TextFilter
+            name="deployment"
+            value={search.deployment_id}
+            options={deployments.data}
+            onChange={(deployment_id) => onChange({ deployment_id })}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function StatusFilter({
   status,
   counted,
   onChange,
@@ -64,7 +104,7 @@ export function StatusFilter({
 }
 
 /** Asked when it is left or Enter is pressed: each is a question to the server. */
-export function TextFilter({
+function TextFilter({
   name,
   value,
   first = false,
