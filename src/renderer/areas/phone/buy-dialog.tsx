@@ -1,11 +1,12 @@
 /** Finds a number that is for sale and buys it for a bot, after the plan and the cost that the server says. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import type { OfferedNumber, PhoneNumber } from '../../../contracts/phone/number.ts';
+import type { z } from 'zod';
+import type { buyNumber, OfferedNumber, PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
 import { useBots } from '../../base/floors.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';
-import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
+import { type ListSource, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Field } from '../../ui/schema-form.tsx';
 import { useAct } from '../../ui/use-act.ts';
@@ -20,6 +21,8 @@ interface Wanted {
   readonly areaCode: string;
   readonly locality: string;
 }
+
+type NumberPlan = z.output<(typeof buyNumber)['answers'][200]>['plan'];
 
 const line = 'h-7 pointer-coarse:h-10';
 
@@ -99,111 +102,10 @@ export function BuyDialog({
       onClose={onClose}
     >
       <form className="flex flex-col gap-3" onSubmit={(event) => event.preventDefault()}>
-        <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
-          <Field label="Kind">
-            {(ids) => (
-              <select
-                {...ids}
-                value={wanted.type}
-                onChange={(event) => want({ type: event.target.value as NumberType })}
-                className={`${ids.className} ${line}`}
-              >
-                <option value="local">Local</option>
-                <option value="toll_free">Toll-free</option>
-              </select>
-            )}
-          </Field>
-          <Field label="Country">
-            {(ids) => (
-              <select
-                {...ids}
-                value={wanted.country}
-                onChange={(event) => want({ country: event.target.value as Wanted['country'] })}
-                className={`${ids.className} ${line}`}
-              >
-                <option value="US">United States</option>
-                <option value="CA">Canada</option>
-              </select>
-            )}
-          </Field>
-          <Field label="Area code" problem={/^\d{0,3}$/.test(wanted.areaCode) ? undefined : 'Three digits.'}>
-            {(ids) => (
-              <input
-                {...ids}
-                data-first="true"
-                value={wanted.areaCode}
-                inputMode="numeric"
-                autoComplete="off"
-                placeholder="any"
-                maxLength={3}
-                onChange={(event) => want({ areaCode: event.target.value.trim() })}
-                className={`${ids.className} ${line} tabular-nums`}
-              />
-            )}
-          </Field>
-          <CityField onChange={(locality) => want({ locality })} />
-        </div>
-        <fieldset className="min-w-0">
-          <legend className="pb-1 font-medium">For sale now</legend>
-          <div className="h-[196px] overflow-y-auto rounded-control border border-line bg-window">
-            <ListStates
-              source={offered}
-              skeleton={<SkeletonRows count={7} />}
-              isEmpty={({ numbers }) => numbers.length === 0}
-              empty={
-                <p data-state="empty" className="p-3 text-muted">
-                  Nothing is for sale with these. Try another area code or city.
-                </p>
-              }
-            >
-              {({ numbers }) => (
-                <ul className={offered.isPlaceholderData ? 'opacity-60' : ''}>
-                  {numbers.map((one) => (
-                    <li key={one.e164}>
-                      <label className="flex min-h-7 items-center gap-2 px-2 hover:bg-raised has-checked:bg-selected pointer-coarse:min-h-10">
-                        <input
-                          type="radio"
-                          name="number"
-                          data-offered={one.e164}
-                          checked={chosen?.e164 === one.e164}
-                          onChange={() => setChosen(one)}
-                          className="size-3.5 shrink-0 accent-accent"
-                        />
-                        <span className="tabular-nums">{numberWords(one.e164)}</span>
-                        <span className="min-w-0 flex-1 truncate text-meta text-muted">{kindWords(one)}</span>
-                        <span className="text-meta whitespace-nowrap text-muted tabular-nums">
-                          {costWords(one.monthlyCost)}
-                        </span>
-                      </label>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </ListStates>
-          </div>
-        </fieldset>
+        <WantedFields wanted={wanted} onChange={want} />
+        <Offers source={offered} stale={offered.isPlaceholderData} chosen={chosen} onChoose={setChosen} />
         <BotField value={bot?.id ?? ''} onChange={setPicked} />
-        {body !== null &&
-          (plan.error !== null ? (
-            <Problem error={plan.error} />
-          ) : (
-            <section aria-label="Plan" data-plan="buy" className="rounded-control border border-line bg-window p-2">
-              {plan.data === undefined || plan.data === null ? (
-                <SkeletonRows count={1} height={40} />
-              ) : (
-                <>
-                  <p>
-                    <span className="font-medium tabular-nums">{numberWords(plan.data.e164)}</span> for{' '}
-                    <span className="font-medium tabular-nums">{costWords(plan.data.monthlyCost)}</span>.
-                  </p>
-                  <p className="text-muted tabular-nums">
-                    It will be {plan.data.numbers} of the {plan.data.limit} numbers of your plan. Calls work at once;
-                    texts once it is registered.
-                  </p>
-                </>
-              )}
-            </section>
-          ))}
+        {body !== null && (plan.error !== null ? <Problem error={plan.error} /> : <Plan plan={plan.data ?? null} />)}
         <p className="text-muted">
           You have a number elsewhere?{' '}
           <button type="button" onClick={onPort} className="rounded-control text-accent underline">
@@ -212,6 +114,132 @@ export function BuyDialog({
         </p>
       </form>
     </ActDialog>
+  );
+}
+
+function WantedFields({ wanted, onChange }: { wanted: Wanted; onChange: (change: Partial<Wanted>) => void }) {
+  return (
+    <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+      <Field label="Kind">
+        {(ids) => (
+          <select
+            {...ids}
+            value={wanted.type}
+            onChange={(event) => onChange({ type: event.target.value as NumberType })}
+            className={`${ids.className} ${line}`}
+          >
+            <option value="local">Local</option>
+            <option value="toll_free">Toll-free</option>
+          </select>
+        )}
+      </Field>
+      <Field label="Country">
+        {(ids) => (
+          <select
+            {...ids}
+            value={wanted.country}
+            onChange={(event) => onChange({ country: event.target.value as Wanted['country'] })}
+            className={`${ids.className} ${line}`}
+          >
+            <option value="US">United States</option>
+            <option value="CA">Canada</option>
+          </select>
+        )}
+      </Field>
+      <Field label="Area code" problem={/^\d{0,3}$/.test(wanted.areaCode) ? undefined : 'Three digits.'}>
+        {(ids) => (
+          <input
+            {...ids}
+            data-first="true"
+            value={wanted.areaCode}
+            inputMode="numeric"
+            autoComplete="off"
+            placeholder="any"
+            maxLength={3}
+            onChange={(event) => onChange({ areaCode: event.target.value.trim() })}
+            className={`${ids.className} ${line} tabular-nums`}
+          />
+        )}
+      </Field>
+      <CityField onChange={(locality) => onChange({ locality })} />
+    </div>
+  );
+}
+
+function Offers({
+  source,
+  stale,
+  chosen,
+  onChoose,
+}: {
+  source: ListSource<{ readonly numbers: readonly OfferedNumber[] }>;
+  /** They are of an earlier search, until those of the new one are there. */
+  stale: boolean;
+  chosen: OfferedNumber | null;
+  onChoose: (number: OfferedNumber) => void;
+}) {
+  return (
+    <fieldset className="min-w-0">
+      <legend className="pb-1 font-medium">For sale now</legend>
+      <div className="h-[196px] overflow-y-auto rounded-control border border-line bg-window">
+        <ListStates
+          source={source}
+          skeleton={<SkeletonRows count={7} />}
+          isEmpty={({ numbers }) => numbers.length === 0}
+          empty={
+            <p data-state="empty" className="p-3 text-muted">
+              Nothing is for sale with these. Try another area code or city.
+            </p>
+          }
+        >
+          {({ numbers }) => (
+            <ul className={stale ? 'opacity-60' : ''}>
+              {numbers.map((one) => (
+                <li key={one.e164}>
+                  <label className="flex min-h-7 items-center gap-2 px-2 hover:bg-raised has-checked:bg-selected pointer-coarse:min-h-10">
+                    <input
+                      type="radio"
+                      name="number"
+                      data-offered={one.e164}
+                      checked={chosen?.e164 === one.e164}
+                      onChange={() => onChoose(one)}
+                      className="size-3.5 shrink-0 accent-accent"
+                    />
+                    <span className="tabular-nums">{numberWords(one.e164)}</span>
+                    <span className="min-w-0 flex-1 truncate text-meta text-muted">{kindWords(one)}</span>
+                    <span className="text-meta whitespace-nowrap text-muted tabular-nums">
+                      {costWords(one.monthlyCost)}
+                    </span>
+                  </label>
+                </li>
+              ))}
+            </ul>
+          )}
+        </ListStates>
+      </div>
+    </fieldset>
+  );
+}
+
+/** What the server says that buying would do; null: it is being asked. */
+function Plan({ plan }: { plan: NumberPlan | null }) {
+  return (
+    <section aria-label="Plan" data-plan="buy" className="rounded-control border border-line bg-window p-2">
+      {plan === null ? (
+        <SkeletonRows count={1} height={40} />
+      ) : (
+        <>
+          <p>
+            <span className="font-medium tabular-nums">{numberWords(plan.e164)}</span> for{' '}
+            <span className="font-medium tabular-nums">{costWords(plan.monthlyCost)}</span>.
+          </p>
+          <p className="text-muted tabular-nums">
+            It will be {plan.numbers} of the {plan.limit} numbers of your plan. Calls work at once; texts once it is
+            registered.
+          </p>
+        </>
+      )}
+    </section>
   );
 }
 

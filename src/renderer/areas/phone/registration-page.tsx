@@ -1,7 +1,7 @@
 /** The business form of a number: all of it on one page, looked over by the server with its fees before anything is filed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
@@ -71,70 +71,23 @@ export function RegistrationPage({ id, number, source, go, onBack }: WithinNumbe
   );
 }
 
-function Form({
-  number,
-  known,
-  onFiled,
-}: {
-  number: PhoneNumber;
+interface Filed {
+  readonly number: PhoneNumber;
   /** What was filed; null: nothing was. */
-  known: Registration | null;
-  onFiled: () => void;
-}) {
-  const { api } = usePhoneServices();
-  const client = useQueryClient();
-  const put = usePutNumber();
-  const draftKey = phoneKeys.of(number.id, 'draft');
-  // What was typed is there after a look elsewhere.
-  const asked = known?.correction?.state === 'taken' ? null : (known?.correction ?? null);
-  const [draft, setDraft] = useState<Draft>(
-    () => client.getQueryData<Draft>(draftKey) ?? draftOf(asked?.form ?? known?.form ?? null),
-  );
-  const [problems, setProblems] = useState<readonly FormProblem[]>(asked?.problems ?? known?.problems ?? []);
-  const [plan, setPlan] = useState<FilingPlan | null>(null);
-  const form = useRef<HTMLFormElement>(null);
-  const says = problemsByField(problems, draft);
-  const tollFree = number.type === 'toll_free';
+  readonly known: Registration | null;
+  readonly onFiled: () => void;
+}
 
-  const change = (part: Partial<Draft>): void => {
-    const next = { ...draft, ...part };
-    setDraft(next);
-    client.setQueryData(draftKey, next);
-    // A plan holds for the form it was made of.
-    setPlan(null);
-  };
-  const file = useAct(async () => {
-    const ask = {
-      params: { id: number.id },
-      body: known === null ? formOf(draft, number.type) : correctionOf(draft, number.type, known),
-    };
-    try {
-      if (plan === null) {
-        const answer = await api.phone.numbers.submitPhoneRegistration({ ...ask, query: { dryRun: '1' } });
-        flushSync(() => setProblems([]));
-        if ('dryRun' in answer) setPlan(answer.plan);
-        return;
-      }
-      const filed = await api.phone.numbers.submitPhoneRegistration(ask);
-      if ('dryRun' in filed) return;
-      client.setQueryData(phoneKeys.of(number.id, 'registration'), filed);
-      client.removeQueries({ queryKey: draftKey });
-      put({ ...number, smsState: filed.smsState, registered: true });
-      onFiled();
-    } catch (error) {
-      const wrong = error instanceof AppError ? problemsIn(error.options.extra) : null;
-      if (wrong === null) throw error;
-      flushSync(() => {
-        setPlan(null);
-        setProblems(wrong);
-      });
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-    }
-  });
+function Form(filed: Filed) {
+  const { number, known } = filed;
+  const form = useRef<HTMLFormElement>(null);
+  const { draft, change, problems, plan, file } = useFiling(filed, form);
+  const says = problemsByField(problems, draft);
   const registered = known?.state === 'approved';
   // Under review, or a correction of it is.
   const over = known?.state === 'pending' || known?.correction?.state === 'pending';
   const isFixed = (name: string): boolean => known !== null && (over || !known.correctable.includes(name));
+  const someFixed = sections.some(({ fields }) => fields.some(({ name }) => isFixed(name)));
   return (
     <form
       ref={form}
@@ -157,7 +110,7 @@ function Form({
             : 'It was filed. It can be corrected here once the carriers have decided it.'}
         </p>
       )}
-      {known !== null && !over && sections.some(({ fields }) => fields.some(({ name }) => isFixed(name))) && (
+      {known !== null && !over && someFixed && (
         <p className="text-muted">
           {registered && 'Change what is no longer right: the number goes on texting meanwhile. '}
           The others are marked: the carriers verified the business by them, or filed its campaign with them.
@@ -168,7 +121,7 @@ function Form({
           {says.get('')}
         </Trouble>
       )}
-      {!tollFree && !isFixed('entityType') && (
+      {number.type !== 'toll_free' && !isFixed('entityType') && (
         <Choice
           legend="Who are you?"
           name="who"
@@ -189,72 +142,17 @@ function Form({
           <legend className="float-left w-full text-title font-semibold">{section.title}</legend>
           <p className="clear-both pb-3 text-muted">{section.says}</p>
           <div className="grid gap-3 sm:grid-cols-2">
-            {fieldsOf(section, draft).map(({ name, word, says: about, options, multiline, needed, usual }) => {
-              const set = (event: { target: { value: string } }) =>
-                change({ texts: { ...draft.texts, [name]: event.target.value } });
-              const value = draft.texts[name];
-              const fixed = isFixed(name);
-              const tone = fixed ? 'text-muted' : '';
-              // Nothing is there, and nothing can be.
-              if (fixed && value === '' && usual === undefined) return null;
-              const hint = fixed && !over ? 'Cannot change.' : about;
-              const field = (
-                <Field
-                  key={name}
-                  label={word}
-                  required={!fixed && (needed === true || needed === draft.who)}
-                  problem={says.get(name)}
-                  {...(hint === undefined ? {} : { description: hint })}
-                >
-                  {(ids) =>
-                    options !== undefined ? (
-                      <select
-                        {...ids}
-                        name={name}
-                        value={value === '' ? usual : value}
-                        onChange={set}
-                        disabled={fixed}
-                        className={`${ids.className} ${line} ${tone}`}
-                      >
-                        {options.map((one) => (
-                          <option key={one.value} value={one.value}>
-                            {one.word}
-                          </option>
-                        ))}
-                      </select>
-                    ) : multiline === true ? (
-                      <textarea
-                        {...ids}
-                        name={name}
-                        rows={3}
-                        value={value}
-                        onChange={set}
-                        readOnly={fixed}
-                        className={`${ids.className} field-sizing-content min-h-16 resize-y py-1 ${tone}`}
-                      />
-                    ) : (
-                      <input
-                        {...ids}
-                        name={name}
-                        value={value}
-                        onChange={set}
-                        readOnly={fixed}
-                        autoComplete="off"
-                        spellCheck={false}
-                        className={`${ids.className} ${line} ${tone}`}
-                      />
-                    )
-                  }
-                </Field>
-              );
-              return multiline === true ? (
-                <div key={name} className="sm:col-span-2">
-                  {field}
-                </div>
-              ) : (
-                field
-              );
-            })}
+            {fieldsOf(section, draft).map((field) => (
+              <FormField
+                key={field.name}
+                field={field}
+                draft={draft}
+                fixed={isFixed(field.name)}
+                hint={isFixed(field.name) && !over ? 'Cannot change.' : field.says}
+                problem={says.get(field.name)}
+                onChange={(text) => change({ texts: { ...draft.texts, [field.name]: text } })}
+              />
+            ))}
           </div>
           {section.title === 'What the texts are for' && (
             <Samples
@@ -296,6 +194,130 @@ function Form({
       />
     </form>
   );
+}
+
+/** What was typed, and its way to the carriers: first the server looks the form over, then it is filed. */
+function useFiling({ number, known, onFiled }: Filed, form: RefObject<HTMLFormElement | null>) {
+  const { api } = usePhoneServices();
+  const client = useQueryClient();
+  const put = usePutNumber();
+  const draftKey = phoneKeys.of(number.id, 'draft');
+  // What was typed is there after a look elsewhere.
+  const asked = known?.correction?.state === 'taken' ? null : (known?.correction ?? null);
+  const [draft, setDraft] = useState<Draft>(
+    () => client.getQueryData<Draft>(draftKey) ?? draftOf(asked?.form ?? known?.form ?? null),
+  );
+  const [problems, setProblems] = useState<readonly FormProblem[]>(asked?.problems ?? known?.problems ?? []);
+  const [plan, setPlan] = useState<FilingPlan | null>(null);
+
+  const change = (part: Partial<Draft>): void => {
+    const next = { ...draft, ...part };
+    setDraft(next);
+    client.setQueryData(draftKey, next);
+    // A plan holds for the form it was made of.
+    setPlan(null);
+  };
+  const file = useAct(async () => {
+    const ask = {
+      params: { id: number.id },
+      body: known === null ? formOf(draft, number.type) : correctionOf(draft, number.type, known),
+    };
+    try {
+      if (plan === null) {
+        const answer = await api.phone.numbers.submitPhoneRegistration({ ...ask, query: { dryRun: '1' } });
+        flushSync(() => setProblems([]));
+        if ('dryRun' in answer) setPlan(answer.plan);
+        return;
+      }
+      const filed = await api.phone.numbers.submitPhoneRegistration(ask);
+      if ('dryRun' in filed) return;
+      client.setQueryData(phoneKeys.of(number.id, 'registration'), filed);
+      client.removeQueries({ queryKey: draftKey });
+      put({ ...number, smsState: filed.smsState, registered: true });
+      onFiled();
+    } catch (error) {
+      const wrong = error instanceof AppError ? problemsIn(error.options.extra) : null;
+      if (wrong === null) throw error;
+      flushSync(() => {
+        setPlan(null);
+        setProblems(wrong);
+      });
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    }
+  });
+  return { draft, change, problems, plan, file };
+}
+
+function FormField({
+  field: { name, word, options, multiline, needed, usual },
+  draft,
+  fixed,
+  hint,
+  problem,
+  onChange,
+}: {
+  field: ReturnType<typeof fieldsOf>[number];
+  draft: Draft;
+  /** The carriers keep it as it was filed. */
+  fixed: boolean;
+  hint: string | undefined;
+  problem: string | undefined;
+  onChange: (text: string) => void;
+}) {
+  const value = draft.texts[name];
+  // Nothing is there, and nothing can be.
+  if (fixed && value === '' && usual === undefined) return null;
+  const tone = fixed ? 'text-muted' : '';
+  const set = (event: { target: { value: string } }) => onChange(event.target.value);
+  const field = (
+    <Field
+      label={word}
+      required={!fixed && (needed === true || needed === draft.who)}
+      problem={problem}
+      {...(hint === undefined ? {} : { description: hint })}
+    >
+      {(ids) =>
+        options !== undefined ? (
+          <select
+            {...ids}
+            name={name}
+            value={value === '' ? usual : value}
+            onChange={set}
+            disabled={fixed}
+            className={`${ids.className} ${line} ${tone}`}
+          >
+            {options.map((one) => (
+              <option key={one.value} value={one.value}>
+                {one.word}
+              </option>
+            ))}
+          </select>
+        ) : multiline === true ? (
+          <textarea
+            {...ids}
+            name={name}
+            rows={3}
+            value={value}
+            onChange={set}
+            readOnly={fixed}
+            className={`${ids.className} field-sizing-content min-h-16 resize-y py-1 ${tone}`}
+          />
+        ) : (
+          <input
+            {...ids}
+            name={name}
+            value={value}
+            onChange={set}
+            readOnly={fixed}
+            autoComplete="off"
+            spellCheck={false}
+            className={`${ids.className} ${line} ${tone}`}
+          />
+        )
+      }
+    </Field>
+  );
+  return multiline === true ? <div className="sm:col-span-2">{field}</div> : field;
 }
 
 /** One button for both: first the form is looked over, then it is filed. */
