@@ -1,13 +1,14 @@
 /** Who is meant by a name, and who directs whom. */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
+import type { AgentViews } from './agent-views.ts';
 import type { Registry } from './registry.ts';
 
 /** By id, address, or a short name that only one bot has. */
-export function namedAgent(registry: Registry, name: string): Agent | null {
+export function namedAgent(registry: Registry, views: AgentViews, name: string): Agent | null {
   const named = registry.members().filter((member) => member.slug === name);
   const member = registry.find(name) ?? (named.length === 1 ? named[0] : undefined);
-  return member === undefined ? null : registry.show(member);
+  return member === undefined ? null : views.show(member);
 }
 
 /** Whether a team file lets one of its bots direct another. */

@@ -2,7 +2,7 @@
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { RemoteRef } from './placement/port.ts';
+import type { Placed, RemoteRef } from './placement/port.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 
 export interface Member {
@@ -16,6 +16,8 @@ export interface Member {
   /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
   readonly panes: readonly string[];
   readonly live: boolean;
+  /** What it lives in while that is no pane of this computer. */
+  readonly placed: Placed | null;
   /** It is live in Gantry's own loop: without a pane. */
   readonly hosted: boolean;
   /** Where it runs when it is live on another computer; null here. */

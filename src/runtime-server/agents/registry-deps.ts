@@ -1,5 +1,4 @@
 /** What the registry of agents needs from outside. */
-import type { Agent } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -17,13 +16,8 @@ export interface RegistryDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly workspace: string;
-  readonly computerId: string;
-  /** How many sends wait for the agent. */
-  readonly queueDepth: (agentId: string) => number;
   /** Starts bots again that their pane host took along; absent: they end with it. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
-  /** The node that a bot holds now, by its address. */
-  readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
   /** What it shows while a limit holds it. */
   readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
 }

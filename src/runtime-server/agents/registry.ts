@@ -3,11 +3,10 @@
  * While the pane engine cannot be read nothing changes except `stale`, and no agent is marked dead: its program may well be
  * running. Owns the agents' rows; must not know sends, ledger or HTTP.
  */
-import type { Agent } from '../../contracts/factory/agent.ts';
 import type { AgentStateChange } from '../events/event-tail.ts';
 import type { BotSpec, HarnessBot } from '../harness/harness.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';
-import { type Member, paneOf, showAgent } from './member.ts';
+import { type Member, paneOf } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
 import type { Placed, RemoteRef, Seat } from './placement/port.ts';
@@ -25,14 +24,12 @@ export interface Registry {
   start(): Promise<void>;
   /** Takes what the team files say now. */
   define(teams: readonly ResolvedTeam[], isUp: (team: string) => boolean): Promise<void>;
-  /** Agents that exist: named by a file, or with a live pane. */
-  agents(team?: string): Agent[];
+  /** Agents that exist: named by a file, or live. */
   members(team?: string): Member[];
   /** By agent id or address; null for one that does not exist. */
   find(idOrAddress: string): Member | null;
   /** By agent id, also one that no file names any more. */
   known(agentId: string): Member | null;
-  show(member: Member): Agent;
   /** The live bot of an agent, or null. */
   bot(agentId: string): HarnessBot | null;
   /** A pane was started for the agent with this spec. */
@@ -282,14 +279,6 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
 
   const exists = (entry: Entry) => entry.definition !== null || entry.live;
-  const toAgent = (entry: Entry): Agent =>
-    showAgent(entry, {
-      stale: !deps.panes.engine().running,
-      computerId: deps.computerId,
-      queueDepth: deps.queueDepth(entry.id),
-      away: entry.placed?.away() ?? null,
-      work: deps.workOf(entry.address),
-    });
   const sorted = (team?: string) =>
     [...entries.values()]
       .filter((entry) => exists(entry) && (team === undefined || entry.team === team))
@@ -348,14 +337,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
       }
     },
 
-    agents: (team) => sorted(team).map(toAgent),
     members: (team) => sorted(team),
     find(idOrAddress) {
       const entry = entries.get(idOrAddress) ?? byAddress.get(idOrAddress);
       return entry !== undefined && exists(entry) ? entry : null;
     },
     known: (agentId) => entries.get(agentId) ?? null,
-    show: (member) => toAgent(member as Entry),
     bot: (agentId) => entries.get(agentId)?.bot ?? null,
 
     async started(agentId, spec, pane) {

@@ -23,6 +23,7 @@ import { type Conversations, readConversation, readTranscript, type TranscriptPa
 import type { PaneView } from '../panes/pane-view.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
 import type { SizeOwners } from '../panes/size-owners.ts';
+import type { AgentViews } from './agent-views.ts';
 import { kindOf, paneOf } from './member.ts';
 import type { Member, Registry } from './registry.ts';
 
@@ -31,6 +32,7 @@ const scrollbackLines = 200;
 
 export interface AgentRoutesDeps {
   readonly registry: Registry;
+  readonly views: AgentViews;
   readonly panes: PaneEngine;
   /** Those of bots on other computers. */
   readonly remote: PaneView & { transcript(id: string, cursor: string | undefined): Promise<TranscriptPage> };
@@ -42,7 +44,7 @@ export interface AgentRoutesDeps {
 }
 
 export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
-  const { registry, panes } = deps;
+  const { registry, views, panes } = deps;
   const here: PaneView = { ...panes, sizeOf: (pane) => panes.get(pane) };
 
   const find = (id: string): Member => {
@@ -85,8 +87,8 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
         ...(query.c === undefined ? {} : { proof: deps.prove(query.c) }),
       },
     })),
-    bind(listAgents, ({ query }) => ({ body: { agents: registry.agents(query.team), engine: panes.engine() } })),
-    bind(getAgent, ({ params }) => ({ body: registry.show(find(params.id)) })),
+    bind(listAgents, ({ query }) => ({ body: { agents: views.agents(query.team), engine: panes.engine() } })),
+    bind(getAgent, ({ params }) => ({ body: views.show(find(params.id)) })),
     bind(captureAgent, async ({ params, query }) => {
       const member = find(params.id);
       if (kindOf(member) === 'hosted') throw withoutPane(member);

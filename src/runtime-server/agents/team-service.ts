@@ -19,6 +19,7 @@ import { refuseUnreadable } from '../panes/readable.ts';
 import { waitsForYes } from '../trust/trust.ts';
 import type { BotSecrets } from '../vault/vault.ts';
 import type { Abroad, OtherComputer } from './abroad.ts';
+import type { AgentViews } from './agent-views.ts';
 import type { BotTokens } from './bot-homes.ts';
 import { type BotHomes, doorsFor } from './bot-homes.ts';
 import { kindOf } from './member.ts';
@@ -67,6 +68,7 @@ export interface TeamServiceDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly registry: Registry;
+  readonly views: Pick<AgentViews, 'agents'>;
   readonly folder: TeamFolder;
   readonly panes: PaneEngine;
   readonly harnesses: Harnesses;
@@ -388,7 +390,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         const team = current(onDisk);
         const waits = onDisk.waits ? { waits: [fileOf(onDisk.name)] } : {};
         if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
-        else teams.push({ ...shape(team), agents: registry.agents(team.name), ...waits });
+        else teams.push({ ...shape(team), agents: deps.views.agents(team.name), ...waits });
       }
       const note = `Only ${mostTeams} entries of .gantry/teams are looked at, and there are more: teams beyond them are not listed and do not start.`;
       return { teams, invalid, ...(folder.more() ? { note } : {}) };

@@ -35,6 +35,7 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
       bot: hosted,
       ref: () => null,
       away: () => null,
+      cancelWork: async (why, node) => (await hosted.interrupt(why, node)).ended,
       async stop() {
         end(id, 'stopped');
         return true;

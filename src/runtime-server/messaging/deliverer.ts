@@ -34,7 +34,7 @@ export interface DelivererDeps {
   readonly clock: Clock;
   readonly registry: { find(agentId: string): Member | null; bot(agentId: string): HarnessBot | null };
   /** Limits that hold bots; absent where nobody counts. */
-  readonly limits?: { held(agentId: string): string | null; taken(agentId: string): void };
+  readonly limits?: { held(agentId: string): string | null };
 }
 
 export interface Deliverer extends LaneWorker {
@@ -48,6 +48,8 @@ export interface Deliverer extends LaneWorker {
   move(tx: Tx, id: string, move: Omit<DeliveryMove, 'at'>): DeliveryRecord | null;
   /** Told after each committed move. */
   onMoved(listener: (record: DeliveryRecord) => void): () => void;
+  /** Told when a bot has taken a message. */
+  onTaken(listener: (agentId: string) => void): () => void;
   /** Told when a bot's lane was tried and how it went on. */
   onTried(listener: (agentId: string) => void): () => void;
 }
@@ -59,6 +61,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   /** Bots with sends whose callers wait for an answer, by their number. */
   const fresh = new Map<string, number>();
   const movedListeners = new Set<(record: DeliveryRecord) => void>();
+  const takenListeners = new Set<(agentId: string) => void>();
   const triedListeners = new Set<(agentId: string) => void>();
 
   const move: Deliverer['move'] = (tx, id, change) => {
@@ -135,7 +138,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     heldFor.delete(queued.agentId);
     const result = await type(queued, (message) => bot.deliver(message));
     if (result.state === 'held') return hold(item, queued, obstacleInWords(result.why));
-    deps.limits?.taken(queued.agentId);
+    for (const listener of takenListeners) listener(queued.agentId);
     return settle(item, result);
   };
 
@@ -210,6 +213,10 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     onMoved(listener) {
       movedListeners.add(listener);
       return () => movedListeners.delete(listener);
+    },
+    onTaken(listener) {
+      takenListeners.add(listener);
+      return () => takenListeners.delete(listener);
     },
     onTried(listener) {
       triedListeners.add(listener);

@@ -6,6 +6,8 @@
 import { join } from 'node:path';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import { nowhere } from '../agents/abroad.ts';
+import { type AgentViews, createAgentViews } from '../agents/agent-views.ts';
+import type { BotDirectory } from '../agents/bot-directory.ts';
 import { type BotTokens, createBotHomes } from '../agents/bot-homes.ts';
 import type { Needs } from '../agents/needs.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
@@ -34,6 +36,7 @@ export interface CrewPlace {
 
 export interface Crew extends CrewPlace {
   readonly registry: Registry;
+  readonly views: AgentViews;
   readonly teams: TeamService;
   readonly sends: SendService;
   readonly threads: ThreadService;
@@ -60,6 +63,8 @@ export interface CrewDeps extends Base {
   /** Of all bots of this computer: one queue a bot, whoever's it is. */
   readonly deliverer: Deliverer;
   readonly lanes: Lanes;
+  /** Where queues find its bots. */
+  readonly directory: Pick<BotDirectory, 'add'>;
   /** A bot's token dies with its pane. */
   readonly followTokens: (registry: Registry) => () => void;
   /** Tells the person of a bot that needs them. */
@@ -79,12 +84,17 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
   const registry = createRegistry({
     ...deps,
     restarts,
+  });
+  const views = createAgentViews({
+    ...deps,
+    registry,
     queueDepth: (agentId) => deps.lanes.depth(laneOf(agentId)),
     workOf: () => ({ currentNode: null, proof: { proven: 0, total: 0 } }),
   });
   const teams = createTeamService({
     ...deps,
     registry,
+    views,
     folder: guestFolder(createTeamFolder(deps)),
     tokens: deps.botTokens,
     homes,
@@ -110,12 +120,14 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
       },
     },
   });
+  const offDirectory = deps.directory.add(registry);
   const offGate = registry.onGate((agentId) => deps.lanes.wake(laneOf(agentId)));
   const offTokens = deps.followTokens(registry);
   const needs = deps.followNeeds(registry);
   return {
     ...place,
     registry,
+    views,
     teams,
     sends,
     threads: createThreadService({ ...deps, registry }),
@@ -127,6 +139,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     },
     close() {
       restarts.close();
+      offDirectory();
       offGate();
       needs.close();
       teams.close();

@@ -111,7 +111,7 @@ function crewRoutes(deps: GuestDoorsDeps, crew: Crew): BoundRoute[] {
     throw new Error('A guest was taken for a hosted bot.');
   };
   return [
-    ...agentRoutes({ ...deps, registry, conversations: { transcript: never } }),
+    ...agentRoutes({ ...deps, registry, views: crew.views, conversations: { transcript: never } }),
     ...teamRoutes({ teams: crew.teams }),
     ...gateRoutes({ ...deps, addressOf: (agentId) => registry.find(agentId)?.address ?? null }),
     ...orchestrationRoutes({

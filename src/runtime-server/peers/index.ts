@@ -6,8 +6,6 @@
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import { type RunOptions, type RunResult, runProcess } from '../../kit/process/run-process.ts';
-import type { Member } from '../agents/member.ts';
-import type { HarnessBot } from '../harness/harness.ts';
 import { createBring } from './bring.ts';
 import { createClones } from './clone.ts';
 import type { CrewDeps } from './crew.ts';
@@ -35,9 +33,6 @@ export interface Peers {
   /** Behind tickets, on the peer port and the link's door `peer`. */
   readonly routes: readonly BoundRoute[];
   readonly doors: GuestDoors;
-  /** A guest by its agent id; never by an address: that of a bot of this computer may be the same. */
-  find(agentId: string): Member | null;
-  bot(agentId: string): HarnessBot | null;
   /** For `doctor`: whoever sits here sees that others' bots run. */
   checks(): DoctorCheck[];
   start(): Promise<void>;
@@ -70,8 +65,6 @@ export function createPeers(deps: PeersDeps): Peers {
     }),
     ownRoutes: guestRoutes(crews),
     doors: createGuestDoors({ ...deps, crews }),
-    find: (agentId) => crews.ofAgent(agentId)?.registry.find(agentId) ?? null,
-    bot: (agentId) => crews.ofAgent(agentId)?.registry.bot(agentId) ?? null,
     checks() {
       const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
       if (live.length === 0) return [];

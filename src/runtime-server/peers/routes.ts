@@ -81,7 +81,7 @@ export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
   const agentsOf = (user: string, team?: string): PeerAgent[] =>
     crews
       .of(user)
-      .flatMap((crew) => crew.registry.members(team).map((member) => shown(member, crew.registry.show(member))));
+      .flatMap((crew) => crew.registry.members(team).map((member) => shown(member, crew.views.show(member))));
   const viewer = (principal: Principal) => `peer ${principal.userId}`;
   const by = (principal: Principal) => ({ actor: principal.userId, surface: 'peer' });
 

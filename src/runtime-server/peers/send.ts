@@ -25,7 +25,7 @@ export async function sendToGuest(
   const asked = { to: member.address, text, ...(queue === undefined ? {} : { queue }) };
   const sent = await crew.sends.send(asked, sender, key);
   if ('dryRun' in sent) throw new Error('A send of a peer was answered as a dry run.');
-  return answerOf(sent, crew.registry.show(member).queueDepth);
+  return answerOf(sent, crew.views.show(member).queueDepth);
 }
 
 function answerOf(sent: Delivery, depth: number): PeerSendResult {

@@ -3,24 +3,15 @@
  * lets it go on once, or the day is over; what is under way is not touched. Must not know transcripts or queues.
  */
 import type { SpendLimit } from '../../contracts/factory/spending-routes.ts';
-import { iso } from '../../kit/clock/clock.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { sumSpendByAgent } from '../models/index.ts';
 import { dayOf, lookEveryMs, type MeteredBot, type MeteringDeps, nextDay, startOfDay } from './deps.ts';
+import type { BudgetHold } from './holds.ts';
 
 const microPerCent = 10_000;
 
-export interface BudgetHold {
-  readonly agentId: string;
-  readonly reason: string;
-  readonly until: number;
-  readonly since: number;
-}
-
 export interface Budgets {
   start(): Promise<void>;
-  held(agentId: string): BudgetHold | null;
-  all(): readonly BudgetHold[];
   limits(): readonly SpendLimit[];
   set(subject: string, dailyCents: number | null, by: { actor: string; surface: string }): Promise<void>;
   /** One message more. */
@@ -43,7 +34,6 @@ export function createBudgets(deps: MeteringDeps): Budgets {
   const granted = new Set<string>();
   /** Millionths of a dollar of this day, by bot. */
   let spent = new Map<string, number>();
-  let holds = new Map<string, BudgetHold>();
   let day = dayOf(clock.now());
   let cancel = () => {};
   let counting: Promise<void> | null = null;
@@ -89,6 +79,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
   }
 
   function judge(now: number): void {
+    const before = deps.holds.budgets;
     const next = new Map<string, BudgetHold>();
     const reached = [...limits].filter(([subject, { daily }]) => spentBy(subject) >= daily);
     for (const [subject, limit] of reached) {
@@ -96,11 +87,10 @@ export function createBudgets(deps: MeteringDeps): Budgets {
       if (limit.toldDay !== day) tell(subject, limit, reason);
       for (const { id } of bots.all().filter(coversOf(subject))) {
         if (next.has(id) || granted.has(id)) continue;
-        next.set(id, { agentId: id, reason, until: nextDay(now), since: holds.get(id)?.since ?? now });
+        next.set(id, { agentId: id, reason, until: nextDay(now), since: before.get(id)?.since ?? now });
       }
     }
-    const before = holds;
-    holds = next;
+    deps.holds.budgets = next;
     for (const id of new Set([...before.keys(), ...next.keys()])) {
       if (before.get(id)?.reason !== next.get(id)?.reason) deps.changed(id);
     }
@@ -158,8 +148,6 @@ export function createBudgets(deps: MeteringDeps): Budgets {
       });
       if (limits.size > 0) await count();
     },
-    held: (agentId) => holds.get(agentId) ?? null,
-    all: () => [...holds.values()],
     limits: () =>
       [...limits]
         .sort(([a], [b]) => a.localeCompare(b))
@@ -203,11 +191,6 @@ export function createBudgets(deps: MeteringDeps): Budgets {
       offSpent();
     },
   };
-}
-
-/** The question that its queue and its nodes ask a person. */
-export function questionOf({ reason, until }: BudgetHold): string {
-  return `budget: ${reason}. Raise the limit or let it go on once; else it goes on at ${iso(until)}.`;
 }
 
 function write(tx: Tx, workspace: string, subject: string, dailyCents: number | null): void {

@@ -6,11 +6,9 @@ import type { MeteredBot, MeteredBots, MeteringDeps } from './deps.ts';
 import { createMetering, type Metering } from './index.ts';
 
 export interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
-  readonly registry: () => Registry;
-  readonly botEvents: () => BotEvents;
+  readonly registry: Registry;
+  readonly botEvents: BotEvents;
   readonly modelHold: MeteredBots['modelHold'];
-  /** The queue of a bot is tried. */
-  wake(agentId: string): void;
 }
 
 export function composeMetering(deps: BotMeteringDeps): Metering {
@@ -18,22 +16,20 @@ export function composeMetering(deps: BotMeteringDeps): Metering {
   return createMetering({
     ...deps,
     bots: {
-      all: () => registry().members().map(metered),
+      all: () => registry.members().map(metered),
       find(idOrAddress) {
-        const member = registry().find(idOrAddress);
+        const member = registry.find(idOrAddress);
         return member === null ? null : metered(member);
       },
-      onState: (listener) => registry().onState(({ agentId }) => listener(agentId)),
-      limit: (agentId) => registry().bot(agentId)?.limit?.() ?? null,
-      unblock: (agentId) => registry().bot(agentId)?.unblock?.(),
+      onState: (listener) => registry.onState(({ agentId }) => listener(agentId)),
+      limit: (agentId) => registry.bot(agentId)?.limit?.() ?? null,
+      unblock: (agentId) => registry.bot(agentId)?.unblock?.(),
       modelHold: deps.modelHold,
     },
     needsPerson: (tx, bot, reason, id) =>
-      deps.botEvents().emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
-    changed(agentId) {
-      registry().held(agentId);
-      deps.wake(agentId);
-    },
+      deps.botEvents.emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
+    // Its queue is tried, too: the registry says that its gate may have opened.
+    changed: (agentId) => registry.held(agentId),
   });
 }
 

@@ -8,6 +8,7 @@ import type { Log } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 import type { Models } from '../models/index.ts';
+import type { Holds } from './holds.ts';
 
 /** A bot of the workspace, as far as it is counted and held. */
 export interface MeteredBot {
@@ -44,6 +45,8 @@ export interface MeteringDeps {
   readonly models: Models;
   readonly harnesses: Pick<Harnesses, 'usage'>;
   readonly bots: MeteredBots;
+  /** Where is written what holds each. */
+  readonly holds: Holds;
   /** What holds the bot has changed: its queue is tried, its state shown anew. */
   changed(agentId: string): void;
   /** The limit of a bot is told to its nodes. False: it has none that works. */

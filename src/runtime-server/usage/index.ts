@@ -14,12 +14,11 @@ import {
 import { iso } from '../../kit/clock/clock.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import type { Shown } from '../agents/model.ts';
 import { type SpendSum, sumSpendByAgent, unpricedModels } from '../models/index.ts';
-import { createBudgets, questionOf } from './budgets.ts';
+import { createBudgets } from './budgets.ts';
 import { dayOf, type MeteringDeps, startOfDay, startOfMonth } from './deps.ts';
 import { createReading } from './reading.ts';
-import { createWaiting, wordsOf } from './waiting.ts';
+import { createWaiting } from './waiting.ts';
 
 export { meteringMigrations } from './migrations.ts';
 
@@ -28,20 +27,11 @@ export interface Metering {
   load(): Promise<void>;
   /** After runs were taken up: who was held to a time goes on, and transcripts are read. */
   start(): void;
-  /** Why this bot takes no message now; null: nothing here holds it. */
-  held(agentId: string): string | null;
-  /** The budget among that: a question to a person. */
-  overBudget(agentId: string): string | null;
-  /** What it shows, with what holds it. */
-  shown(agentId: string, own: Shown): Shown;
   /** A message was taken by it. */
   taken(agentId: string): void;
   readonly routes: readonly BoundRoute[];
   close(): Promise<void>;
 }
-
-/** States in which a bot could take a message: what holds it is the news then. */
-const couldGoOn: readonly string[] = ['idle', 'done', 'blocked'];
 
 export function createMetering(deps: MeteringDeps): Metering {
   const { store, clock, bots } = deps;
@@ -54,20 +44,9 @@ export function createMetering(deps: MeteringDeps): Metering {
     budgets.look();
   });
 
-  const holdOf = (agentId: string): BotHold | null => {
-    const limit = waiting.held(agentId);
-    if (limit !== null) {
-      const until = limit.retryAt === null ? null : iso(limit.retryAt);
-      return { agentId, kind: 'usage_limit', reason: wordsOf(limit), until, since: iso(limit.since) };
-    }
-    const budget = budgets.held(agentId);
-    if (budget === null) return null;
-    return { agentId, kind: 'budget', reason: questionOf(budget), until: iso(budget.until), since: iso(budget.since) };
-  };
-
   /** Includes holds that the bot's own state already shows. */
   const anyHold = (agentId: string): BotHold | null => {
-    const hold = holdOf(agentId);
+    const hold = deps.holds.of(agentId);
     if (hold !== null) return hold;
     const own = bots.modelHold(agentId);
     if (own === null) return null;
@@ -152,20 +131,6 @@ export function createMetering(deps: MeteringDeps): Metering {
     start() {
       waiting.start();
       reading.start();
-    },
-    held: (agentId) => holdOf(agentId)?.reason ?? null,
-    overBudget: (agentId) => {
-      const hold = holdOf(agentId);
-      return hold?.kind === 'budget' ? hold.reason : null;
-    },
-    shown(agentId, own) {
-      const hold = couldGoOn.includes(own.state) ? holdOf(agentId) : null;
-      if (hold === null) return own;
-      return {
-        state: hold.until === null ? 'needs_you' : 'blocked',
-        reason: hold.reason,
-        since: Date.parse(hold.since),
-      };
     },
     taken: budgets.taken,
     routes,

@@ -4,10 +4,10 @@
  * decides, so a night's sleep of the computer changes nothing. Must not know money.
  */
 
-import { iso } from '../../kit/clock/clock.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 import { lookEveryMs, type MeteringDeps } from './deps.ts';
+import { type LimitHold, wordsOf } from './holds.ts';
 
 /** All bots of one account are reset at once. */
 const jitterMs = 60_000;
@@ -17,26 +17,12 @@ const shortestMs = 5 * 60_000;
 const goOnText =
   'The usage limit that stopped you is over. Go on with what you were doing; if it is done, say so in a sentence.';
 
-export interface LimitHold {
-  readonly agentId: string;
-  readonly reason: string;
-  /** As the harness says. */
-  readonly until: number | null;
-  /** When it is tried; null: a person decides. */
-  readonly retryAt: number | null;
-  readonly since: number;
-  /** A turn was cut off. */
-  readonly cut: boolean;
-}
-
 export interface Waiting {
   /** Who is held is known; nobody goes on yet. */
   load(): Promise<void>;
   start(): void;
   /** The state of a bot has changed. */
   look(agentId: string): void;
-  held(agentId: string): LimitHold | null;
-  all(): readonly LimitHold[];
   readonly waitOut: boolean;
   setWaitOut(on: boolean): Promise<void>;
   letOn(agentId: string): Promise<void>;
@@ -54,7 +40,7 @@ interface Row {
 
 export function createWaiting(deps: MeteringDeps): Waiting {
   const { store, clock, timers, bots } = deps;
-  const holds = new Map<string, LimitHold>();
+  const holds = deps.holds.limits;
   /** Bots that were at work when they were last looked at. */
   const working = new Set<string>();
   let waitOut = true;
@@ -161,8 +147,6 @@ export function createWaiting(deps: MeteringDeps): Waiting {
       if (limit === null || (known !== undefined && known.reason === limit.reason)) return;
       hold(agentId, limit, cut || known?.cut === true);
     },
-    held: (agentId) => holds.get(agentId) ?? null,
-    all: () => [...holds.values()],
     get waitOut() {
       return waitOut;
     },
@@ -198,12 +182,6 @@ export function createWaiting(deps: MeteringDeps): Waiting {
       cancel();
     },
   };
-}
-
-export function wordsOf({ reason, until, retryAt }: LimitHold): string {
-  if (retryAt !== null) return `${reason} It tries again at ${iso(retryAt)}.`;
-  if (until !== null) return `${reason} It is reset at ${iso(until)}, and waiting for that is switched off.`;
-  return `${reason} When that is over is not known: let it go on when it can.`;
 }
 
 function save(tx: Tx, { agentId, reason, until, retryAt, since, cut }: LimitHold): void {

@@ -37,9 +37,9 @@ export interface SteeredBot {
 export interface SteerDeps extends EnginePartDeps {
   readonly registry: {
     find(idOrAddress: string): Member | null;
-    show(member: Member): Agent;
     bot(agentId: string): SteeredBot | null;
   };
+  readonly views: { show(member: Member): Agent };
   readonly panes: { capture(paneId: string, lines: number): Promise<{ text: string }> };
   readonly send: (request: SendRequest, sender: Sender) => Promise<Delivery | SendPlan>;
   readonly threads: ThreadService;
@@ -52,7 +52,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
   const { store, ledger, clock, ids, workspace, parties, registry } = deps;
 
   async function checkpoint(member: Member, note: string | null, caller: Caller): Promise<Checkpoint> {
-    const agent = registry.show(member);
+    const agent = deps.views.show(member);
     const pane = member.panes.at(-1);
     const cwd = member.spec?.cwd ?? member.definition?.cwd;
     const [screen, git] = await Promise.all([

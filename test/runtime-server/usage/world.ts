@@ -11,6 +11,7 @@ import { openStore } from '../../../src/kit/store/open-store.ts';
 import type { UsageLimit, UsageLine } from '../../../src/runtime-server/harness/usage.ts';
 import { createModels } from '../../../src/runtime-server/models/index.ts';
 import type { MeteredBot } from '../../../src/runtime-server/usage/deps.ts';
+import { createHolds } from '../../../src/runtime-server/usage/holds.ts';
 import { createMetering } from '../../../src/runtime-server/usage/index.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 
@@ -47,7 +48,9 @@ export async function openWorld() {
       spent: (_, { id, microUsd }) => void reported.push({ id, microUsd }),
     });
     const ids = createIds(clock);
+    const holds = createHolds();
     const metering = createMetering({
+      holds,
       store,
       ledger: await createLedger({ store, clock, ids }),
       clock,
@@ -97,7 +100,7 @@ export async function openWorld() {
       bot.limit = limit;
       for (const listener of listeners) listener(agentId);
     };
-    return { store, models, metering, state };
+    return { store, models, metering: { ...metering, ...holds }, state };
   };
 
   let now = await begin();

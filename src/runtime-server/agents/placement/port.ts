@@ -21,6 +21,8 @@ export interface Placed {
   ref(): RemoteRef | null;
   /** Why it cannot be reached; null while it can. */
   away(): string | null;
+  /** Ends its turn when it is on this step. True: it has ended; false: whether it heard of it is not known here. */
+  cancelWork(why: string, node: { readonly dagId: string; readonly nodeId: string }): Promise<boolean>;
   /** Ends it, and its place. False: it is let go of, and may run on where nobody here reaches it. */
   stop(): Promise<boolean>;
 }

@@ -77,6 +77,10 @@ export function createRemoting({ attach, store, registry, log }: RemotingDeps): 
       bot,
       ref: () => now,
       away: () => bot.away(),
+      async cancelWork(why) {
+        await bot.interrupt(why);
+        return false;
+      },
       async stop() {
         const stopped = await bot.stop();
         end(stopped ? 'stopped' : `Gantry let go of it; it may still run on ${now.computerName}`);

@@ -1,0 +1,61 @@
+/**
+ * The bots of this computer's workspace, and what they need before they run: secrets, homes, tokens; with what is kept of their work. The
+ * lowest parts of a factory: they know no sends, runs or routes.
+ */
+import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
+import { createBotDirectory } from '../../runtime-server/agents/bot-directory.ts';
+import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
+import { createNeeds } from '../../runtime-server/agents/needs.ts';
+import { createRegistry, type Registry } from '../../runtime-server/agents/registry.ts';
+import { createRestarts } from '../../runtime-server/agents/restarts.ts';
+import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
+import { createBotEvents } from '../../runtime-server/events/bot-events.ts';
+import { createTickets } from '../../runtime-server/tickets/tickets.ts';
+import { createHolds } from '../../runtime-server/usage/holds.ts';
+import { createVault } from '../../runtime-server/vault/vault.ts';
+import { usageOf } from './connector-doors.ts';
+import type { FactoryDeps } from './deps.ts';
+
+export type Bots = ReturnType<typeof createBots>;
+
+export function createBots(deps: FactoryDeps) {
+  const vault = createVault({ ...deps, sealer: deps.vaultSealer });
+  const tickets = createTickets(deps);
+  const agentRuns = createAgentRuns({
+    ...deps,
+    usageOf: (tx, id) => usageOf(deps.hosted.models.spent(tx, null, 0, id)),
+  });
+  const homes = createBotHomes(deps);
+  const restarts = createRestarts({
+    ...deps,
+    homes,
+    tokens: deps.botTokens,
+    secrets: vault.secrets,
+    enabled: deps.restartBots !== false,
+  });
+  const holds = createHolds();
+  const registry = createRegistry({ ...deps, restarts, shownHeld: holds.shown });
+  const directory = createBotDirectory();
+  directory.add(registry);
+  /** Tells the person of bots of this registry that need them. */
+  const followNeeds = (bots: Registry) =>
+    createNeeds({
+      ...deps,
+      registry: bots,
+      events: createBotEvents({ events: deps.events, registry: bots }),
+      asks: askedOfAgent,
+    });
+  return {
+    vault,
+    tickets,
+    agentRuns,
+    homes,
+    restarts,
+    holds,
+    registry,
+    directory,
+    events: createBotEvents({ events: deps.events, registry }),
+    followNeeds,
+    needs: followNeeds(registry),
+  };
+}

@@ -1,0 +1,120 @@
+/** What bots work on, and where: worktrees, runs, the bots of Gantry's own loop that work on them, what all of them use. */
+import { availableParallelism } from 'node:os';
+import { createTeamFolder } from '../../runtime-server/agents/team-file/folder.ts';
+import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts';
+import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
+import { titleOf } from '../../runtime-server/events/bot-events.ts';
+import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
+import { createHosting } from '../../runtime-server/hosted-bots/placement.ts';
+import { toDelivery } from '../../runtime-server/messaging/model.ts';
+import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
+import { composeMetering } from '../../runtime-server/usage/compose.ts';
+import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
+import { createWorkflows, type Workflows } from '../../runtime-server/workflows/index.ts';
+import { composeSchedules } from '../../runtime-server/workflows/schedules/compose.ts';
+import { shippedTemplates } from '../../runtime-server/workflows/shipped.ts';
+import { workEvents } from '../../runtime-server/workflows/work-events.ts';
+import { createWorkforce } from '../../runtime-server/workflows/workforce.ts';
+import { composeSetup } from '../../runtime-server/workflows/worktree-setup.ts';
+import type { Bots } from './bots.ts';
+import type { FactoryDeps } from './deps.ts';
+import type { Messaging } from './messaging.ts';
+
+/** Deliveries that a node's page shows, newest first. */
+const deliveriesOfPage = 200;
+
+export type Work = ReturnType<typeof createWork>;
+
+export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) {
+  const { registry, vault, agentRuns, holds, events } = bots;
+  const { models } = deps.hosted;
+  const folder = createTeamFolder(deps);
+  const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
+  // A set-up is shown as a run, and the step of a run waits for the set-up: one of them has to be there first.
+  const setup = composeSetup({ ...deps, registry, worktrees, workflows: () => workflows, secrets: vault.secrets });
+  const heard = workEvents(events);
+  const workflows: Workflows = createWorkflows({
+    ...deps,
+    shippedTemplates: shippedTemplates(),
+    workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
+    dispatch: messaging.tell,
+    agentRuns: {
+      begin: agentRuns.writer.begin,
+      end: (tx, id, end) => void agentRuns.writer.end(tx, id, end),
+    },
+    events: {
+      ...heard,
+      ended(tx, run, failed, id) {
+        heard.ended(tx, run, failed, id);
+        tx.afterCommit(() => setup.ended(run.dagId));
+      },
+    },
+    overBudget: (address) => holds.overBudget(registry.find(address)?.id ?? address),
+    places: { ...worktrees, setUp: setup.ensure },
+    place: setup.place,
+    desk: deps.desk,
+    async stopBot(address, node) {
+      const member = registry.find(address);
+      if (member === null) return false;
+      const why = 'The run was cancelled.';
+      if (member.placed !== null) return member.placed.cancelWork(why, node);
+      // An agent program still has to hear what became of its step.
+      await registry.bot(member.id)?.interrupt(why);
+      return false;
+    },
+    deliveriesOf: (nodeId) =>
+      deps.store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
+    slots: Math.max(4, 2 * availableParallelism()),
+  });
+  const offMoved = messaging.deliverer.onMoved((record) => {
+    if (record.nodeId !== null) workflows.delivered(toDelivery(record));
+  });
+  const hosted = composeHosted({
+    ...deps,
+    models,
+    tools: deps.hosted.tools,
+    sends: messaging.sends,
+    nodes: hostedWork(workflows, (address) => registry.find(address)?.id ?? address),
+    registry,
+    worktrees,
+    setUp: setup.ensure,
+    runs: {
+      begin: agentRuns.writer.begin,
+      end: (tx, id, end) => {
+        const bot = agentRuns.writer.end(tx, id, end);
+        if (bot === null) return;
+        const title = titleOf(end.output ?? end.error ?? '');
+        events.emit(tx, bot, { type: 'agent.run.completed', id, data: { runId: id, status: end.status, title } });
+      },
+    },
+    openSecrets: vault.secrets.open,
+  });
+  const hosting = createHosting({ attach: hosted.attach, registry });
+  const metering = composeMetering({
+    ...deps,
+    models,
+    holds,
+    registry,
+    botEvents: events,
+    nodes: workflows.limits,
+    modelHold: (agentId) => hosting.bot(agentId)?.held() ?? null,
+    async tell(address, text, idempotencyKey) {
+      await messaging.tell(address, text, { idempotencyKey });
+    },
+  });
+  const offTaken = messaging.deliverer.onTaken(metering.taken);
+  return {
+    folder,
+    worktrees,
+    setup,
+    workflows,
+    hosted,
+    hosting,
+    metering,
+    schedules: composeSchedules({ ...deps, workflows, botEvents: events, registry }),
+    off() {
+      offMoved();
+      offTaken();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * Agents as the wire shows them: what the registry knows of each, with what waits for it, the node that it holds, and whether what it
+ * shows can be known now. Must not know rows.
+ */
+import type { Agent } from '../../contracts/factory/agent.ts';
+import type { PaneEngine } from '../panes/pane-engine.ts';
+import { type Member, showAgent } from './member.ts';
+import type { Registry } from './registry.ts';
+
+export interface AgentViews {
+  /** Agents that exist: named by a file, or live. */
+  agents(team?: string): Agent[];
+  show(member: Member): Agent;
+}
+
+export interface AgentViewsDeps {
+  readonly registry: Pick<Registry, 'members'>;
+  readonly panes: Pick<PaneEngine, 'engine'>;
+  readonly computerId: string;
+  /** How many sends wait for the agent. */
+  readonly queueDepth: (agentId: string) => number;
+  /** The node that a bot holds now, by its address. */
+  readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
+}
+
+export function createAgentViews({ registry, panes, computerId, queueDepth, workOf }: AgentViewsDeps): AgentViews {
+  const show = (member: Member) =>
+    showAgent(member, {
+      stale: !panes.engine().running,
+      computerId,
+      queueDepth: queueDepth(member.id),
+      away: member.placed?.away() ?? null,
+      work: workOf(member.address),
+    });
+  return { agents: (team) => registry.members(team).map(show), show };
+}

@@ -1,0 +1,31 @@
+/** The bots of all registries of this computer by their ids: queues and hooks name a bot so, whoever brought it. */
+import type { HarnessBot } from '../harness/harness.ts';
+import type { Member } from './member.ts';
+import type { Registry } from './registry.ts';
+
+type Bots = Pick<Registry, 'find' | 'bot'>;
+
+export interface BotDirectory {
+  /** Answers the way to take it out again. */
+  add(registry: Bots): () => void;
+  /** By agent id alone: an address may be that of two bots, one of them brought by another computer. */
+  find(agentId: string): Member | null;
+  /** The live bot of an agent, or null. */
+  bot(agentId: string): HarnessBot | null;
+}
+
+export function createBotDirectory(): BotDirectory {
+  const registries = new Set<Bots>();
+  const of = (agentId: string): Bots | null => {
+    for (const registry of registries) if (registry.find(agentId)?.id === agentId) return registry;
+    return null;
+  };
+  return {
+    add(registry) {
+      registries.add(registry);
+      return () => registries.delete(registry);
+    },
+    find: (agentId) => of(agentId)?.find(agentId) ?? null,
+    bot: (agentId) => of(agentId)?.bot(agentId) ?? null,
+  };
+}

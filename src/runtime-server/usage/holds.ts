@@ -1,0 +1,94 @@
+/**
+ * What holds each bot now, and what that makes it show. Written by the parts that know why: usage limits of providers, and budgets. It
+ * knows nothing else, so it is there before whatever asks it: what shows bots, delivers to them and gives them steps.
+ */
+import type { BotHold } from '../../contracts/factory/spending-routes.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { Shown } from '../agents/model.ts';
+
+/** A usage limit of a provider. */
+export interface LimitHold {
+  readonly agentId: string;
+  readonly reason: string;
+  /** As the harness says. */
+  readonly until: number | null;
+  /** When it is tried; null: a person decides. */
+  readonly retryAt: number | null;
+  readonly since: number;
+  /** A turn was cut off. */
+  readonly cut: boolean;
+}
+
+export interface BudgetHold {
+  readonly agentId: string;
+  readonly reason: string;
+  readonly until: number;
+  readonly since: number;
+}
+
+export interface Holds {
+  /** By agent id. */
+  readonly limits: Map<string, LimitHold>;
+  /** By agent id; judged anew as a whole. */
+  budgets: ReadonlyMap<string, BudgetHold>;
+  /** What holds a bot, a usage limit before a budget; null: nothing here. */
+  of(agentId: string): BotHold | null;
+  /** Why this bot takes no message now; null: nothing here holds it. */
+  held(agentId: string): string | null;
+  /** The budget among that: a question to a person. */
+  overBudget(agentId: string): string | null;
+  /** What it shows, with what holds it. */
+  shown(agentId: string, own: Shown): Shown;
+}
+
+/** States in which a bot could take a message: what holds it is the news then. */
+const couldGoOn: readonly string[] = ['idle', 'done', 'blocked'];
+
+export function createHolds(): Holds {
+  const holds: Holds = {
+    limits: new Map(),
+    budgets: new Map(),
+    of(agentId) {
+      const limit = holds.limits.get(agentId);
+      if (limit !== undefined) {
+        const until = limit.retryAt === null ? null : iso(limit.retryAt);
+        return { agentId, kind: 'usage_limit', reason: wordsOf(limit), until, since: iso(limit.since) };
+      }
+      const budget = holds.budgets.get(agentId);
+      if (budget === undefined) return null;
+      return {
+        agentId,
+        kind: 'budget',
+        reason: questionOf(budget),
+        until: iso(budget.until),
+        since: iso(budget.since),
+      };
+    },
+    held: (agentId) => holds.of(agentId)?.reason ?? null,
+    overBudget(agentId) {
+      const hold = holds.of(agentId);
+      return hold?.kind === 'budget' ? hold.reason : null;
+    },
+    shown(agentId, own) {
+      const hold = couldGoOn.includes(own.state) ? holds.of(agentId) : null;
+      if (hold === null) return own;
+      return {
+        state: hold.until === null ? 'needs_you' : 'blocked',
+        reason: hold.reason,
+        since: Date.parse(hold.since),
+      };
+    },
+  };
+  return holds;
+}
+
+export function wordsOf({ reason, until, retryAt }: LimitHold): string {
+  if (retryAt !== null) return `${reason} It tries again at ${iso(retryAt)}.`;
+  if (until !== null) return `${reason} It is reset at ${iso(until)}, and waiting for that is switched off.`;
+  return `${reason} When that is over is not known: let it go on when it can.`;
+}
+
+/** The question that its queue and its nodes ask a person. */
+function questionOf({ reason, until }: BudgetHold): string {
+  return `budget: ${reason}. Raise the limit or let it go on once; else it goes on at ${iso(until)}.`;
+}
