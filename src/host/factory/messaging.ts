@@ -1,6 +1,5 @@
 /** How bots are reached: the queue of each, what is typed from it, sends and threads. */
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
-import { kindOf } from '../../runtime-server/agents/member.ts';
 import { createTokenEnds } from '../../runtime-server/agents/token-ends.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';
 import { asWords } from '../../runtime-server/messaging/channel-doors.ts';
@@ -52,7 +51,7 @@ export function createMessaging(deps: FactoryDeps, { registry, directory, holds,
     /** The app of a vendor's bot finds the ticket itself. */
     async tellBot(agentId: string, text: string, idempotencyKey: string) {
       const member = registry.find(agentId);
-      if (member !== null && kindOf(member) !== 'vendor') await tell(member.address, text, { idempotencyKey });
+      if (member !== null && member.placement.name !== 'vendor') await tell(member.address, text, { idempotencyKey });
     },
     followTokens,
     offTokens: followTokens(registry),

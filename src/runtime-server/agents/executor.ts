@@ -7,7 +7,7 @@ import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Log } from '../base/base.ts';
 import type { Execution, ExecutionEnd, Executor } from '../connectors/ports.ts';
 import type { BotDoors, ExecMode, ExecResult, Harnesses } from '../harness/harness.ts';
-import { kindOf, type Member } from './member.ts';
+import type { Member } from './member.ts';
 import type { Registry } from './registry.ts';
 
 /** A bot of Gantry's own loop, as far as it can be run by itself. */
@@ -55,11 +55,8 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
   function unenforceable(botId: string): string | null {
     const member = registry.find(botId);
     if (member === null) return 'There is no such bot any more.';
-    const kind = kindOf(member);
-    if (kind === 'hosted') return null;
-    if (kind === 'vendor')
-      return 'An app of somebody else works on its tickets, and Gantry cannot hold that to a mode.';
-    if (member.remote !== null) return 'It runs on another computer.';
+    const { placement } = member;
+    if (placement.unenforceable !== null || !placement.inTerminal) return placement.unenforceable;
     const harness = member.live ? member.spec?.harness : member.definition?.harnesses[0];
     if (harness !== undefined && harnesses.hasExec(harness)) return null;
     return `It is a program in a terminal (${harness ?? 'not known'}) without a mode in which Gantry could run it by itself and hold it to what it may do.`;
@@ -72,7 +69,7 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     if (!member.live) return `Its bot ${member.address} is not running. Start the team: gantry teams up ${member.team}`;
     const held = deps.held?.(botId) ?? null;
     if (held !== null) return `${member.address} cannot take it now: ${held}`;
-    if (kindOf(member) !== 'hosted') return running.has(botId) ? `${member.address} is on another run.` : null;
+    if (member.placement.inTerminal) return running.has(botId) ? `${member.address} is on another run.` : null;
     const bot = deps.hostedBot(botId);
     if (bot === null) return `Its bot ${member.address} is not running.`;
     const why = await bot.hindrance();
@@ -81,7 +78,7 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
 
   async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
     const { mode, text, timeoutMs, signal, waits } = execution;
-    const bot = kindOf(member) === 'hosted' ? deps.hostedBot(member.id) : null;
+    const bot = member.placement.inTerminal ? null : deps.hostedBot(member.id);
     if (bot !== null) {
       const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
       return { ...end, sessionId: null };

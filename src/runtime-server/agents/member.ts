@@ -2,7 +2,7 @@
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { Placed, RemoteRef } from './placement/port.ts';
+import type { Placed, Placement, RemoteRef } from './placement/port.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 
 export interface Member {
@@ -18,8 +18,8 @@ export interface Member {
   readonly live: boolean;
   /** What it lives in while that is no pane of this computer. */
   readonly placed: Placed | null;
-  /** It is live in Gantry's own loop: without a pane. */
-  readonly hosted: boolean;
+  /** Where it lives now; while it does not, where its team file says. */
+  readonly placement: Placement;
   /** Where it runs when it is live on another computer; null here. */
   readonly remote: RemoteRef | null;
   readonly shown: Shown;
@@ -27,16 +27,10 @@ export interface Member {
   readonly own: Shown;
 }
 
-export function paneOf(member: Pick<Member, 'live' | 'hosted' | 'panes' | 'remote'>): PaneRef | null {
+export function paneOf(member: Pick<Member, 'live' | 'placement' | 'panes' | 'remote'>): PaneRef | null {
   if (member.remote !== null) return { id: member.remote.session, attachable: true };
   const id = member.panes.at(-1);
-  return member.live && !member.hosted && id !== undefined ? { id, attachable: true } : null;
-}
-
-/** How it is reached now: what it runs as, else what its team file says. */
-export function kindOf(member: Pick<Member, 'live' | 'hosted' | 'definition'>): AgentBinding['type'] {
-  if (member.live) return member.hosted ? 'hosted' : 'terminal';
-  return member.definition?.binding.type ?? 'terminal';
+  return member.live && member.placement.inPaneHere && id !== undefined ? { id, attachable: true } : null;
 }
 
 export interface AgentFacts {
@@ -52,8 +46,8 @@ export interface AgentFacts {
 
 export function showAgent(member: Member, facts: AgentFacts): Agent {
   const bot = member.definition;
-  const vendor = kindOf(member) === 'vendor';
-  const { remote } = member;
+  const { placement, remote } = member;
+  const shown = placement.shows ?? member.shown;
   const running = remote === null ? (member.spec?.harness ?? null) : remote.harness;
   return {
     id: member.id,
@@ -62,11 +56,11 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     address: member.address,
     team: member.team,
     role: bot?.role ?? null,
-    binding: bindingOf(bot, member.live && !member.hosted ? running : null),
-    state: vendor ? 'idle' : member.shown.state,
-    stateReason: vendor ? 'it takes tickets; its app is not seen from here' : (facts.away ?? member.shown.reason),
+    binding: bindingOf(bot, member.live && placement.inTerminal ? running : null),
+    state: shown.state,
+    stateReason: placement.shows === null ? (facts.away ?? shown.reason) : shown.reason,
     // Only what lives in a pane is not known while panes cannot be read; those of another computer while that is away.
-    stale: remote === null ? facts.stale && kindOf(member) === 'terminal' : facts.away !== null,
+    stale: placement.inPaneHere ? facts.stale : facts.away !== null,
     ...facts.work,
     pane: paneOf(member),
     machine: remote?.computerId ?? facts.computerId,

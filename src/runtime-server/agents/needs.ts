@@ -57,7 +57,7 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
   function emit(tx: Tx, agentId: string): void {
     const member = registry.find(agentId);
     // The computer that a bot runs on tells: it knows what waits as an approval, also while this one is off.
-    if (member === null || member.remote !== null) return;
+    if (member === null || !member.placement.keptHere) return;
     if (member.shown.state !== 'needs_you' || asks(tx, agentId, member.shown.since)) return;
     const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);
     events.emit(tx, agentId, { type: 'thread.needs_user', id: `${agentId}:${member.shown.since}`, data: { reason } });

@@ -6,6 +6,7 @@ import type { Log } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Shown } from './model.ts';
+import type { Placements } from './placement/port.ts';
 import type { Restarts } from './restarts.ts';
 
 export interface RegistryDeps {
@@ -16,6 +17,7 @@ export interface RegistryDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly workspace: string;
+  readonly placements: Placements;
   /** Starts bots again that their pane host took along; absent: they end with it. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
   /** What it shows while a limit holds it. */

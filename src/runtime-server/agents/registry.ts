@@ -9,7 +9,8 @@ import type { PaneInfo } from '../panes/pane-engine.ts';
 import { type Member, paneOf } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import type { Placed, RemoteRef, Seat } from './placement/port.ts';
+import type { Placed, Placement, RemoteRef, Seat } from './placement/port.ts';
+import { terminalPlacement } from './placement/terminal.ts';
 import type { RegistryDeps } from './registry-deps.ts';
 import { createRestarting, type RestartingEntry } from './restarting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
@@ -56,7 +57,7 @@ interface Entry extends RestartingEntry {
   definition: ResolvedBot | null;
   shown: Shown;
   own: Shown;
-  readonly hosted: boolean;
+  readonly placement: Placement;
   readonly remote: RemoteRef | null;
   bot: HarnessBot | null;
 }
@@ -82,8 +83,9 @@ export function createRegistry(deps: RegistryDeps): Registry {
       panes: record.panes.map((pane) => pane.id),
       live: record.panes.at(-1)?.endedAt === null,
       placed: null,
-      get hosted() {
-        return this.placed?.kind === 'hosted';
+      get placement() {
+        if (this.placed !== null) return this.placed.placement;
+        return this.live ? terminalPlacement : deps.placements[this.definition?.binding.type ?? 'terminal'];
       },
       get remote() {
         return this.placed?.ref() ?? null;

@@ -24,7 +24,7 @@ import type { PaneView } from '../panes/pane-view.ts';
 import { refuseUnreadable } from '../panes/readable.ts';
 import type { SizeOwners } from '../panes/size-owners.ts';
 import type { AgentViews } from './agent-views.ts';
-import { kindOf, paneOf } from './member.ts';
+import { paneOf } from './member.ts';
 import type { Member, Registry } from './registry.ts';
 
 const captureLines = 80;
@@ -60,7 +60,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       refuseUnreadable(viewOf(member));
       return pane.id;
     }
-    if (kindOf(member) === 'hosted') throw withoutPane(member);
+    if (member.placement.name === 'hosted') throw withoutPane(member);
     throw new AppError(
       'not_found',
       `${member.address} has no live pane.`,
@@ -91,12 +91,12 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(getAgent, ({ params }) => ({ body: views.show(find(params.id)) })),
     bind(captureAgent, async ({ params, query }) => {
       const member = find(params.id);
-      if (kindOf(member) === 'hosted') throw withoutPane(member);
+      if (member.placement.name === 'hosted') throw withoutPane(member);
       return { body: await viewOf(member).capture(anyPane(member), query.lines ?? captureLines) };
     }),
     bind(agentTranscript, async ({ params, query }) => {
       const member = find(params.id);
-      if (kindOf(member) === 'hosted')
+      if (member.placement.name === 'hosted')
         return { body: await readConversation(deps.conversations, member, query.cursor) };
       if (member.remote !== null) return { body: await deps.remote.transcript(member.remote.session, query.cursor) };
       return { body: await readTranscript(panes, anyPane(member), member.panes, query.cursor) };

@@ -51,7 +51,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'skip', agent: address, reason: 'it was not asked for' });
       continue;
     }
-    if (live?.hosted === true) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
+    if (live?.placement.inTerminal === false) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
       const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;

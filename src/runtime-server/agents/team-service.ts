@@ -22,7 +22,6 @@ import type { Abroad, OtherComputer } from './abroad.ts';
 import type { AgentViews } from './agent-views.ts';
 import type { BotTokens } from './bot-homes.ts';
 import { type BotHomes, doorsFor } from './bot-homes.ts';
-import { kindOf } from './member.ts';
 import { addressOf } from './model.ts';
 import { labelsFor } from './pane-labels.ts';
 import type { Member, Registry } from './registry.ts';
@@ -337,7 +336,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   };
 
   const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
-    const agents = registry.members(name).filter((member) => member.live || kindOf(member) === 'hosted');
+    const agents = registry.members(name).filter((member) => member.live || member.placement.name === 'hosted');
     await store.write((tx) => {
       saveTeamUp(tx, deps.workspace, name, true, preset);
       const state = { workspace: deps.workspace, up: true, preset };
@@ -349,9 +348,9 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
 
   const down: TeamService['down'] = (name, by, { here = false } = {}) =>
     alone(name, async () => {
-      const live = registry.members(name).filter((member) => member.live && !(here && member.remote !== null));
+      const live = registry.members(name).filter((member) => member.live && (!here || member.placement.keptHere));
       if (live.length === 0 && rows.get(name)?.up !== true) return { stopped: [] };
-      if (live.some((member) => !member.hosted && member.remote === null)) refuseUnreadable(deps.panes);
+      if (live.some((member) => member.placement.inPaneHere)) refuseUnreadable(deps.panes);
       const ended = await Promise.all(live.map((member) => registry.stop(member.id)));
       await Promise.all(live.map((member) => deps.tokens.revoke(member.id)));
       await store.write((tx) => {
@@ -410,7 +409,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     planDown: (name, { here = false } = {}) =>
       registry
         .members(name)
-        .filter((member) => !(here && member.remote !== null))
+        .filter((member) => !here || member.placement.keptHere)
         .map((member) => ({
           action: member.live ? 'stop' : 'skip',
           agent: member.address,

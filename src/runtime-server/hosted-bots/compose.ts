@@ -1,6 +1,5 @@
 /** Joins hosted bots to what lies below them: bots, sends, worktrees, tools. Knows each by the little that it needs. */
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
-import { kindOf } from '../agents/member.ts';
 import type { Registry } from '../agents/registry.ts';
 import type { Worktrees } from '../agents/worktrees/index.ts';
 import type { SendService } from '../messaging/send.ts';
@@ -60,5 +59,7 @@ export function composeHosted(deps: HostedBotsDeps): Hosted {
 function modeOf(registry: Pick<Registry, 'find'>, caller: string): HostedMode {
   const sender = registry.find(caller);
   if (sender === null) return 'ACCEPT_EDITS';
-  return kindOf(sender) === 'hosted' ? (sender.definition?.permissions ?? 'REQUIRE_APPROVAL') : 'REQUIRE_APPROVAL';
+  return sender.placement.name === 'hosted'
+    ? (sender.definition?.permissions ?? 'REQUIRE_APPROVAL')
+    : 'REQUIRE_APPROVAL';
 }

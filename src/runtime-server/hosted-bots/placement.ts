@@ -4,10 +4,22 @@
  */
 
 import { addressOf } from '../agents/model.ts';
-import type { Seat } from '../agents/placement/port.ts';
+import type { Placement, Seat } from '../agents/placement/port.ts';
 import type { Member, Registry } from '../agents/registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../agents/team-file/resolve.ts';
 import { type HostedBot, type HostedSpec, hostedSpec } from './index.ts';
+
+export const hostedPlacement: Placement = {
+  name: 'hosted',
+  via: { atOnce: 'hosted', waiting: 'hosted' },
+  inTerminal: false,
+  inPaneHere: false,
+  keptHere: true,
+  // Its last text goes into the thread by itself.
+  answersByVerb: false,
+  shows: null,
+  unenforceable: null,
+};
 
 export interface HostingDeps {
   attach(spec: HostedSpec): HostedBot;
@@ -31,7 +43,7 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
     }
     const hosted = attach(spec);
     const seat = registry.place(id, {
-      kind: 'hosted',
+      placement: hostedPlacement,
       bot: hosted,
       ref: () => null,
       away: () => null,
@@ -57,7 +69,8 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
       for (const bot of team.bots) {
         const member = registry.find(addressOf(bot.slug, team.name));
         // One that still runs in a terminal goes on there until its team is stopped.
-        if (member === null || bot.binding.type !== 'hosted' || (member.live && !member.hosted)) continue;
+        if (member === null || bot.binding.type !== 'hosted' || (member.live && member.placement !== hostedPlacement))
+          continue;
         if (isUp(team.name)) begin(member, team, bot);
         else end(member.id, 'its team was stopped');
       }

@@ -7,7 +7,6 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
-import { kindOf } from '../agents/member.ts';
 import type { Member } from '../agents/registry.ts';
 import type { DeliverResult, HarnessBot, Outgoing } from '../harness/harness.ts';
 import { obstacleInWords } from '../harness/wording.ts';
@@ -77,13 +76,12 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
   /** Where a send waits: before a pane, or before the loop. */
   const queueVia = (agentId: string): DeliveryVia => {
     const member = deps.registry.find(agentId);
-    if (member?.remote) return 'peer';
-    return member !== null && kindOf(member) === 'hosted' ? 'hosted' : 'pane_queue';
+    return member === null ? 'pane_queue' : member.placement.via.waiting;
   };
 
   const inPaneHere = (agentId: string): boolean => {
     const member = deps.registry.find(agentId);
-    return member === null || (!member.hosted && member.remote === null);
+    return member === null || member.placed === null;
   };
 
   const obstacle = (agentId: string): string | null => {

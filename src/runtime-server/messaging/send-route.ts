@@ -6,7 +6,6 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { DeliveryVia, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
-import { kindOf } from '../agents/member.ts';
 import type { Member } from '../agents/registry.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Deliverer } from './deliverer.ts';
@@ -68,7 +67,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     }
     const member = deps.registry.find(request.to);
     if (member === null) throw unknownRecipient(request.to, deps.registry.members());
-    if (kindOf(member) === 'vendor') return vendorRoute(member, thread);
+    if (member.placement.name === 'vendor') return vendorRoute(member, thread);
     return { to: member.address, thread, member, ...place(member, request) };
   };
 
@@ -106,13 +105,11 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     // Sends that are being typed settle in moments: one that comes meanwhile takes its turn instead of being put off.
     const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
     const why = obstacle ?? behind;
-    const hosted = kindOf(member) === 'hosted';
-    const elsewhere: DeliveryVia | null = hosted ? 'hosted' : member.remote === null ? null : 'peer';
-    const queued: DeliveryVia = elsewhere ?? 'pane_queue';
-    if (request.queue === true) return { via: queued, waits: why ?? 'it was asked to wait in the queue' };
-    if (why === null) return { via: elsewhere ?? 'pane', waits: null };
+    const { atOnce, waiting } = member.placement.via;
+    if (request.queue === true) return { via: waiting, waits: why ?? 'it was asked to wait in the queue' };
+    if (why === null) return { via: atOnce, waits: null };
     if (request.queue === false) throw cannotTake(member, why, deps.panes);
-    return { via: queued, waits: why };
+    return { via: waiting, waits: why };
   };
 
   return resolve;
@@ -141,7 +138,7 @@ function vendorRoute(member: Member, thread: Thread | null): SendRoute {
 
 export function cannotTake(member: Member, why: string, panes: Pick<PaneEngine, 'engine'>): AppError {
   const action = 'Leave out queue: false, and it waits its turn.';
-  if (!panes.engine().running && kindOf(member) === 'terminal' && member.remote === null)
+  if (!panes.engine().running && member.placement.inPaneHere)
     return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
   return new AppError('refused', `${member.address} cannot take a message now: ${why}.`, action, { status: 409 });
 }

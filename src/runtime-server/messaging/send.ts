@@ -11,7 +11,6 @@ import type { Ids } from '../../kit/ids/ids.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
-import { kindOf } from '../agents/member.ts';
 import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -300,9 +299,8 @@ function queuedSend(
     agentId: member.id,
     senderLine: `From ${sender.name}`,
     text: request.text,
-    // A hosted bot's last text goes into the thread by itself; a thread of this computer is not there on another.
     replyLine:
-      thread === null || kindOf(member) === 'hosted' || member.remote !== null
+      thread === null || !member.placement.answersByVerb
         ? null
         : `Reply with: gantry orchestration reply ${thread.id} "your text"`,
     raw: request.raw === true,

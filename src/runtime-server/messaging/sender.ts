@@ -2,7 +2,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';
-import { kindOf, type Member } from '../agents/member.ts';
+import type { Member } from '../agents/member.ts';
 import type { Sender } from './send-route.ts';
 
 interface Bots {
@@ -12,7 +12,7 @@ interface Bots {
 /** Says something as a vendor's bot: only into its own threads, which is asked where a thread is looked for. */
 export function senderAs(registry: Bots, principal: Principal, { as, to }: { as: string; to: string }): Sender {
   const bot = principal.agentId === undefined ? registry.find(as) : null;
-  if (bot === null || bot.id !== as || kindOf(bot) !== 'vendor') {
+  if (bot === null || bot.id !== as || bot.placement.name !== 'vendor') {
     throw new AppError(
       'refused',
       `Nobody can speak as ${as} here.`,

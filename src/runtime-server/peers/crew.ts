@@ -10,6 +10,7 @@ import { type AgentViews, createAgentViews } from '../agents/agent-views.ts';
 import type { BotDirectory } from '../agents/bot-directory.ts';
 import { type BotTokens, createBotHomes } from '../agents/bot-homes.ts';
 import type { Needs } from '../agents/needs.ts';
+import { terminalPlacement } from '../agents/placement/terminal.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createRestarts } from '../agents/restarts.ts';
 import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../agents/team-file/folder.ts';
@@ -18,10 +19,12 @@ import { createWorktrees } from '../agents/worktrees/index.ts';
 import { worktreeBot } from '../agents/worktrees/worktree-bot.ts';
 import type { Base } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
+import { hostedPlacement } from '../hosted-bots/placement.ts';
 import type { Deliverer } from '../messaging/deliverer.ts';
 import { laneOf } from '../messaging/model.ts';
 import { createSendService, type SendService } from '../messaging/send.ts';
 import { createThreadService, type ThreadService } from '../messaging/thread-service.ts';
+import { vendorPlacement } from '../messaging/vendor-placement.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Trust } from '../trust/index.ts';
 import { guestFile, noSecrets } from './guest-rules.ts';
@@ -84,6 +87,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
   const registry = createRegistry({
     ...deps,
     restarts,
+    placements: { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement },
   });
   const views = createAgentViews({
     ...deps,

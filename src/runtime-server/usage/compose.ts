@@ -35,7 +35,7 @@ export function composeMetering(deps: BotMeteringDeps): Metering {
 
 /** A bot that runs on another computer is counted and held there. */
 function metered(member: Member): MeteredBot {
-  const here = !member.hosted && member.remote === null && member.panes.length > 0;
+  const here = member.placed === null && member.panes.length > 0;
   return {
     id: member.id,
     address: member.address,

@@ -125,7 +125,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
     if (bot === null)
       throw new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
     // Without a terminal there is no key that could answer something else.
-    if (member.hosted) return { bot, keys: [] };
+    if (!member.placement.inTerminal) return { bot, keys: [] };
     if (reason === 'unclear' || state === 'needs_you' || state === 'starting') {
       const why = reason === 'unclear' ? 'its state is unclear' : `it shows ${state.replace('_', ' ')}`;
       throw new AppError('refused', `${member.address} cannot be interrupted: ${why}.`, 'Look at its pane.', {

@@ -1,6 +1,6 @@
 /** Who could do work, from the team files and the agents there are. Reads; must not know runs. */
 import { AppError } from '../../contracts/common/errors.ts';
-import { kindOf, type Member } from '../agents/member.ts';
+import type { Member } from '../agents/member.ts';
 import type { TeamFolder } from '../agents/team-file/folder.ts';
 import { type ResolvedBot, resolveTeam } from '../agents/team-file/resolve.ts';
 import type { Workforce } from './deps.ts';
@@ -73,7 +73,7 @@ export function createWorkforce(deps: WorkforceDeps): Workforce {
     },
     inTerminal(address) {
       const member = registry.find(address);
-      return member === null || kindOf(member) !== 'terminal' ? null : member.id;
+      return member?.placement.inTerminal === true ? member.id : null;
     },
     addressOf: (agentId) => registry.find(agentId)?.address ?? null,
   };

@@ -34,7 +34,7 @@ export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
       // A team file that waits for its person's yes gives no bot its set-up: what it says does not count.
       const setup = member?.definition?.setup ?? null;
       const place = deps.worktrees.placeOf(address);
-      if (member === null || setup === null || place === null || member.remote !== null) return null;
+      if (member === null || setup === null || place === null || !member.placement.keptHere) return null;
       const env = { ...member.definition?.env, ...(await deps.secrets.open(member.definition?.env ?? {})) };
       const [root, top] = [await realpath(place.root), await realpath(place.top)];
       const [folder, cwd] = [join(root, place.inside), join(top, place.inside)];

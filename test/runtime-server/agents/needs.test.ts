@@ -4,6 +4,7 @@ import type { AgentState } from '../../../src/contracts/factory/agent.ts';
 import { factoryMigrations } from '../../../src/host/factory/migrations.ts';
 import { openStore } from '../../../src/kit/store/open-store.ts';
 import { createNeeds } from '../../../src/runtime-server/agents/needs.ts';
+import { terminalPlacement } from '../../../src/runtime-server/agents/placement/terminal.ts';
 import type { Member } from '../../../src/runtime-server/agents/registry.ts';
 import { ensureAgent, saveShown } from '../../../src/runtime-server/agents/store/agents.ts';
 import type { AgentStateChange } from '../../../src/runtime-server/events/event-tail.ts';
@@ -27,7 +28,7 @@ async function open() {
           listeners.add(listener);
           return () => listeners.delete(listener);
         },
-        find: () => ({ id: 'agent_1', shown: now, remote: null }) as Member,
+        find: () => ({ id: 'agent_1', shown: now, placement: terminalPlacement }) as Member,
       },
       events: { emit: (_tx, bot, { type, data }) => void told.push(`${type} ${bot} ${JSON.stringify(data)}`) },
       store,

@@ -5,7 +5,7 @@
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
 import type { Shown } from '../../agents/model.ts';
-import type { RemoteRef, Seat } from '../../agents/placement/port.ts';
+import type { Placement, RemoteRef, Seat } from '../../agents/placement/port.ts';
 import type { Member, Registry } from '../../agents/registry.ts';
 import type { Log } from '../../base/base.ts';
 import type { RemoteBot } from './bot.ts';
@@ -26,6 +26,18 @@ CREATE TABLE factory_remote (
 `,
   },
 ];
+
+export const remotePlacement: Placement = {
+  name: 'remote',
+  via: { atOnce: 'peer', waiting: 'peer' },
+  inTerminal: true,
+  inPaneHere: false,
+  keptHere: false,
+  // A thread of this computer is not there on another.
+  answersByVerb: false,
+  shows: null,
+  unenforceable: 'It runs on another computer.',
+};
 
 export type AttachRemote = (
   agent: { readonly id: string; readonly address: string; readonly shown: Shown },
@@ -73,7 +85,7 @@ export function createRemoting({ attach, store, registry, log }: RemotingDeps): 
       onGone: end,
     });
     const seat = registry.place(id, {
-      kind: 'remote',
+      placement: remotePlacement,
       bot,
       ref: () => now,
       away: () => bot.away(),
