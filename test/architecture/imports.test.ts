@@ -13,6 +13,7 @@ import {
   roomOf,
   roomRules,
   rooms,
+  usedBeforeMade,
 } from './rules.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
@@ -50,6 +51,14 @@ test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, 
   }
   const inside = sources.map(({ path }) => path.replace(/^src\//, '')).filter((path) => path.startsWith(`${folder}/`));
   expect(new Set(inside.map(roomOf).filter((room) => room !== null))).toEqual(new Set(order));
+});
+
+test('the parts of a factory are made in the order in which they need each other', () => {
+  const composition = sources.filter(({ path }) => path.startsWith('src/host/factory/'));
+  expect(composition.length).toBeGreaterThan(5);
+  // A set-up is shown as a run, and the step of a run waits for the set-up: one of them has to be there first.
+  const allowed = ['src/host/factory/work.ts: workflows is used before it is made'];
+  expect(composition.flatMap(usedBeforeMade)).toEqual(allowed);
 });
 
 test('no tracked file names the place where it was made', () => {
@@ -172,6 +181,23 @@ test('an import against the order of the rooms is named, whatever its form, and 
   expect(inMiddle("import type { C } from '../../attic/c.ts';")).toEqual([]);
   const nowhere = againstOrder({ path: 'src/runtime-server/attic/c.ts', text: '' }, order);
   expect(nowhere).toEqual(['src/runtime-server/attic/c.ts: attic is no room of the runtime']);
+});
+
+test('a part that is reached before it is made is named, and one in order, or a property of its name, is not', () => {
+  const text = `import { made } from './made.ts';
+export function compose(deps: Deps) {
+  const { first, other: renamed } = deps;
+  const early = make({ first, late: () => late.get(), more: deps.more });
+  const late = make({ early, renamed });
+  const { more } = late;
+  return { early, more };
+}
+function another() {
+  const first = late();
+  return first;
+}
+`;
+  expect(usedBeforeMade({ path: 'a.ts', text })).toEqual(['a.ts: late is used before it is made']);
 });
 
 test('paths of the workplace are told from routes that look like them', () => {

@@ -246,6 +246,23 @@ export function againstOrder(file: SourceFile, order: readonly string[] = rooms)
   });
 }
 
+/**
+ * Constants that a function of the composition uses before it has made them, if only in a function that is called later: its parts are
+ * not in the order in which they need each other.
+ */
+export function usedBeforeMade(file: SourceFile): string[] {
+  const functions = withoutComments(file.text).split(/^(?=(?:export )?(?:async )?function )/m);
+  return functions.flatMap((text) =>
+    [...text.matchAll(/^ {2}const (?:(\w+)|\{([^}]*)\})[^=]*=/gm)].flatMap(({ 1: name, 2: several = '', index }) => {
+      const names =
+        name === undefined ? several.split(',').flatMap((one) => one.split(':').at(-1)?.trim() || []) : [name];
+      // A property of that name is another thing: `.name`, `name:`.
+      const isUsed = (one: string) => new RegExp(`(?<![.\\w])${one}\\b(?!\\??:)`).test(text.slice(0, index));
+      return names.filter(isUsed).map((one) => `${file.path}: ${one} is used before it is made`);
+    }),
+  );
+}
+
 /** Good enough for our own formatted sources: no string in them looks like a comment's begin at a line's start. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, '').replace(/^\s*\/\/.*$/gm, '');
