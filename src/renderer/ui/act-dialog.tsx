@@ -55,7 +55,11 @@ export function ActDialog({
       onPrimary={() => usable && act.run()}
       footer={
         <>
-          <p id={why} role="status" className="mr-auto text-meta text-muted empty:hidden max-sm:w-full">
+          <p
+            id={why}
+            role="status"
+            className="mr-auto min-w-0 flex-1 basis-40 text-meta text-muted empty:hidden max-sm:basis-full"
+          >
             {ready ? null : wants}
           </p>
           {other}

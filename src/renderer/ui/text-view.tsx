@@ -26,6 +26,7 @@ export function TextView({
   maxLines = 18,
   fill = false,
   wrap = false,
+  whole = false,
 }: {
   text: string;
   /** Names the region for a screen reader. */
@@ -37,6 +38,8 @@ export function TextView({
   fill?: boolean;
   /** Long lines go on below instead of beyond the edge: for what must be read whole. */
   wrap?: boolean;
+  /** Wrapped and at its full height, however long: for what is read to its end in one scroll with what stands around it. */
+  whole?: boolean;
 }) {
   const scroll = useRef<HTMLElement>(null);
   const lines = useMemo(() => linesOf(text), [text]);
@@ -48,14 +51,14 @@ export function TextView({
     estimateSize: () => lineHeight,
     overscan: 20,
   });
-  if (wrap && text !== '' && text.length <= mostWrapped) {
+  if (text !== '' && (whole || (wrap && text.length <= mostWrapped))) {
     return (
       <section
         aria-label={label}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         className="min-w-0 overflow-y-auto rounded-control border border-line bg-terminal font-mono text-code"
-        style={{ maxHeight: maxLines * lineHeight + 2 * padding + 2 }}
+        style={whole ? undefined : { maxHeight: maxLines * lineHeight + 2 * padding + 2 }}
       >
         <pre
           className="px-2 font-mono wrap-anywhere whitespace-pre-wrap"

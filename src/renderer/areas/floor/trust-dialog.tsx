@@ -14,6 +14,7 @@ import { SkeletonRows } from '../../ui/list-states.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { TextView } from '../../ui/text-view.tsx';
 import { useAct } from '../../ui/use-act.ts';
+import { useSeen } from '../../ui/use-seen.ts';
 
 const changes = { new: 'New', changed: 'Changed', removed: 'Removed' } as const;
 
@@ -42,7 +43,12 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
   };
   const agree = useAct(() => answer('yes'));
   const refuse = useAct(() => answer('no'));
+  const { seen, end } = useSeen();
   const missing = names.filter((name) => !allowed.includes(name));
+  const wants = [
+    ...(seen ? [] : ['scroll to the end of the changes']),
+    ...(missing.length === 0 ? [] : [`tick ${missing.join(', ')}`]),
+  ].join(' and ');
   return (
     <ActDialog
       title="What may run in this workspace"
@@ -50,8 +56,8 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
       label="Agree"
       busyLabel="Agreeing"
       act={{ ...agree, failure: agree.failure ?? refuse.failure }}
-      ready={files.length > 0 && missing.length === 0}
-      wants={missing.length === 0 ? null : `Tick ${missing.join(', ')} to agree.`}
+      ready={files.length > 0 && wants === ''}
+      wants={files.length === 0 || wants === '' ? null : `${wants[0]?.toUpperCase()}${wants.slice(1)} to agree.`}
       other={
         files.length > 0 && (
           <Button kind="quiet" disabled={refuse.busy || agree.busy} onClick={() => refuse.run()}>
@@ -71,6 +77,7 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
       {files.map((file) => (
         <FilePart key={file.path} file={file} allowed={allowed} onAllow={setAllowed} />
       ))}
+      {files.length > 0 && <div ref={end} aria-hidden="true" className="-mt-3 h-px" />}
     </ActDialog>
   );
 }
@@ -111,7 +118,7 @@ function FilePart({
       {file.diff === null ? (
         <p className="text-meta text-muted">The content is not shown: it is too long, or may hold secrets.</p>
       ) : (
-        <TextView text={visible(file.diff)} label={`Changes in ${file.path}`} diff wrap maxLines={12} />
+        <TextView text={visible(file.diff)} label={`Changes in ${file.path}`} diff whole />
       )}
     </section>
   );
