@@ -71,7 +71,7 @@ export function UsagePage() {
       <BotSpending />
       <Card title="Budget of a month">
         <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
-          {(data) => <BudgetForm key={JSON.stringify(data)} budget={data} />}
+          {(data) => <BudgetForm budget={data} />}
         </ListStates>
       </Card>
     </>
@@ -201,18 +201,23 @@ function Named({ id, name }: { id: string | null; name: string | undefined }) {
 function BudgetForm({ budget }: { budget: Budget }) {
   const { api, keys } = useServices();
   const client = useQueryClient();
-  const [amount, setAmount] = useState(budget.budgetCents === null ? '' : String(budget.budgetCents / 100));
-  const [percent, setPercent] = useState(String(budget.alertPercent));
-  const [saved, setSaved] = useState(false);
+  /** Null: not touched since the last save, so the field follows the budget, also where another window changes it. */
+  const [typed, setTyped] = useState<{ readonly amount: string; readonly percent: string } | null>(null);
+  /** The budget that was last saved here. */
+  const [saved, setSaved] = useState<Budget | null>(null);
+  const { amount, percent } = typed ?? textsOf(budget);
   const cents = amount.trim() === '' ? null : centsOf(amount);
   const alert = /^\d{1,3}$/.test(percent.trim()) ? Number(percent) : 0;
   const problem = amount.trim() !== '' && cents === null ? 'An amount such as 20 or 12.50.' : undefined;
   const percentProblem = alert < 1 || alert > 100 ? 'From 1 to 100.' : undefined;
   const changed = cents !== budget.budgetCents || alert !== budget.alertPercent;
+  const isSaved = !changed && saved?.budgetCents === budget.budgetCents && saved.alertPercent === budget.alertPercent;
   const { busy, failure, run } = useAct(async () => {
     const now = await api.usage.setBudget({ body: { budgetCents: cents, alertPercent: alert } });
-    setSaved(true);
     client.setQueryData(keys.budget, now);
+    setSaved(now);
+    // What was typed while the answer was on its way stays.
+    setTyped((latest) => (latest === typed ? null : latest));
   });
   const ready = changed && problem === undefined && percentProblem === undefined && !busy;
   return (
@@ -234,7 +239,7 @@ function BudgetForm({ budget }: { budget: Budget }) {
           problem={problem}
           value={amount}
           inputMode="decimal"
-          onChange={setAmount}
+          onChange={(value) => setTyped({ amount: value, percent })}
         />
         <TextField
           label="Tell me at, in percent"
@@ -242,7 +247,7 @@ function BudgetForm({ budget }: { budget: Budget }) {
           problem={percentProblem}
           value={percent}
           inputMode="numeric"
-          onChange={setPercent}
+          onChange={(value) => setTyped({ amount, percent: value })}
         />
       </div>
       {failure !== null && <Problem error={failure} />}
@@ -250,12 +255,16 @@ function BudgetForm({ budget }: { budget: Budget }) {
         <Button kind="primary" type="submit" disabled={!ready}>
           Save
         </Button>
-        {saved && !changed && (
-          <span role="status" className="text-muted">
-            Saved.
-          </span>
-        )}
+        {/* Stands there empty as well: a screen reader says only what changes in it. */}
+        <span role="status" className="text-muted">
+          {isSaved && 'Saved.'}
+        </span>
       </div>
     </form>
   );
 }
+
+const textsOf = ({ budgetCents, alertPercent }: Budget) => ({
+  amount: budgetCents === null ? '' : String(budgetCents / 100),
+  percent: String(alertPercent),
+});
