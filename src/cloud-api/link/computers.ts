@@ -2,7 +2,7 @@
  * The computers of every person: which one a call means, what they are called, and the end of a pairing. Owns what ends
  * together when a computer is revoked. Must not know how a link works or what signs a person in.
  */
-
+import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Computer } from '../../contracts/link/computers.ts';
 import * as contract from '../../contracts/link/computers.ts';
@@ -190,7 +190,7 @@ export function createComputers(deps: ComputersDeps): Computers {
     const rows = await store.read((tx) => computersOf(tx, userId));
     const [first] = rows;
     const computers = await Promise.all(rows.map((row) => shown(row, row === first)));
-    return computers.sort((a, b) => Number(b.default) - Number(a.default) || a.name.localeCompare(b.name));
+    return computers.sort((a, b) => Number(b.default) - Number(a.default) || byName(a.name, b.name));
   }
 
   return {

@@ -1,4 +1,5 @@
 /** The bots that connectors may bring work to: which there are, and how one is told that a ticket waits. Must not know tickets. */
+import { byName } from '../../contracts/common/by-name.ts';
 import type { ConnectorBots } from '../connectors/ports.ts';
 import { nameOf } from '../events/bot-events.ts';
 import type { Member } from './member.ts';
@@ -20,7 +21,7 @@ export function createConnectorBots({
         .members()
         .filter((member) => member.definition !== null)
         .map(shown)
-        .sort((a, b) => a.name.localeCompare(b.name)),
+        .sort((a, b) => byName(a.name, b.name)),
     find(idOrAddress) {
       const member = registry.find(idOrAddress);
       return member === null ? null : shown(member);

@@ -3,6 +3,7 @@
  * While the pane engine cannot be read nothing changes except `stale`, and no agent is marked dead: its program may well be
  * running. Owns the agents' rows; must not know sends, ledger or HTTP.
  */
+import { byName } from '../../contracts/common/by-name.ts';
 import type { AgentStateChange } from '../events/event-tail.ts';
 import type { BotSpec, HarnessBot } from '../harness/harness.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';
@@ -284,7 +285,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const sorted = (team?: string) =>
     [...entries.values()]
       .filter((entry) => exists(entry) && (team === undefined || entry.team === team))
-      .sort((a, b) => a.team.localeCompare(b.team) || order(a) - order(b) || a.slug.localeCompare(b.slug));
+      .sort((a, b) => byName(a.team, b.team) || order(a) - order(b) || byName(a.slug, b.slug));
   const positions = new Map<string, number>();
   const order = (entry: Entry) => positions.get(entry.address) ?? Number.MAX_SAFE_INTEGER;
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { mostTeams } from '../../contracts/factory/team-file.ts';
@@ -92,7 +93,7 @@ export function createWaiting(trust: Trust): Waiting {
       const change = hash === goneHash ? 'removed' : trust.yesTo(path) === null ? 'new' : 'changed';
       waiting.push({ path, kind, change, hash, refused: trust.refused(path, hash) });
     }
-    return waiting.sort((a, b) => (trust.shown(a.path) < trust.shown(b.path) ? -1 : 1));
+    return waiting.sort((a, b) => byName(trust.shown(a.path), trust.shown(b.path)));
   }
 
   function demand(paths: readonly string[]): void {
@@ -113,7 +114,10 @@ export function createWaiting(trust: Trust): Waiting {
     hash() {
       const all = files();
       if (all.length === 0) return null;
-      const listed = all.map((file) => [trust.shown(file.path), file.hash]);
+      // Not in the order that people read: that one may change with the data of the language, and this hash is kept by scripts.
+      const listed = all
+        .map((file) => [trust.shown(file.path), file.hash])
+        .sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
       return createHash('sha256').update(JSON.stringify(listed)).digest('hex');
     },
     textOf({ path }) {

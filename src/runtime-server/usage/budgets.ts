@@ -2,6 +2,7 @@
  * How much a bot, a team or all bots may spend a day (UTC). Who has reached it takes no more messages until the limit is raised, a person
  * lets it go on once, or the day is over; what is under way is not touched. Must not know transcripts or queues.
  */
+import { byName } from '../../contracts/common/by-name.ts';
 import type { SpendLimit } from '../../contracts/factory/spending-routes.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { sumSpendByAgent } from '../models/index.ts';
@@ -150,7 +151,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
     },
     limits: () =>
       [...limits]
-        .sort(([a], [b]) => a.localeCompare(b))
+        .sort(([a], [b]) => byName(a, b))
         .map(([subject, { daily }]) => ({
           subject,
           dailyCents: Math.round(daily / microPerCent),

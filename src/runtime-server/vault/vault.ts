@@ -3,6 +3,7 @@
  * value back, no row of the ledger holds one or its hash. For the person alone.
  * Owns `engine_secret`; must not know harnesses or panes.
  */
+import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import * as table from '../../contracts/factory/work-engine/vault.ts';
 import { SecretName, secretReference } from '../../contracts/factory/work-engine/vault.ts';
@@ -100,7 +101,7 @@ function createDoors({ store, ledger, clock, sealer, parties, registry, place, f
     routes: [
       bind(table.listSecrets, async () => {
         const rows = await store.read((tx) =>
-          tx.all<SecretRow>('SELECT name, updated_at FROM engine_secret ORDER BY name'),
+          tx.all<SecretRow>('SELECT name, updated_at FROM engine_secret').sort((a, b) => byName(a.name, b.name)),
         );
         const used = users();
         const known = new Set(rows.map((row) => row.name));

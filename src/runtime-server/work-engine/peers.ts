@@ -3,6 +3,7 @@
  * beat, which they acknowledge. Who registered a program speaks for it; everybody may write to it.
  * Owns `engine_peer` and `engine_peer_message`; must not know processes.
  */
+import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import * as table from '../../contracts/factory/work-engine/peers.ts';
 import { defaultPeerSeconds, type Peer, type PeerMessage } from '../../contracts/factory/work-engine/peers.ts';
@@ -164,8 +165,8 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
     },
     routes: [
       bind(table.listPeers, async () => {
-        const rows = await store.read((tx) => tx.all<PeerRow>(`SELECT ${columns} FROM engine_peer p ORDER BY name`));
-        const peers = rows.map(wire);
+        const rows = await store.read((tx) => tx.all<PeerRow>(`SELECT ${columns} FROM engine_peer p`));
+        const peers = rows.map(wire).sort((a, b) => byName(a.name, b.name));
         return { body: { peers: [...peers.filter((one) => one.live), ...peers.filter((one) => !one.live)] } };
       }),
       bind(table.registerPeer, async ({ body, principal }) => {

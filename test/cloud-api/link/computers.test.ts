@@ -47,6 +47,20 @@ describe.each(engines)('on $name', (engine) => {
     expect(await computers.resolve('user_bob', null)).toBeNull();
   });
 
+  test('computers stand in the order in which a person counts, after the default', async () => {
+    const area = await startLinkArea({ engine });
+    for (const [key, name] of [
+      ['C', 'desk'],
+      ['A', 'pc 10'],
+      ['B', 'pc 2'],
+    ] as const) {
+      const { cloudId } = await area.pair(key);
+      await area.ada('PATCH', `/api/v1/computers/${cloudId}`, { body: { name } });
+      await area.clock.advance(1000);
+    }
+    expect((await list(area)).map((each) => each.name)).toEqual(['desk', 'pc 2', 'pc 10']);
+  });
+
   test('a computer is found by its own id and by the cloud’s, and by nobody else', async () => {
     const area = await startLinkArea({ engine });
     const { cloudId } = await area.pair('A');

@@ -60,6 +60,25 @@ test('an agent carries every field of its contract, before and after its start',
   });
 });
 
+test('teams, bots and templates stand in the order in which a person counts', async () => {
+  const engine = shared.current;
+  const name = newTeam(engine, 'web');
+  const step = { id: 'build', title: 'Build', executor: 'shell', command: 'true' };
+  for (const n of [10, 1, 2]) {
+    engine.team(`${name}-${n}`, 'bots:\n  - {bot: web, harness: shell}\n');
+    engine.write(`.gantry/templates/counted-${n}.json`, JSON.stringify({ name: `Counted ${n}`, steps: [step] }));
+  }
+  const counted = [1, 2, 10].map((n) => `${name}-${n}`);
+  const teams = (await list(engine)).teams.map((team) => team.name);
+  expect(teams.filter((one) => one.startsWith(`${name}-`))).toEqual(counted);
+  const { agents } = (await engine.call<{ agents: Agent[] }>('GET', '/agents')).body;
+  expect(agents.map(({ team }) => team).filter((one) => one.startsWith(`${name}-`))).toEqual(counted);
+  const { templates } = (await engine.call<{ templates: { id: string }[] }>('GET', '/templates')).body;
+  expect(templates.map(({ id }) => id).filter((id) => id.startsWith('counted-'))).toEqual(
+    [1, 2, 10].map((n) => `counted-${n}`),
+  );
+});
+
 test('a dry run plans what up then does, and starts nothing', async () => {
   const engine = shared.current;
   const name = newTeam(engine, 'web', 'api');

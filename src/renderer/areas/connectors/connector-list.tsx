@@ -1,5 +1,6 @@
 /** The services that events come from, with their health; and below them the apps that were let in to be told of the person's own. */
 import { useState } from 'react';
+import { byName } from '../../../contracts/common/by-name.ts';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { EdgeApp } from '../../../contracts/edge/routes.ts';
 import { PlaceRow, placeRowHeight } from '../../base/place-frame.tsx';
@@ -44,7 +45,7 @@ export function ConnectorList({
         {(list) => (
           <ul className="py-1">
             {list
-              .toSorted((a, b) => a.name.localeCompare(b.name))
+              .toSorted((a, b) => byName(a.name, b.name))
               .map((one) => (
                 <PlaceRow
                   key={one.id}

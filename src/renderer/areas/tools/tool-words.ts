@@ -1,4 +1,5 @@
 /** Tools and their servers in a person's words. Pure. */
+import { byName } from '../../../contracts/common/by-name.ts';
 import type { AttachedServer, Transport } from '../../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { formatElapsed } from '../../ui/now.tsx';
@@ -34,7 +35,7 @@ export function groupsOf(servers: readonly AttachedServer[]): readonly ToolGroup
   const attached = servers.map(
     (server): ToolGroup => ({ key: server.name, name: server.name, about: whereOf(server.transport), server }),
   );
-  return [...own, ...attached.sort((a, b) => a.name.localeCompare(b.name))];
+  return [...own, ...attached.sort((a, b) => byName(a.name, b.name))];
 }
 
 /** The command line, or the address. */
@@ -74,10 +75,12 @@ export function filterTools(tools: readonly ToolInfo[], { group, text }: ToolFil
     .split(/\s+/)
     .filter((word) => word !== '');
   const has = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
-  const found = tools.filter((tool) => {
-    if (group !== null && groupOf(tool) !== group) return false;
-    return has(`${tool.name} ${titleOf(tool) ?? ''} ${tool.description ?? ''}`);
-  });
+  const found = tools
+    .filter((tool) => {
+      if (group !== null && groupOf(tool) !== group) return false;
+      return has(`${tool.name} ${titleOf(tool) ?? ''} ${tool.description ?? ''}`);
+    })
+    .sort((a, b) => byName(a.name, b.name));
   return [...found.filter(({ name }) => has(name)), ...found.filter(({ name }) => !has(name))];
 }
 

@@ -2,6 +2,7 @@
  * The computers of a person and the bots on them, put together from what each was last read to be. Pure; must not know how they
  * are read or shown.
  */
+import { byName } from '../../../contracts/common/by-name.ts';
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import type { Computer } from '../../../contracts/link/computers.ts';
 import { localTimes } from '../../ui/local-times.ts';
@@ -75,7 +76,7 @@ export function placesOf(
   if (own !== null && !places.some((one) => one.id === own.id)) {
     places.push({ id: own.id, name: own.name, scope: null, away: false, since: null });
   }
-  return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || a.name.localeCompare(b.name));
+  return places.sort((a, b) => Number(a.scope !== null) - Number(b.scope !== null) || byName(a.name, b.name));
 }
 
 /** What a bot is called among all that are there: its name, with its team and where it runs as far as others share it. */

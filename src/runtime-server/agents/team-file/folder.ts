@@ -2,10 +2,10 @@
  * The teams of the workspace as their files say now: reads `.gantry/teams/<team>/`, notices changes, keeps the last reading.
  * A bad file is a fact about that team and never stops the others. Must not know which bots run.
  */
-
 import { createHash } from 'node:crypto';
 import { existsSync, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
+import { byName } from '../../../contracts/common/by-name.ts';
 import type { TeamProblem } from '../../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../../contracts/factory/team-file.ts';
 import { mostTeams } from '../../../contracts/factory/team-file.ts';
@@ -163,7 +163,8 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
 function teamNames(workspace: string, root: string): string[] {
   return listWithin(workspace, root, mostTeams)
     .entries.filter(({ name, isFolder }) => isFolder && !name.startsWith('.'))
-    .map(({ name }) => name);
+    .map(({ name }) => name)
+    .sort(byName);
 }
 
 /** Whether the folder lies in the workspace and nowhere else: a link could have a whole disk watched. */

@@ -1,4 +1,5 @@
 /** SQL of campaigns and projects, and what boards read: narrow rows only. */
+import { byName } from '../../../contracts/common/by-name.ts';
 import type { CampaignSummary } from '../../../contracts/factory/board.ts';
 import { closedNodeStatuses, type NodeCard, type NodeCause, type NodeStatus } from '../../../contracts/factory/node.ts';
 import type { Project, RunStatus } from '../../../contracts/factory/workflow.ts';
@@ -203,8 +204,11 @@ interface ProjectRow {
 }
 
 export function readProjects(tx: Read, workspace: string): Project[] {
-  const sql = 'SELECT id, name, worker_bot FROM factory_project WHERE workspace = ? ORDER BY id';
-  return tx.all<ProjectRow>(sql, workspace).map((row) => ({ id: row.id, name: row.name, workerBot: row.worker_bot }));
+  const sql = 'SELECT id, name, worker_bot FROM factory_project WHERE workspace = ?';
+  return tx
+    .all<ProjectRow>(sql, workspace)
+    .map((row) => ({ id: row.id, name: row.name, workerBot: row.worker_bot }))
+    .sort((a, b) => byName(a.id, b.id));
 }
 
 export function readProject(tx: Read, workspace: string, id: string): Project | null {

@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { byName } from '../../../contracts/common/by-name.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { largestTemplate, type Template } from '../../../contracts/factory/workflow.ts';
 import { listWithin, readTextWithin, writeWithin } from '../../../kit/files/within.ts';
@@ -51,7 +52,7 @@ export function createTemplateFolder(options: {
   return {
     list: () =>
       [...new Set([...idsIn(own), ...idsIn(shipped)])]
-        .sort()
+        .sort(byName)
         .map((id) => ({ id, read: (readOwn(id) ?? readOne(shipped, id)) as ReadTemplate })),
     find,
     use(id) {

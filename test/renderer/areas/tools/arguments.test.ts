@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
+import type { AttachedServer } from '../../../../src/contracts/tool-server/servers.ts';
 import { argumentsOf, asFields, asJson } from '../../../../src/renderer/areas/tools/arguments.ts';
 import { prettyJson, resultAsJson } from '../../../../src/renderer/areas/tools/result-words.ts';
-import { filterTools, hintsOf, sizeOfBase64, tookWords } from '../../../../src/renderer/areas/tools/tool-words.ts';
+import {
+  filterTools,
+  groupsOf,
+  hintsOf,
+  sizeOfBase64,
+  tookWords,
+} from '../../../../src/renderer/areas/tools/tool-words.ts';
 import { looksLikeMarkdown } from '../../../../src/renderer/ui/looks-like-markdown.ts';
 
 const schema = {
@@ -46,6 +53,14 @@ test('a filter takes every word in name, title or description, within one server
   expect(names('github', '')).toEqual(['github.read']);
   expect(names('documents.', 'markdown')).toEqual(['document.pdf']);
   expect(names('gantry.', 'read')).toEqual(['file.read', 'file.list']);
+});
+
+test('tools and servers stand in the order in which a person counts', () => {
+  const tools = ['pc10.run', 'pc2.run'].map((name) => tool(name));
+  expect(filterTools(tools, { group: null, text: '' }).map(({ name }) => name)).toEqual(['pc2.run', 'pc10.run']);
+  const servers = ['pc10', 'pc2'].map((name) => ({ name, transport: { type: 'http', url: 'http://localhost/' } }));
+  const groups = groupsOf(servers as unknown as readonly AttachedServer[]).map(({ name }) => name);
+  expect(groups.slice(-2)).toEqual(['pc2', 'pc10']);
 });
 
 test('hints say only what a tool says of itself', () => {
