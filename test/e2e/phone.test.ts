@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DemoPhone } from '../../src/contracts/phone/demo.ts';
 import { text } from '../support/model-server/script.ts';
-import { axe, type Browser, chord, go, openBrowser, type Visit, visit } from './support/browser.ts';
+import { axe, type Browser, chord, focusedName, go, openBrowser, type Visit, visit } from './support/browser.ts';
 import { startGantry } from './support/gantry.ts';
 import { looked, narrow, wide } from './support/looks.ts';
 import { button, handset, type PhoneDesk, patience, startPhoneDesk, status } from './support/phone.ts';
@@ -124,6 +124,65 @@ test('what is registered is corrected where it still can be, and the number text
   await page.getByText('The carriers took the correction (website).').waitFor(patience);
   await status(page, 'Texts and calls');
   await looked(page, 'phone-corrected');
+});
+
+test('a correction under way and a refused one are said on the card; the refused one is opened again, or put away for good', async () => {
+  const { page } = first;
+  const wanted = 'https://closed.bikes.example';
+  const correction = {
+    state: 'pending',
+    fields: ['website', 'sampleMessages'],
+    problems: [] as object[],
+    nextRetryAt: null as string | null,
+    askedAt: '2026-03-02T10:00:00.000Z',
+    decidedAt: null as string | null,
+  };
+  // As the carriers would answer; the simulated ones cannot be told to refuse from a page.
+  await page.route('**/api/v1/phone/numbers/*/registration', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue();
+    const answer = await route.fetch();
+    const known = (await answer.json()) as { form: object };
+    await route.fulfill({
+      response: answer,
+      json: { ...known, correction: { ...correction, form: { ...known.form, website: wanted } } },
+    });
+  });
+  const form = page.getByRole('form', { name: 'Registration' });
+  const website = form.getByRole('textbox', { name: /^Website/ });
+  const card = page.getByRole('region', { name: 'Registration' });
+  const seen = async (name: string) => {
+    for (const size of [wide, narrow]) {
+      await page.setViewportSize(size);
+      await looked(page, name, { light: true });
+    }
+    await page.setViewportSize(wide);
+  };
+  await page.reload();
+  await card.getByText(/A correction is under way: website, sample messages/).waitFor(patience);
+  await seen('phone-correction-pending');
+  Object.assign(correction, {
+    state: 'refused',
+    reason: 'The website cannot be reached.',
+    problems: [{ field: 'website', text: 'The website cannot be reached.' }],
+    decidedAt: '2026-03-02T10:05:00.000Z',
+  });
+  await card.getByText(/was refused, and what was registered still holds/).waitFor(patience);
+  await seen('phone-correction-refused');
+  await button(card, 'Correct the website').click();
+  await form.getByText('The website cannot be reached.').waitFor();
+  expect(await website.inputValue()).toBe(wanted);
+  await seen('phone-correction-again');
+  await page.goBack();
+  await button(card, 'Dismiss').click();
+  await card.getByText(/was refused, and what was registered still holds/).waitFor({ state: 'detached' });
+  await expect.poll(() => focusedName(page)).toBe('Correct the details');
+  await page.reload();
+  await button(card, 'Correct the details').click();
+  await expect.poll(() => website.inputValue()).toBe('https://shop.bikes.example');
+  expect(await form.getByText('The website cannot be reached.').count()).toBe(0);
+  await page.unroute('**/api/v1/phone/numbers/*/registration');
+  await page.goBack();
+  await card.waitFor();
 });
 
 test('what a handset texts reaches the bot, whose answer is in the conversation and on the handset', async () => {

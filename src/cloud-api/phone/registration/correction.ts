@@ -150,6 +150,21 @@ export function formAfter(
   return { ...row.form, ...Object.fromEntries(taken.map((field) => [field, change.form[field]])) };
 }
 
+/**
+ * Whether a refusal is of no use any more: what it was about was changed in another way since, as with the form of a rejected campaign of
+ * the same business. `leader`: the registration that it was asked for; null: that one is gone.
+ */
+export const isPassed = (
+  { stage, fields, before, campaignKey }: Pick<CorrectionRow, 'stage' | 'fields' | 'before' | 'campaignKey'>,
+  leader: Pick<RegistrationRow, 'campaignKey' | 'form'> | null,
+): boolean =>
+  stage === 'refused' &&
+  leader !== null &&
+  fields.some(
+    (field) =>
+      (ofBusiness.has(field) || leader.campaignKey === campaignKey) && !sameValue(leader.form[field], before[field]),
+  );
+
 export function toCorrection(correction: CorrectionRow, row: RegistrationRow): WireCorrection {
   const { stage, waiting, reason } = correction;
   const state = isOver(stage) ? (stage as 'taken' | 'refused') : 'pending';

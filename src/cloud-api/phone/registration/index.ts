@@ -20,7 +20,7 @@ import type { HeldNumber } from '../ports.ts';
 import { createAdvance } from './advance.ts';
 import type { Bench, RegistrationDeps } from './bench.ts';
 import { createCodes } from './codes.ts';
-import { correctableIn, toCorrection } from './correction.ts';
+import { correctableIn, isPassed, toCorrection } from './correction.ts';
 import { createCorrectionStore } from './correction-store.ts';
 import { createCorrections } from './corrections.ts';
 import { createEnding } from './ending.ts';
@@ -115,7 +115,10 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     return store.read(function* (tx) {
       const steps = yield* registrations.steps(tx, row.id);
       const change = yield* kept.newest(tx, row.brandKey);
-      const isOfIt = change !== null && change.createdAt >= row.createdAt;
+      const isOfIt =
+        change !== null &&
+        change.createdAt >= row.createdAt &&
+        !isPassed(change, yield* registrations.find(tx, change.registrationId));
       return {
         ...toRegistration(row, steps, origin),
         correctable: correctableIn(row),

@@ -1,7 +1,8 @@
 /** How far the registration of a number is: each step in words, what to correct, and the code of a sole proprietor. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Correction, Registration, RegistrationStep } from '../../../contracts/phone/registration.ts';
 import { Button } from '../../ui/button.tsx';
@@ -17,6 +18,7 @@ import { portOf, registrationStatus, stepStatus } from './phone-status.ts';
 import { numberWords } from './phone-words.ts';
 import { phoneKeys } from './queries.ts';
 import { fieldWord } from './registration-form.ts';
+import { useCorrection } from './use-correction.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
 export function RegistrationCard({ number, onOpen }: { number: PhoneNumber; onOpen: () => void }) {
@@ -71,14 +73,15 @@ function Known({
   registration: Registration;
   onOpen: () => void;
 }) {
-  const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl, correctable, correction } =
-    registration;
+  const { state, steps, problems, rejectionReason, needsPin, nextRetryAt, optInUrl, correctable } = registration;
+  const { correction, dismiss } = useCorrection(number.id, registration);
+  const box = useRef<HTMLDivElement>(null);
   const rejected = state === 'rejected';
   const corrects = state === 'approved' && correction?.state !== 'pending' && correctable.length > 0;
   const whys =
     problems.length === 0 ? [rejectionReason ?? 'The carriers did not say why.'] : problems.map(({ text }) => text);
   return (
-    <div className="flex flex-col gap-3 p-3" data-registration={state}>
+    <div ref={box} className="flex flex-col gap-3 p-3" data-registration={state}>
       {rejected &&
         [...new Set(whys)].map((text) => (
           <Trouble key={text} of="registration" needsPerson>
@@ -90,7 +93,16 @@ function Known({
           {correctWord(problems)}
         </Button>
       )}
-      {state === 'approved' && correction !== null && <Corrected correction={correction} onOpen={onOpen} />}
+      {state === 'approved' && correction !== null && (
+        <Corrected
+          correction={correction}
+          onOpen={onOpen}
+          onDismiss={() => {
+            flushSync(dismiss);
+            box.current?.querySelector<HTMLElement>('[data-register]')?.focus();
+          }}
+        />
+      )}
       {!rejected && rejectionReason !== undefined && <Waiting reason={rejectionReason} nextRetryAt={nextRetryAt} />}
       {needsPin && <PinEntry number={number} phone={numberWords(registration.form.mobilePhone ?? 'your phone')} />}
       <ol aria-label="Steps of the registration" className="flex flex-col gap-1.5">
@@ -125,7 +137,15 @@ function correctWord(problems: Registration['problems']): string {
 }
 
 /** Of what is registered; the number texts whatever becomes of it. */
-function Corrected({ correction, onOpen }: { correction: Correction; onOpen: () => void }) {
+function Corrected({
+  correction,
+  onOpen,
+  onDismiss,
+}: {
+  correction: Correction;
+  onOpen: () => void;
+  onDismiss: () => void;
+}) {
   const { state, fields, reason, problems, nextRetryAt } = correction;
   const words = [...new Set(fields.map(fieldWord))].join(', ');
   if (state === 'taken') return null;
@@ -145,9 +165,14 @@ function Corrected({ correction, onOpen }: { correction: Correction; onOpen: () 
       <Trouble of="registration" needsPerson={false}>
         {`The correction (${words}) was refused, and what was registered still holds. ${reason ?? ''}`}
       </Trouble>
-      <Button className="w-fit" data-register="true" onClick={onOpen}>
-        {correctWord(problems)}
-      </Button>
+      <div className="flex flex-wrap gap-2">
+        <Button data-register="true" onClick={onOpen}>
+          {correctWord(problems)}
+        </Button>
+        <Button kind="quiet" onClick={onDismiss}>
+          Dismiss
+        </Button>
+      </div>
     </div>
   );
 }

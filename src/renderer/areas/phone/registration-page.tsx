@@ -33,6 +33,7 @@ import {
   sections,
 } from './registration-form.ts';
 import { type FilingPlan, PlanShown } from './registration-plan.tsx';
+import { useCorrection } from './use-correction.ts';
 import { usePhoneServices, usePutNumber } from './use-phone-services.ts';
 import type { WithinNumber } from './within.ts';
 
@@ -64,7 +65,15 @@ export function RegistrationPage({ id, number, source, go, onBack }: WithinNumbe
         <NoNumber source={source} onBack={onBack} />
       ) : (
         <ListStates source={registration} skeleton={<SkeletonRows count={10} />} isEmpty={() => false} empty={null}>
-          {(known) => <Form number={number} known={known} onFiled={() => go({ number: id }, true)} />}
+          {(known) => (
+            <Form
+              // What is decided while the form is open is said in it; what was typed is kept.
+              key={`${known?.state} ${known?.correction?.askedAt} ${known?.correction?.state}`}
+              number={number}
+              known={known}
+              onFiled={() => go({ number: id }, true)}
+            />
+          )}
         </ListStates>
       )}
     </>
@@ -203,7 +212,8 @@ function useFiling({ number, known, onFiled }: Filed, form: RefObject<HTMLFormEl
   const put = usePutNumber();
   const draftKey = phoneKeys.of(number.id, 'draft');
   // What was typed is there after a look elsewhere.
-  const asked = known?.correction?.state === 'taken' ? null : (known?.correction ?? null);
+  const { correction } = useCorrection(number.id, known);
+  const asked = correction?.state === 'taken' ? null : correction;
   const [draft, setDraft] = useState<Draft>(
     () => client.getQueryData<Draft>(draftKey) ?? draftOf(asked?.form ?? known?.form ?? null),
   );

@@ -20,6 +20,8 @@ const Settings = z.object({
   inspectorOpen: z.boolean().catch(true),
   /** First steps that the person does not want now. */
   skippedSteps: z.array(z.enum(setUpSteps)).catch([]),
+  /** Refused corrections of a registered business that were put away, by when they were asked for: one for all numbers of the business. */
+  dismissedCorrections: z.array(z.string()).catch([]),
 });
 export type Settings = z.infer<typeof Settings>;
 export const defaultSettings: Settings = Settings.parse({});

@@ -1,6 +1,6 @@
 /** What is registered is corrected: the number texts all the while, what is shared is told once, and a refusal leaves what held before. */
 import { describe, expect, test } from 'vitest';
-import type { Registration } from '../../../../src/contracts/phone/registration.ts';
+import type { Registration, RegistrationForm } from '../../../../src/contracts/phone/registration.ts';
 import { engines } from '../../../support/engines.ts';
 import {
   business,
@@ -150,6 +150,35 @@ describe.each(engines)('a registered business on $name', (engine) => {
     // Corrected once more, it is taken.
     await rig.submit(id, { ...moved, website: 'https://bakery.example.com/new' });
     expect((await decided(rig, id, 'taken')).form.website).toBe('https://bakery.example.com/new');
+  });
+
+  test('refused is said no more once the same detail was changed with the form of another number', async () => {
+    const rig = await openRig(engine);
+    const { id } = await registered(rig);
+    const rejected = async (useCase: RegistrationForm['useCase']) => {
+      const other = await rig.buy();
+      const form = { ...business, useCase };
+      await rig.fail('campaign_mno_rejected', { reason: 'The samples do not match the use case.' });
+      await rig.submit(other.id, form);
+      await rig.until(other.id, isRejected);
+      return { id: other.id, form };
+    };
+    const others = [await rejected('DELIVERY_NOTIFICATION'), await rejected('MARKETING')];
+    await rig.fail('refuse', { on: 'brand.change', status: 400, code: '10015', detail: 'It cannot be reached.' });
+    await rig.submit(id, { website: moved.website });
+    await decided(rig, id, 'refused');
+    const changed = async ({ id: other, form }: (typeof others)[number], change: RegistrationForm) => {
+      await rig.submit(other, { ...form, ...change });
+      await rig.until(other, isApproved);
+      return registrationOf(await rig.read(id));
+    };
+    // Something else was changed: the website is still as it was.
+    expect(await changed(others[0]!, { city: 'Denver' })).toMatchObject({
+      ...{ form: { city: 'Denver', website: business.website }, correction: { state: 'refused' } },
+    });
+    expect(await changed(others[1]!, { city: 'Denver', website: moved.website })).toMatchObject({
+      ...{ form: { website: moved.website }, correction: null },
+    });
   });
 
   test('whose campaign is refused after the business was taken has the business put back', async () => {
