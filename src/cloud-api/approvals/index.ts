@@ -13,7 +13,7 @@ import { createApprovalStore } from './store.ts';
 
 export type { CallRuntime, OpenAnswerLanes } from './answers.ts';
 export { approvalMigrations } from './migrations.ts';
-export type { ApprovalEvent, ApprovalService } from './service.ts';
+export type { Answerable, ApprovalEvent, ApprovalService } from './service.ts';
 
 export interface ApprovalsDeps {
   readonly store: SharedStore;

@@ -31,6 +31,17 @@ export interface Decision {
   readonly surface: string;
 }
 
+/** Until when this person can answer it (milliseconds since the epoch), and what is asked; `unknown`: there is none of theirs. */
+export type Answerable =
+  | {
+      readonly until: number;
+      readonly summary: string;
+      readonly details: readonly ApprovalDetail[];
+      readonly reason: string | null;
+    }
+  | 'closed'
+  | 'unknown';
+
 export interface ApprovalService {
   put(id: string, report: ApprovalReport, owner: ApprovalOwner): Promise<Approval>;
   /** Throws `refused` 409 when it was answered before, 410 when it expired. */
@@ -39,21 +50,7 @@ export interface ApprovalService {
   check(id: string, userId: string): Promise<Approval>;
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
-  /** Until when this person can answer it (milliseconds since the epoch), and what is asked; `unknown`: there is none of theirs. */
-  open(
-    tx: SharedReader,
-    id: string,
-    userId: string,
-  ): Op<
-    | {
-        readonly until: number;
-        readonly summary: string;
-        readonly details: readonly ApprovalDetail[];
-        readonly reason: string | null;
-      }
-    | 'closed'
-    | 'unknown'
-  >;
+  open(tx: SharedReader, id: string, userId: string): Op<Answerable>;
   /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
   /** Returns the way to stop. */

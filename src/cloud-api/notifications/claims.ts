@@ -5,8 +5,9 @@
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Answerable } from '../approvals/index.ts';
 import { buildNotification, messageTag } from './build.ts';
-import type { Answerable, Letters, OpenApproval } from './letters.ts';
+import type { Letters, OpenApproval } from './letters.ts';
 import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';

@@ -3,28 +3,18 @@
  * and repeats none. A push that may have been sent when the program ended is not sent again. Must not know why one is
  * sent.
  */
-import type { ApprovalDetail } from '../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../kit/lane/lane.ts';
 import { answered } from '../../kit/store/answered.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Answerable } from '../approvals/index.ts';
 import type { PushActions } from './actions.ts';
 import { urgentEvents } from './build.ts';
 import type { Device, DeviceStore } from './devices.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
-/** What a person can still answer, and until when (milliseconds since the epoch); `closed`, or `unknown` here. */
-export type Answerable =
-  | {
-      readonly until: number;
-      readonly summary: string;
-      readonly details: readonly ApprovalDetail[];
-      readonly reason: string | null;
-    }
-  | 'closed'
-  | 'unknown';
 export type OpenApproval = (tx: SharedReader, approvalId: string, userId: string) => Asked<Answerable>;
 
 export interface LaneWorker {
