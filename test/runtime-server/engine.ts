@@ -19,7 +19,13 @@ import { systemTimers, type Timers } from '../../src/kit/clock/timers.ts';
 import { createBotTokens } from '../../src/kit/http/bot-tokens.ts';
 import { createDispatcher } from '../../src/kit/http/dispatcher.ts';
 import { createIdempotency } from '../../src/kit/http/idempotency.ts';
-import { createOwnerAuthenticator, localUserId, proofOf } from '../../src/kit/http/principals.ts';
+import {
+  createLinkAuthenticator,
+  createOwnerAuthenticator,
+  linkHeaders,
+  localUserId,
+  proofOf,
+} from '../../src/kit/http/principals.ts';
 import { closeServer, createHttpServer, listenOnLoopback } from '../../src/kit/http/server.ts';
 import { createIds } from '../../src/kit/ids/ids.ts';
 import { createLanes } from '../../src/kit/lane/create-lanes.ts';
@@ -49,6 +55,12 @@ import { compileCache } from '../support/compile-cache.ts';
 import { agreeToAll } from '../support/trust.ts';
 
 export const ownerToken = 'owner-token-of-tests-0123456789abcdef';
+const linkToken = 'link-token-of-tests-0123456789abcdef';
+/** Somebody whom the cloud brings over its link: `browser`, `key`, … */
+export const through = (surface: string) => ({
+  token: linkToken,
+  headers: { [linkHeaders.user]: localUserId, [linkHeaders.surface]: surface },
+});
 export const computerId = 'computer_01TEST';
 
 const processes: ProcessRunner = {
@@ -266,7 +278,11 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
     });
     const dispatcher = createDispatcher({
       door: { kind: 'tcp', origins: 'none' },
-      authenticators: [createOwnerAuthenticator(ownerToken), botTokens.authenticator],
+      authenticators: [
+        createOwnerAuthenticator(ownerToken),
+        createLinkAuthenticator(linkToken),
+        botTokens.authenticator,
+      ],
       routes: [
         ...factory.routes,
         ...toolServer.routes({

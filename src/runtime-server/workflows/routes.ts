@@ -6,7 +6,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import * as table from '../../contracts/factory/workflow-routes.ts';
 import { openWithin } from '../../kit/files/within.ts';
 import { boundaryOf, readParts } from '../../kit/http/multipart.ts';
-import { surfaceOf } from '../../kit/http/principals.ts';
+import { isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../kit/http/types.ts';
 import { cancelRun } from './cancel.ts';
 import type { Actor, WorkflowDeps } from './deps.ts';
@@ -84,7 +84,9 @@ function templateRoutes({ templates, runs }: RouteDeps): BoundRoute[] {
       const problems = read === null || read.ok ? [] : [...read.problems];
       return { body: { id: params.id, ok: problems.length === 0, problems } };
     }),
-    bind(table.saveTemplate, async ({ body, principal }) => ({ body: await runs.save(body, actorOf(principal)) })),
+    bind(table.saveTemplate, async ({ body, principal }) => ({
+      body: await runs.save(body, { ...actorOf(principal), inPerson: isOwnerInPerson(principal) }),
+    })),
   ];
 }
 

@@ -36,9 +36,10 @@ export interface Runs {
     given?: Template,
     also?: (tx: Tx, dagId: string) => void,
   ): Promise<RunStarted | RunPlan>;
+  /** `inPerson`: by whom it was saved, so that it counts at once. What a key saves waits for the person's yes. */
   save(
     request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean },
-    by: Actor,
+    by: Actor & { readonly inPerson: boolean },
   ): Promise<{ saved: SavedTemplate } | { dryRun: true; plan: SavedTemplate }>;
   createCampaign(campaign: { title: string; intent: string }, by: Actor): Promise<CampaignSummary>;
   /** Makes or changes a project; what is not given stays. */
@@ -223,7 +224,7 @@ export function createRuns(deps: Deps): Runs {
     return assembleRun({ ...facts, status: 'running', stopping: false, cancelAt: null }, nodes);
   }
 
-  async function save(request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean }, by: Actor) {
+  const save: Runs['save'] = async (request, { inPerson, ...by }) => {
     const run = await store.read((tx) => loadRun(tx, workspace, request.fromRun));
     if (run === null) throw unknownRun(request.fromRun);
     const id = request.id ?? idFrom(run.title);
@@ -241,7 +242,7 @@ export function createRuns(deps: Deps): Runs {
     const finished = [...run.nodes.values()].every((node) => isClosed(node.status));
     const saved = { id, name: run.title, steps: run.template.steps.length, replaces, fromRun: { finished } };
     if (request.dryRun === true) return { dryRun: true as const, plan: saved };
-    await templates.save({ ...run.template, id, name: run.title }, by);
+    await templates.save({ ...run.template, id, name: run.title }, inPerson ? by : null);
     await store.write((tx) =>
       deps.ledger.append(tx, {
         type: 'template.saved',
@@ -251,7 +252,7 @@ export function createRuns(deps: Deps): Runs {
       }),
     );
     return { saved };
-  }
+  };
 
   return {
     start,

@@ -16,7 +16,7 @@ import { settingsOf } from '../../../src/runtime-server/trust/settings-files.ts'
 import { loadsCode } from '../../../src/runtime-server/trust/words.ts';
 import { readSteps } from '../../../src/runtime-server/workflows/template/read.ts';
 import { scratchFolder } from '../../support/scratch.ts';
-import { type Engine, sharedEngine, startEngine, waitFor } from '../engine.ts';
+import { type Engine, sharedEngine, startEngine, through, waitFor } from '../engine.ts';
 import { botSpec } from '../harness/bench-of-one.ts';
 import { openStream } from '../sse.ts';
 
@@ -110,6 +110,29 @@ test('a template that nobody agreed to runs nothing', async () => {
   );
   await engine.agree();
   expect((await start()).status).toBe(200);
+});
+
+test('a template that a key saves from a run waits for a yes; what a person saves counts as saved', async () => {
+  const engine = shared.current;
+  const steps = [{ id: 'a', title: 'A', executor: 'shell', command: 'true' }];
+  engine.write('.gantry/templates/fine.json', JSON.stringify({ name: 'Fine', steps }));
+  const { body } = await engine.call<{ dagId: string }>('POST', '/runs', { template: 'fine', projectId: 'p' });
+  const save = (id: string, as?: ReturnType<typeof through>) =>
+    engine.call('POST', '/templates', { fromRun: body.dagId, id, force: true }, as);
+  const start = (template: string) => engine.call('POST', '/runs', { template, projectId: 'p' });
+  const waits = async () => (await trustOf(engine)).files.map(({ path }) => path);
+  expect((await save('by-key', through('key'))).status).toBe(200);
+  expect(await waits()).toEqual(['.gantry/templates/by-key.json']);
+  expect((await start('by-key')).status).toBe(409);
+  for (const as of [undefined, through('browser')]) {
+    expect((await save('by-person', as)).status).toBe(200);
+    expect((await start('by-person')).status).toBe(200);
+  }
+  // Over what the person saved, the same content is what they agreed to; anything else waits.
+  expect((await save('by-person', through('key'))).status).toBe(200);
+  expect(await waits()).toEqual(['.gantry/templates/by-key.json']);
+  await engine.agree();
+  expect((await start('by-key')).status).toBe(200);
 });
 
 test('a bot can neither see what waits nor say yes to it, and a yes is to what was shown alone', async () => {

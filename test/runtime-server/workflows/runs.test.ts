@@ -172,6 +172,8 @@ test('a dry run shows every resolved executor and writes nothing', async () => {
   expect(world.sent).toEqual([]);
 });
 
+const saver = { ...owner, inPerson: true };
+
 test('a run is saved as a template: by title, refused over an existing one, replaced by force, told when unfinished', async () => {
   const world = await openWorld();
   world.template('t', {
@@ -188,14 +190,14 @@ test('a run is saved as a template: by title, refused over an existing one, repl
     replaces: false,
     fromRun: { finished: false },
   };
-  expect(await world.runs.save({ fromRun: dagId, dryRun: true }, owner)).toEqual({ dryRun: true, plan: expected });
+  expect(await world.runs.save({ fromRun: dagId, dryRun: true }, saver)).toEqual({ dryRun: true, plan: expected });
   expect(readdirSync(folder)).toEqual(['t.json']);
-  expect(await world.runs.save({ fromRun: dagId }, owner)).toEqual({ saved: expected });
+  expect(await world.runs.save({ fromRun: dagId }, saver)).toEqual({ saved: expected });
   expect(world.templates.use('ship-the-gro-e').steps[0]?.command).toBe('echo {{ params.p }}');
-  expect(await problem(world.runs.save({ fromRun: dagId }, owner))).toMatchObject({ code: 'refused', status: 403 });
+  expect(await problem(world.runs.save({ fromRun: dagId }, saver))).toMatchObject({ code: 'refused', status: 403 });
   writeFileSync(join(folder, 'note.md'), '```json\n{"steps":[{"id":"a","command":"true"}]}\n```\n');
-  expect(await problem(world.runs.save({ fromRun: dagId, id: 'note' }, owner))).toMatchObject({ status: 403 });
-  expect(await world.runs.save({ fromRun: dagId, id: 'note', force: true }, owner)).toMatchObject({
+  expect(await problem(world.runs.save({ fromRun: dagId, id: 'note' }, saver))).toMatchObject({ status: 403 });
+  expect(await world.runs.save({ fromRun: dagId, id: 'note', force: true }, saver)).toMatchObject({
     saved: { id: 'note', replaces: true },
   });
   expect(existsSync(join(folder, 'note.md'))).toBe(false);
@@ -203,7 +205,7 @@ test('a run is saved as a template: by title, refused over an existing one, repl
     id: 'note',
     steps: [{ id: 'a' }, { blocked_by: ['a'] }],
   });
-  expect(await problem(world.runs.save({ fromRun: 'dag_none' }, owner))).toMatchObject({ code: 'not_found' });
+  expect(await problem(world.runs.save({ fromRun: 'dag_none' }, saver))).toMatchObject({ code: 'not_found' });
 });
 
 test('a template with problems cannot be run, is listed with them, and the workspace hides what ships', async () => {

@@ -20,8 +20,8 @@ export interface TemplateFolder {
   use(id: string): Template;
   /** Whether the workspace itself has this id. */
   has(id: string): boolean;
-  /** Writes `<id>.json`; a Markdown file with the id makes room. A person who saves it agrees to it. */
-  save(template: Template, by: By): Promise<void>;
+  /** Writes `<id>.json`; a Markdown file with the id makes room. `yes`: of the person who saves it; null: it waits for their yes. */
+  save(template: Template, yes: By | null): Promise<void>;
 }
 
 const endings = ['json', 'md'] as const;
@@ -74,10 +74,11 @@ export function createTemplateFolder(options: {
       );
     },
     has: (id) => readOwn(id) !== null,
-    async save(template, by) {
+    async save(template, yes) {
       const text = `${JSON.stringify(toFile(template), null, 2)}\n`;
       writeWithin(options.workspace, join(ownFolder, `${template.id}.json`), text);
-      await options.trust.sayYes([{ path: join(options.workspace, ownFolder, `${template.id}.json`), text }], by);
+      const path = join(options.workspace, ownFolder, `${template.id}.json`);
+      if (yes !== null) await options.trust.sayYes([{ path, text }], yes);
       rmSync(join(options.workspace, ownFolder, `${template.id}.md`), { force: true });
     },
   };
