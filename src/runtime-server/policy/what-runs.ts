@@ -12,6 +12,8 @@ export interface ProgramSettings {
   readonly folders: readonly string[];
   /** Variables that it takes from a file of the project's own, which a command may write. */
   readonly variables: readonly string[];
+  /** A folder of packages that code in other folders of its settings loads, and which those are. */
+  readonly packages?: { readonly folder: string; readonly loadedBy: readonly string[] };
   /** It asks about a folder that it does not know, where somebody sits before it. */
   readonly asksItself: boolean;
 }
@@ -22,7 +24,17 @@ export const settingsOfPrograms: Readonly<Partial<Record<HarnessName, ProgramSet
   codex: { files: [], folders: ['.codex'], variables: [], asksItself: true },
   gemini: { files: [], folders: ['.gemini'], variables: ['.env'], asksItself: false },
   qwen: { files: [], folders: ['.qwen'], variables: ['.env'], asksItself: false },
-  opencode: { files: ['opencode.json', 'opencode.jsonc'], folders: ['.opencode'], variables: [], asksItself: false },
+  opencode: {
+    files: ['opencode.json', 'opencode.jsonc'],
+    folders: ['.opencode'],
+    variables: [],
+    // Tools are loaded also with --pure, which leaves out plugins alone.
+    packages: {
+      folder: '.opencode/node_modules',
+      loadedBy: ['tool', 'tools', 'plugin', 'plugins'].map((name) => `.opencode/${name}`),
+    },
+    asksItself: false,
+  },
 };
 
 /** Names that are read by themselves as soon as they lie in a folder. Whatever lies in a folder of such a name belongs to it. */

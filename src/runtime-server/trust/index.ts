@@ -49,7 +49,7 @@ export async function createWorkspaceTrust(
   },
 ): Promise<WorkspaceTrusts> {
   const trust = await createTrust(deps);
-  const found = createWaiting(trust);
+  const found = createWaiting(trust, deps.clock);
   let told: string | null = null;
   let cancel = () => {};
   let closed = false;

@@ -8,13 +8,13 @@ import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { isWithin, listWithin } from '../../kit/files/within.ts';
 import { type ProgramSettings, settingsOfPrograms } from '../policy/what-runs.ts';
 
-/** Written by the programs as they work, or fetched by them: they say nothing about what may run. */
+/** Written by the programs as they work, or fetched by them: they say nothing about what may run. Packages that are loaded count as a whole. */
 const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', 'node_modules', 'tmp', '.git']);
 const mostFiles = 500;
 const deepest = 6;
 
 export interface SettingsFiles {
-  /** Absolute paths. */
+  /** Absolute paths. A folder of packages stands for all that is in it. */
   readonly files: readonly string[];
   /** A folder with more files than are looked at; null where all were. */
   readonly tooMany: string | null;
@@ -71,6 +71,11 @@ function found(root: string, folders: readonly string[], programs: readonly Prog
         // A program would follow a link, wherever it leads: it is read as the file that it is not, and so cannot be agreed to.
         if (status?.isDirectory()) enter(join(folder, name), 0);
         else if (status !== undefined) files.add(join(folder, name));
+      }
+      const { packages } = read;
+      const isThere = (name: string) => statusOf(join(folder, name)) !== undefined;
+      if (packages?.loadedBy.some(isThere) && isThere(packages.folder)) {
+        files.add(join(folder, packages.folder));
       }
     }
   }

@@ -3,13 +3,16 @@
  * has no effect, and its reader reports it.
  */
 import { createHash } from 'node:crypto';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { mostTeams } from '../../contracts/factory/team-file.ts';
+import type { Clock } from '../../kit/clock/clock.ts';
 import { isWithin, listWithin, printOf, readTextWithin } from '../../kit/files/within.ts';
 import { policyFile } from '../policy/file.ts';
+import { createPackages, isPackageFolder } from './packages.ts';
 import { settingsIn, settingsOf } from './settings-files.ts';
 import { goneHash, hashOfText, type Trust, waitsForYes } from './trust.ts';
 
@@ -47,24 +50,47 @@ const mostFiles = 1000;
 /** Places outside the workspace that somebody wanted to start a program in. */
 const mostAsked = 200;
 
-export function createWaiting(trust: Trust): Waiting {
+/** Folders of packages have thousands of files: so long the last look at one holds, but where somebody starts or answers. Milliseconds. */
+const packagesLookMs = 30_000;
+
+const absent = { is: 'absent' } as const;
+
+/** Null: it cannot be read. */
+function hashed(text: ReturnType<typeof readTextWithin>): { readonly hash: string | null; readonly size: number } {
+  if (typeof text !== 'string') return { hash: text.is === 'absent' ? goneHash : null, size: 0 };
+  return { hash: hashOfText(text), size: text.length };
+}
+
+export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Waiting {
   const root = trust.workspace;
+  const packages = createPackages();
+  /** Of folders of packages: what the last look found, and when. */
+  const looked = new Map<string, { readonly hash: string | null; readonly size: number; readonly at: number }>();
   /** Of files that have not changed since: their hash and size. */
   const known = new Map<string, { readonly print: string; readonly hash: string | null; readonly size: number }>();
   /** Files that a start was refused for, wherever they lie. */
   const asked = new Set<string>();
 
   const rootOf = (path: string): string => (isWithin(root, path) ? root : join(path, '..'));
-  const read = (path: string) => readTextWithin(rootOf(path), path, largest);
+  const readFile = (path: string) => readTextWithin(rootOf(path), path, largest);
+  const read = (path: string) => (isPackageFolder(path) ? readPackages(path) : readFile(path));
+
+  function readPackages(folder: string): ReturnType<typeof readFile> {
+    const found = lstatSync(folder, { throwIfNoEntry: false }) === undefined ? absent : packages.read(folder);
+    looked.set(folder, { ...hashed(found), at: clock.monotonic() });
+    return found;
+  }
 
   /** Null: it cannot be read. */
   function hashAt(path: string): { readonly hash: string | null; readonly size: number } {
+    if (isPackageFolder(path)) {
+      const last = looked.get(path);
+      return last !== undefined && clock.monotonic() - last.at < packagesLookMs ? last : hashed(read(path));
+    }
     const print = printOf(path);
     const before = known.get(path);
     if (before?.print === print) return before;
-    const text = read(path);
-    const hash = typeof text === 'string' ? hashOfText(text) : text.is === 'absent' ? goneHash : null;
-    const now = { print, hash, size: typeof text === 'string' ? text.length : 0 };
+    const now = { print, ...hashed(read(path)) };
     if (known.size > 10 * mostFiles) known.clear();
     known.set(path, now);
     return now;

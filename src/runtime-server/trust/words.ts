@@ -2,12 +2,14 @@
  * What a file lets run, a sentence each, and what differs from what was agreed to before. The person reads this before the diff, so each
  * sentence names the command, the folder or the variable itself. Pure: texts in, words out.
  */
+import { dirname } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { TeamFile, type TeamFileBot } from '../../contracts/factory/team-file.ts';
 import type { TemplateStep } from '../../contracts/factory/workflow.ts';
 import { isNestedDeeper } from '../../kit/files/nesting.ts';
 import { readYaml } from '../../kit/files/yaml.ts';
 import { PolicyFile } from '../policy/file.ts';
+import { isPackageFolder } from './packages.ts';
 import type { FileKind } from './waiting.ts';
 
 /** Reads the steps of a template's file; null: the text is none. `id` is the file's name without its ending. */
@@ -183,6 +185,10 @@ const telling =
   /^(?:command|args|url|hooks?|allow|env|apiKeyHelper|statusLine|plugin|permission\w*|mode|defaultMode)$/i;
 
 function settingsWords(path: string, text: string): string[] | null {
+  if (isPackageFolder(path)) {
+    const lines = text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => `Code in ${dirname(path)} may load the package ${line.replace(/ sha256 .*/, '')}.`);
+  }
   if (/(?:^|\/)\.env[^/]*$/.test(path)) return [`Variables for agent programs (${text.split('\n').length} lines).`];
   if (!/\.jsonc?$/.test(path)) return [`${path} is read by agent programs that run in this folder.`];
   let raw: unknown;

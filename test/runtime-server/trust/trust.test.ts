@@ -1,6 +1,6 @@
 /** Workspace trust: what a folder says about what may run counts once its person said yes to exactly that content. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Team } from '../../../src/contracts/factory/agent.ts';
@@ -242,6 +242,51 @@ test('a bot whose program asks nobody about a folder does not start where settin
   // Gantry may ask for its version; it is never begun in the folder.
   const starts = (existsSync(ran) ? readFileSync(ran, 'utf8') : '').slice(before.length);
   expect(starts.split('\n').filter((line) => line !== '' && !line.includes('--version'))).toEqual([]);
+});
+
+test('packages that tools of opencode load are agreed to as they are: one that changed deep inside stops the start', async () => {
+  const { PATH } = withPrograms('opencode');
+  const engine = await startEngine({ env: { PATH } });
+  engine.team('open', 'bots:\n  - { bot: dev, harness: opencode }\n');
+  const folder = '.opencode/node_modules';
+  const slip = (name: string, text: string) => engine.slipIn(`${folder}/${name}`, text);
+  slip('zod/package.json', '{"name":"zod","version":"4.1.8"}');
+  slip('zod/lib/deep/index.js', 'export default 1');
+  slip('@opencode-ai/plugin/index.js', 'export const tool = 1');
+  await engine.agree();
+  const names = async () => (await trustOf(engine)).files.map(({ path }) => path);
+  // Nothing loads them yet.
+  expect(await names()).toEqual([]);
+  engine.slipIn('.opencode/tool/fine.ts', 'import { tool } from "@opencode-ai/plugin"');
+  expect(await names()).toEqual([folder, '.opencode/tool/fine.ts']);
+  const [shown] = (await trustOf(engine)).files;
+  expect(shown).toMatchObject({ kind: 'settings', change: 'new' });
+  expect(shown?.words).toEqual([
+    'Code in .opencode may load the package "@opencode-ai/plugin" (1 file).',
+    'Code in .opencode may load the package "zod" 4.1.8 (2 files).',
+  ]);
+  const started = async () => (await up(engine, 'open')).body.error?.fact ?? 'started';
+  expect(await started()).toContain(folder);
+  await engine.agree();
+  expect(await started()).toBe('started');
+  await engine.call('POST', '/teams/open/down');
+  slip('zod/lib/deep/index.js', 'evil()');
+  expect(await started()).toContain(folder);
+  const changed = (await trustOf(engine)).files;
+  expect(changed).toMatchObject([{ path: folder, change: 'changed' }]);
+  expect(changed[0]?.diff).toMatch(/^-"zod" 4\.1\.8 \(2 files\) sha256 [0-9a-f]{64}\n\+"zod"/m);
+  await engine.agree();
+  expect(await started()).toBe('started');
+  await engine.call('POST', '/teams/open/down');
+  // What leads out of it, or is too large to be looked through, cannot be agreed to.
+  symlinkSync(scratchFolder(), join(engine.workspace, folder, 'out'));
+  expect(await started()).toContain('out leads out of it');
+  rmSync(join(engine.workspace, folder, 'out'));
+  expect(await started()).toBe('started');
+  await engine.call('POST', '/teams/open/down');
+  slip('huge/data.bin', '');
+  truncateSync(join(engine.workspace, folder, 'huge/data.bin'), 65 * 1024 * 1024);
+  expect(await started()).toContain('cannot be agreed to');
 });
 
 test('settings count in every folder between a bot’s and the top of its repository, in and out of the workspace', () => {

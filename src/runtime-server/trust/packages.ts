@@ -1,0 +1,134 @@
+/**
+ * A folder of packages as one text: a line a package with its version, how many files it has and a hash of all of them. Programs load such
+ * folders as code, and nobody reads thousands of files: what a person agrees to is that these packages are these. Looks within limits, and
+ * follows no link out of the folder. Must not know who agreed.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isWithin, listWithin, printOf, readWithin } from '../../kit/files/within.ts';
+
+/** More are not looked through: what holds them cannot be agreed to. */
+const mostFiles = 10_000;
+const mostBytes = 64 * 1024 * 1024;
+const deepest = 32;
+
+export type ReadPackages = string | { readonly is: 'unfit'; readonly why: string };
+
+export interface Packages {
+  /** As it is now. Reads what changed since the last time, and asks about the rest. */
+  read(folder: string): ReadPackages;
+}
+
+interface Package {
+  readonly hash: Hash;
+  files: number;
+  version: string;
+}
+
+class TooMuch extends Error {}
+
+/** By its name. */
+export const isPackageFolder = (path: string): boolean => basename(path) === 'node_modules';
+
+export function createPackages(): Packages {
+  /** By folder, of each file what it looked like and the hash that it had then. */
+  const known = new Map<
+    string,
+    Map<string, { readonly print: string; readonly hash: string; readonly size: number }>
+  >();
+
+  function read(folder: string): ReadPackages {
+    const before = known.get(folder);
+    const now: NonNullable<typeof before> = new Map();
+    const packages = new Map<string, Package>();
+    let bytes = 0;
+    let entries = 0;
+
+    const refuse = (what: string): never => {
+      throw new TooMuch(what);
+    };
+    const packageOf = (way: readonly string[]): Package => {
+      const name = way.slice(0, way[0]?.startsWith('@') === true ? 2 : 1).join('/');
+      const there = packages.get(name);
+      if (there !== undefined) return there;
+      const fresh = { hash: createHash('sha256'), files: 0, version: '' };
+      packages.set(name, fresh);
+      return fresh;
+    };
+    const hashOf = (path: string, way: readonly string[]): string => {
+      const print = printOf(path);
+      const earlier = before?.get(path);
+      const isSame = earlier?.print === print;
+      const found = isSame ? null : readWithin(folder, path, mostBytes - bytes);
+      if (found !== null && found.is !== 'file') {
+        return refuse(`${way.join('/')}: ${found.is === 'unfit' ? found.why : 'It went while it was read.'}`);
+      }
+      const size = isSame ? earlier.size : (found?.bytes.length ?? 0);
+      bytes += size;
+      if (bytes > mostBytes) return refuse(`It holds more than ${mostBytes} bytes.`);
+      const hash = isSame
+        ? earlier.hash
+        : createHash('sha256')
+            .update(found?.bytes ?? '')
+            .digest('hex');
+      now.set(path, { print, hash, size });
+      return hash;
+    };
+    /** What a link leads to counts by its own name; it must lie in the folder. */
+    const targetOf = (path: string, way: readonly string[]): string => {
+      try {
+        if (!isWithin(realpathSync(folder), realpathSync(path))) return refuse(`${way.join('/')} leads out of it.`);
+      } catch (fault) {
+        if (fault instanceof TooMuch) throw fault;
+        // A link to nothing loads nothing; it counts by what it says.
+      }
+      return readlinkSync(path);
+    };
+    const enter = (at: string, way: readonly string[]): void => {
+      if (way.length > deepest) refuse(`${way.join('/')} is nested too deep.`);
+      const listed = listWithin(folder, at, mostFiles - entries);
+      if (listed.more) refuse(`It holds more than ${mostFiles} files.`);
+      entries += listed.entries.length;
+      for (const { name, isFolder, isFile } of listed.entries) {
+        const [path, inner] = [join(at, name), [...way, name]];
+        if (isFolder) enter(path, inner);
+        else {
+          const isLink = !isFile && lstatSync(path).isSymbolicLink();
+          const said = isLink ? `link ${targetOf(path, inner)}` : hashOf(path, inner);
+          const own = packageOf(inner);
+          own.hash.update(`${JSON.stringify(inner)} ${said}\n`);
+          own.files += 1;
+        }
+      }
+    };
+
+    try {
+      if (!lstatSync(folder).isDirectory()) return { is: 'unfit', why: 'It is no folder.' };
+      enter(folder, []);
+    } catch (fault) {
+      return { is: 'unfit', why: fault instanceof TooMuch ? fault.message : 'It cannot be read.' };
+    }
+    known.set(folder, now);
+    return [...packages]
+      .map(([name, { hash, files }]) => {
+        const version = versionOf(folder, name);
+        return `${JSON.stringify(name)}${version} (${files} ${files === 1 ? 'file' : 'files'}) sha256 ${hash.digest('hex')}\n`;
+      })
+      .join('');
+  }
+
+  return { read };
+}
+
+/** As it names itself; for reading only, its files count. */
+function versionOf(folder: string, name: string): string {
+  const found = readWithin(folder, join(folder, name, 'package.json'), 256 * 1024);
+  if (found.is !== 'file') return '';
+  try {
+    const { version } = JSON.parse(found.bytes.toString('utf8')) as { version?: unknown };
+    return typeof version === 'string' && /^[\w.+-]{1,64}$/.test(version) ? ` ${version}` : '';
+  } catch {
+    return '';
+  }
+}
