@@ -49,7 +49,7 @@ const known: readonly RegExp[] = [
   // Once a minute, where it falls into the test: old claims, a portion at a time.
   /DELETE FROM edge_claim/,
   // After a fault: what was missed meanwhile.
-  /INSERT INTO notification .* SELECT id, user_id/,
+  /INSERT INTO notification .* SELECT id, seq, user_id/,
   // What is new by its time. Planned for any time a third of all is new; PostgreSQL plans it for the time that it is given.
   /^force_generic_plan: .* FROM user_event (e )?WHERE stored_at > \?/,
 ];

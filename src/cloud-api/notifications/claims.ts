@@ -7,6 +7,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import type { Answerable } from '../approvals/index.ts';
 import { buildNotification, messageTag } from './build.ts';
+import { addChanges, type Counted, counted } from './counts.ts';
 import type { Letters, OpenApproval } from './letters.ts';
 import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
@@ -131,14 +132,18 @@ export function createClaims(deps: ClaimsDeps): Claims {
       if (yield* outcomes.claim(tx, event)) yield* outcomes.settle(tx, event.id, 'skipped');
     },
     *missed(tx) {
-      yield* tx.run(
-        `INSERT INTO notification (event_id, user_id, claimed_at, outcome, question)
-          SELECT id, user_id, CAST(? AS BIGINT), 'skipped', CASE WHEN type IN (${questions.map((type) => `'${type}'`)}) THEN 1 ELSE 0 END
+      const added = yield* tx.all<Counted>(
+        `INSERT INTO notification (event_id, seq, user_id, claimed_at, outcome, question)
+          SELECT id, seq, user_id, CAST(? AS BIGINT), 'skipped', CASE WHEN type IN (${questions.map((type) => `'${type}'`)}) THEN 1 ELSE 0 END
           FROM user_event e WHERE stored_at <= ?
             AND NOT EXISTS (SELECT 1 FROM notification n WHERE n.event_id = e.id)
-          ON CONFLICT (event_id) DO NOTHING`,
+          ON CONFLICT (event_id) DO NOTHING RETURNING ${counted}`,
         clock.now(),
         clock.now() - lookBackMs,
+      );
+      yield* addChanges(
+        tx,
+        added.map((row) => [null, row]),
       );
     },
   };

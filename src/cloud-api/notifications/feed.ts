@@ -7,9 +7,11 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Notification, NotificationOutcome } from '../../contracts/notifications/routes.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
-import { portion, removePortions } from '../../kit/store/remove-portions.ts';
-import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
+import { portion } from '../../kit/store/remove-portions.ts';
+import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
+import type { Value } from '../../kit/store/store.ts';
 import { buildNotification } from './build.ts';
+import { addChanges, type Counted, counted, countsOf } from './counts.ts';
 
 export interface Feed {
   list(query: { userId: string; unread: boolean; limit: number; cursor?: string | undefined }): Promise<{
@@ -40,32 +42,32 @@ interface Row {
 
 /** A list shows the beginning of a long message; the thread has it whole. */
 const longestBody = 500;
-const joined = `SELECT e.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
-  FROM user_event e JOIN notification n ON n.event_id = e.id WHERE e.user_id = ?`;
+/** Along an index of the person's own, newest first: whatever there is beside the page is not read. */
+const page = (
+  only: '' | 'AND n.read_at IS NULL',
+) => `SELECT n.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
+  FROM notification n JOIN user_event e ON e.id = n.event_id
+  WHERE n.user_id = ? AND n.seq < ? ${only} ORDER BY n.seq DESC LIMIT ?`;
+const first = Number.MAX_SAFE_INTEGER;
 
 export function createFeed({ store, clock }: { store: SharedStore; clock: Clock }): Feed {
-  function* unreadOf(tx: SharedReader, userId: string): Op<number> {
-    const sql = 'SELECT count(*) AS n FROM notification WHERE user_id = ? AND read_at IS NULL';
-    return (yield* tx.get<{ n: number }>(sql, userId))?.n ?? 0;
-  }
-
-  function* countsOf(tx: SharedReader, userId: string) {
-    const sql = `SELECT question, count(*) AS total, count(*) - count(read_at) AS unread FROM notification
-      WHERE user_id = ? GROUP BY question`;
-    const rows = yield* tx.all<{ question: number; total: number; unread: number }>(sql, userId);
-    const of = (question: number) => rows.find((row) => row.question === question) ?? { total: 0, unread: 0 };
-    const [rest, asked] = [of(0), of(1)];
-    const questions = { total: asked.total, unread: asked.unread };
-    return { total: rest.total + asked.total, unread: rest.unread + asked.unread, questions };
+  /** Marks what fits read at that time, or unread again; answers how many. */
+  function* mark(tx: SharedTx, userId: string, at: number | null, where: string, ...values: Value[]): Op<number> {
+    const sql = `UPDATE notification SET read_at = ? WHERE user_id = ? AND ${where} RETURNING ${counted}`;
+    const rows = yield* tx.all<Counted>(sql, at, userId, ...values);
+    const was = at === null ? 0 : null;
+    yield* addChanges(
+      tx,
+      rows.map((row) => [{ ...row, read_at: was }, row]),
+    );
+    return rows.length;
   }
 
   return {
     list({ userId, unread, limit, cursor }) {
-      const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : placeOf(cursor);
+      const before = cursor === undefined ? first : placeOf(cursor);
       return store.read(function* (tx) {
-        const only = unread ? 'AND n.read_at IS NULL' : '';
-        const sql = `${joined} AND e.seq < ? ${only} ORDER BY e.seq DESC LIMIT ?`;
-        const rows = yield* tx.all<Row>(sql, userId, before, limit + 1);
+        const rows = yield* tx.all<Row>(page(unread ? 'AND n.read_at IS NULL' : ''), userId, before, limit + 1);
         const shown = rows.slice(0, limit);
         const last = shown.at(-1);
         const nextCursor = rows.length > limit && last !== undefined ? cursorOf(last.seq) : null;
@@ -74,30 +76,34 @@ export function createFeed({ store, clock }: { store: SharedStore; clock: Clock 
     },
     read: (userId, ids) =>
       store.write(function* (tx) {
-        const all = 'UPDATE notification SET read_at = ? WHERE user_id = ? AND read_at IS NULL';
         const now = clock.now();
         let read = 0;
-        if (ids === null) read = (yield* tx.run(all, now, userId)).changes;
-        else for (const id of ids) read += (yield* tx.run(`${all} AND event_id = ?`, now, userId, id)).changes;
-        return { read, unread: yield* unreadOf(tx, userId), at: iso(now) };
+        if (ids === null) read = yield* mark(tx, userId, now, 'read_at IS NULL');
+        else for (const id of ids) read += yield* mark(tx, userId, now, 'read_at IS NULL AND event_id = ?', id);
+        return { read, unread: (yield* countsOf(tx, userId)).unread, at: iso(now) };
       }),
     undo: (userId, at) =>
       store.write(function* (tx) {
-        yield* tx.run(
-          'UPDATE notification SET read_at = NULL WHERE user_id = ? AND read_at = ?',
-          userId,
-          Date.parse(at),
-        );
-        return { read: 0, unread: yield* unreadOf(tx, userId), at };
+        yield* mark(tx, userId, null, 'read_at = ?', Date.parse(at));
+        return { read: 0, unread: (yield* countsOf(tx, userId)).unread, at };
       }),
     async latest(userId) {
-      const row = await store.get<Row>(`${joined} ORDER BY e.seq DESC LIMIT 1`, userId);
+      const row = await store.get<Row>(page(''), userId, first, 1);
       return row === undefined ? null : { event: row.type, outcome: row.outcome, at: iso(row.occurred_at) };
     },
     async forget(before) {
       const sql = `DELETE FROM notification WHERE event_id IN (SELECT n.event_id FROM user_event e
-        JOIN notification n ON n.event_id = e.id WHERE e.stored_at < ? ORDER BY e.stored_at LIMIT ${portion})`;
-      await removePortions(store, sql, before);
+        JOIN notification n ON n.event_id = e.id WHERE e.stored_at < ? ORDER BY e.stored_at LIMIT ${portion}) RETURNING ${counted}`;
+      const forgetSome = () =>
+        store.write(function* (tx) {
+          const rows = yield* tx.all<Counted>(sql, before);
+          yield* addChanges(
+            tx,
+            rows.map((row) => [row, null]),
+          );
+          return rows.length;
+        });
+      while ((await forgetSome()) >= portion);
     },
   };
 }

@@ -84,4 +84,28 @@ export const notificationMigrations: readonly Migration[] = [
       CREATE INDEX notification_counted ON notification (user_id, question, read_at);
     `,
   },
+  {
+    area: 'notifications',
+    number: 5,
+    name: 'the place in the list, and counts that are kept',
+    // A page is read along an index, and no look at the list counts what a person has.
+    sql: `
+      ALTER TABLE notification ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+      UPDATE notification SET seq = COALESCE((SELECT e.seq FROM user_event e WHERE e.id = notification.event_id), 0);
+      DROP INDEX notification_counted;
+      DROP INDEX notification_unread;
+      CREATE INDEX notification_listed ON notification (user_id, seq);
+      CREATE INDEX notification_unread_listed ON notification (user_id, seq) WHERE read_at IS NULL;
+      CREATE INDEX notification_marked ON notification (user_id, read_at) WHERE read_at IS NOT NULL;
+      CREATE TABLE notification_count (
+        user_id TEXT NOT NULL,
+        question INTEGER NOT NULL,
+        total INTEGER NOT NULL,
+        unread INTEGER NOT NULL,
+        PRIMARY KEY (user_id, question)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO notification_count (user_id, question, total, unread)
+        SELECT user_id, question, count(*), count(*) - count(read_at) FROM notification GROUP BY user_id, question;
+    `,
+  },
 ];

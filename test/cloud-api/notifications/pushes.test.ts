@@ -7,15 +7,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import webpush from 'web-push';
-import { eventMigrations } from '../../../src/cloud-api/events/index.ts';
-import { createFeed } from '../../../src/cloud-api/notifications/feed.ts';
-import { notificationMigrations } from '../../../src/cloud-api/notifications/index.ts';
 import type { PushDevice, PushPayload } from '../../../src/contracts/notifications/push.ts';
 import { answered as answeredWith } from '../../../src/kit/store/answered.ts';
-import { openStore } from '../../../src/kit/store/open-store.ts';
-import { shareStore } from '../../../src/kit/store/share-store.ts';
 import { onEnd } from '../../kit/http/support.ts';
-import { recording } from '../../support/plans.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { openWorld, person, type World } from './support.ts';
@@ -386,40 +380,6 @@ test('a page of the list says how many there are in all, and only what is named 
   await world.call('POST', '/api/v1/notifications/read', { body: { ids } });
   const later = await page('limit=1&unread=true');
   expect(later).toMatchObject({ total: 7, unread: 3, questions: { total: 1, unread: 0 } });
-});
-
-test('how many there are is read along one index, also of notifications from before they were counted', async () => {
-  const file = join(scratchFolder(), 'cloud.db');
-  const open = (migrations: typeof notificationMigrations) =>
-    openStore({ file, migrations: [...eventMigrations, ...migrations], clock: createTestClock() });
-  const before = await open(notificationMigrations.filter(({ number }) => number < 4));
-  await before.write((tx) => {
-    for (const [n, type] of ['approval.requested', 'message.received', 'approval.resolved'].entries()) {
-      const values = [`e${n}`, person, type, `s${n}`, 1, 1, '{}'];
-      const event = 'INSERT INTO user_event (id, user_id, type, source_id, occurred_at, stored_at, data)';
-      tx.run(`${event} VALUES (?, ?, ?, ?, ?, ?, ?)`, ...values);
-      tx.run(
-        "INSERT INTO notification (event_id, user_id, claimed_at, outcome) VALUES (?, ?, 1, 'sent')",
-        `e${n}`,
-        person,
-      );
-    }
-  });
-  await before.close();
-  const store = await open(notificationMigrations);
-  const { store: asking, asked } = recording(shareStore(store));
-  const feed = createFeed({ store: asking, clock: createTestClock() });
-  const counted = { total: 3, unread: 3, questions: { total: 2, unread: 2 } };
-  expect(await feed.list({ userId: person, unread: true, limit: 0 })).toMatchObject(counted);
-  const counting = [...asked.values()].filter(({ sql }) => sql.includes('count('));
-  expect(counting).toHaveLength(1);
-  for (const { sql, values } of counting) {
-    const plan = await store.read((tx) => tx.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values));
-    expect(plan.map(({ detail }) => detail)).toEqual([
-      'SEARCH notification USING COVERING INDEX notification_counted (user_id=?)',
-    ]);
-  }
-  await store.close();
 });
 
 test('a device belongs to one person: others neither see nor try nor remove it', async () => {

@@ -230,7 +230,7 @@ describe.each(engines)('on $name', ({ place }) => {
     await world.notifications.start();
     await world.settled(() => device.pushes().length === 2);
     const rows = await world.store.all<{ source_id: string; outcome: string }>(
-      'SELECT source_id, outcome FROM user_event e JOIN notification n ON n.event_id = e.id ORDER BY seq',
+      'SELECT source_id, outcome FROM user_event e JOIN notification n ON n.event_id = e.id ORDER BY e.seq',
     );
     expect(rows.map(({ source_id: id, outcome }) => `${id} ${outcome}`)).toContain('broken skipped');
     expect(world.errors).toEqual([expect.stringContaining('could not be handled')]);
