@@ -64,8 +64,31 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
  * later count, too. Files outside of every room are the folder's own entries and may import all of it.
  */
 export const roomRules: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'runtime-server': runtimeRooms(),
   renderer: rendererRooms(),
 };
+
+/**
+ * The runtime: each room imports only rooms before it. What a room needs from one above it is passed to it as a port, or published as an
+ * event.
+ */
+function runtimeRooms(): Record<string, readonly string[]> {
+  const order = [
+    // What every part is given, and what the computer itself offers.
+    ...['base', 'panes', 'events', 'link'],
+    // What may be done, and who is asked.
+    ...['policy', 'approvals', 'trust'],
+    // What bots work with. Connectors and the phone declare as ports what they need of bots.
+    ...['models', 'tool-server', 'computer-use', 'connectors', 'phone'],
+    // Who takes part, and what is kept of their work.
+    ...['parties', 'vault', 'tickets', 'agent-runs'],
+    // Bots: how a program is driven, which bots exist, what they use, how they are reached, where else they run.
+    ...['harness', 'agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
+    // What they work on together, and the read models over all of it.
+    ...['workflows', 'work-engine', 'reading'],
+  ];
+  return Object.fromEntries(order.map((room, index) => [room, order.slice(0, index)]));
+}
 
 /**
  * The page: plain widgets, then what is read and kept, then the services, hooks and frames of every area, then the areas, then the frame
@@ -209,41 +232,6 @@ export function circlesOf(files: readonly SourceFile[]): string[][] {
       .join(),
   );
   return [...groups.values()].map((group) => group.map(([path]) => path).sort());
-}
-
-/**
- * The rooms of `src/runtime-server/`, the lowest first: each imports of those before it alone, values as types. What a room asks of one
- * above it is handed to it, or told to whoever listens.
- */
-export const rooms: readonly string[] = [
-  // What every part is given, and what the computer itself offers.
-  ...['base', 'panes', 'events', 'link'],
-  // What may be done, and who is asked.
-  ...['policy', 'approvals', 'trust'],
-  // What bots work with. Connectors and the phone say as ports what they need of bots.
-  ...['models', 'tool-server', 'computer-use', 'connectors', 'phone'],
-  // Who takes part, and what is kept of their work.
-  ...['parties', 'vault', 'tickets', 'agent-runs'],
-  // Bots: how a program is driven, who there is, what they use, how they are reached, where else they run.
-  ...['harness', 'agents', 'usage', 'messaging', 'hosted-bots', 'peers'],
-  // What they work on together, and what is read of all of it.
-  ...['workflows', 'work-engine', 'reading'],
-];
-
-/** Imports of one file of `src/runtime-server/` that go against the order of the rooms. */
-export function againstOrder(file: SourceFile, order: readonly string[] = rooms): string[] {
-  const roomOf = (path: string) => /^src\/runtime-server\/([^/]+)/.exec(path)?.[1];
-  const room = roomOf(file.path);
-  if (room === undefined) return [];
-  if (!order.includes(room)) return [`${file.path}: ${room} is no room of the runtime`];
-  const targets = importsOf(file.text)
-    .filter((specifier) => specifier.startsWith('.'))
-    .map((specifier) => normalize(`${dirname(file.path)}/${specifier}`));
-  return targets.flatMap((target) => {
-    const other = roomOf(target);
-    if (other === undefined || order.indexOf(other) <= order.indexOf(room)) return [];
-    return [`${file.path}: ${room} lies below ${other}, and imports ${target}`];
-  });
 }
 
 /**
