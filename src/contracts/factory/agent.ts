@@ -122,7 +122,7 @@ export type PaneSize = z.infer<typeof PaneSize>;
 const Waits = z
   .array(z.string())
   .optional()
-  .meta({ description: '(+) Files that wait for your yes, relative to the workspace. Absent: none.' });
+  .meta({ description: 'Files that wait for your yes, relative to the workspace. Absent: none.' });
 
 export const Team = z
   .strictObject({
@@ -158,7 +158,7 @@ export const TeamPlanStep = z
         env: z.record(z.string(), z.string()).meta({ description: 'As the team file has it: secrets by their names.' }),
       })
       .optional()
-      .meta({ description: '(+) What would run, before the first start and after a change.' }),
+      .meta({ description: 'What would run, before the first start and after a change.' }),
   })
   .meta({ id: 'TeamPlanStep' });
 export type TeamPlanStep = z.infer<typeof TeamPlanStep>;

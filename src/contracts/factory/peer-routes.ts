@@ -1,7 +1,7 @@
 /**
  * Peer routes: what a paired computer's engine serves to the engine of another computer of the same person, on its peer port and
  * on the link's `peer` stream, and the cloud's route that leads there. The other end may run another version, so bodies and
- * answers tolerate unknown fields. `(+)` marks additions to the first version of this protocol.
+ * answers tolerate unknown fields.
  */
 import { z } from 'zod';
 import { FactoryError } from '../common/errors.ts';
@@ -49,7 +49,7 @@ export const PeerUpRequest = z
       .string()
       .max(64)
       .optional()
-      .meta({ description: '(+) SHA-256 of `files` as their person said yes to them on the calling computer.' }),
+      .meta({ description: 'SHA-256 of `files` as their person said yes to them on the calling computer.' }),
   })
   .meta({ id: 'PeerUpRequest' });
 export type PeerUpRequest = z.infer<typeof PeerUpRequest>;
@@ -114,7 +114,7 @@ export const PeerSendRequest = z
     text: z.string().min(1).max(100_000),
     queue: z.boolean().optional(),
     from: Address.optional().meta({
-      description: '(+) The bot on the caller’s computer that sends. Default: the owner.',
+      description: 'The bot on the caller’s computer that sends. Default: the owner.',
     }),
   })
   .meta({ id: 'PeerSendRequest' });
@@ -125,7 +125,7 @@ export const PeerSendResult = z
     to: z.string(),
     state: z.enum(['verified', 'queued']),
     messageId: z.string().optional().meta({ description: 'Id of the delivery on that computer.' }),
-    evidence: z.enum(deliveryEvidences).nullable().optional().meta({ description: '(+) What proved it.' }),
+    evidence: z.enum(deliveryEvidences).nullable().optional().meta({ description: 'What proved it.' }),
     depth: z.number().int().optional().meta({ description: 'How many wait for the bot.' }),
     reason: z.string().optional(),
   })
@@ -204,7 +204,7 @@ export const ticketExpired = 'ticket_expired';
 export const peerEvents = defineRoute({
   ...doors,
   op: 'peerEvents',
-  summary: '(+) agents events: the caller’s bots here, at once and whenever one changes',
+  summary: 'agents events: the caller’s bots here, at once and whenever one changes',
   method: 'GET',
   path: `${peer}/events`,
   kind: 'sse',
@@ -248,7 +248,7 @@ export const peerInput = defineRoute({
 export const peerSize = defineRoute({
   ...doors,
   op: 'peerSize',
-  summary: '(+) Sets the size of a bot’s pane here',
+  summary: 'Sets the size of a bot’s pane here',
   method: 'POST',
   path: `${peer}/size`,
   body: z.object({ ...PaneSize.shape, to: Address }),
@@ -258,7 +258,7 @@ export const peerSize = defineRoute({
 export const peerScrollback = defineRoute({
   ...doors,
   op: 'peerScrollback',
-  summary: '(+) Lines above the screen of a bot here',
+  summary: 'Lines above the screen of a bot here',
   method: 'GET',
   path: `${peer}/scrollback`,
   query: z.strictObject({ to: Address, before: z.coerce.number().int().min(0).optional(), lines }),
@@ -270,7 +270,7 @@ export const peerScrollback = defineRoute({
 export const peerTranscript = defineRoute({
   ...doors,
   op: 'peerTranscript',
-  summary: '(+) What a bot’s panes here printed, as plain text in pieces',
+  summary: 'What a bot’s panes here printed, as plain text in pieces',
   method: 'GET',
   path: `${peer}/transcript`,
   query: z.strictObject({ to: Address, cursor: z.string().max(200).optional() }),

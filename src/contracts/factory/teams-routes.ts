@@ -28,7 +28,7 @@ export const listTeams = defineRoute({
       note: z
         .string()
         .optional()
-        .meta({ description: '(+) That there are more teams than are looked at. Absent: these are all.' }),
+        .meta({ description: 'That there are more teams than are looked at. Absent: these are all.' }),
     }),
   },
 });
@@ -59,7 +59,7 @@ export const teamDown = defineRoute({
   ...teamParam,
   query: z.strictObject({
     dryRun: QueryFlag,
-    here: QueryFlag.meta({ description: '(+) Leaves those that run on other computers.' }),
+    here: QueryFlag.meta({ description: 'Leaves those that run on other computers.' }),
   }),
   answers: {
     200: z.union([
@@ -68,7 +68,7 @@ export const teamDown = defineRoute({
         letGo: z
           .array(z.string())
           .optional()
-          .meta({ description: '(+) Bots on computers that cannot be asked any more: they may run on there.' }),
+          .meta({ description: 'Bots on computers that cannot be asked any more: they may run on there.' }),
       }),
       z.strictObject({ dryRun: z.literal(true), plan: z.array(TeamPlanStep) }),
     ]),
