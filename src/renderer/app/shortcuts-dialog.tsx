@@ -21,19 +21,22 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
       title="Shortcuts"
       description="In a terminal every key goes to the bot, save those with Ctrl Shift."
     >
-      <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-1.5">
-        {rows.map((row) => (
-          <div key={`${row.keys} ${row.title}`} className="contents">
-            <dt>{row.title}</dt>
-            <dd className="text-right">
-              <Kbd keys={row.keys} />
-            </dd>
-          </div>
-        ))}
-      </dl>
-      <p className="mt-4 text-muted">
-        <code className="font-mono text-code">docs/glossary.md</code> says what each word of Gantry means.
-      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard */}
+      <section aria-label="All shortcuts" tabIndex={0}>
+        <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-1.5">
+          {rows.map((row) => (
+            <div key={`${row.keys} ${row.title}`} className="contents">
+              <dt>{row.title}</dt>
+              <dd className="text-right">
+                <Kbd keys={row.keys} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+        <p className="mt-4 text-muted">
+          <code className="font-mono text-code">docs/glossary.md</code> says what each word of Gantry means.
+        </p>
+      </section>
     </Dialog>
   );
 }
