@@ -1,33 +1,33 @@
 /**
- * Which numbers can exist, and which of them are never texted or called, because fraud earns money from them. Decided
- * by country, never by prefix: +1 is also Jamaica. Pure. Must not know who asks.
+ * Which numbers can exist, and which of them are never texted or called, because fraud earns money from them. Decided by country, never by prefix: +1
+ * is also Jamaica. Pure. Must not know who asks.
  */
 import { type CountryCode, type NumberType, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 export interface ReadNumber {
-  /** As it was given. */
+  /** The text as given. */
   readonly e164: string;
-  /** ISO 3166, two letters; null: of no country, as satellites are. */
+  /** ISO 3166, two letters; null: no country, as for satellites. */
   readonly country: CountryCode | null;
-  /** The library's word, `TOLL_FREE`; null: nobody knows. */
+  /** The library's word, `TOLL_FREE`; null: unknown. */
   readonly type: Exclude<NumberType, undefined> | null;
 }
 
-/** Whom bots may text and call unless a setting says otherwise. */
+/** The countries that bots may text and call unless a setting says otherwise. */
 export const usualCountries: readonly string[] = ['US', 'CA'];
 
-/** All that ordinary people and businesses have; premium, shared cost, personal and company-wide numbers cost who dials. */
+/** The types that ordinary people and businesses have; premium, shared cost, personal and company-wide numbers cost the caller. */
 const ordinary: ReadonlySet<string> = new Set(['FIXED_LINE', 'MOBILE', 'FIXED_LINE_OR_MOBILE', 'VOIP', 'TOLL_FREE']);
-/** Area codes of North America that belong to no place: premium, by carrier, government, satellite and data. */
+/** Area codes of North America without a place: premium, by carrier, government, satellite and data. */
 const placeless = /^\+1(?:900|700|710|6(?:00|22|33|44|55|77|88))/;
-/** Exchanges of any area code that bill who dials: premium, and directory assistance. */
+/** Exchanges of any area code that bill the caller: premium, and directory assistance. */
 const billing = /^\+1\d{3}(?:976|5551212$)/;
 
 /** Exactly as it is dialled: `+`, country code and digits, of a number that can exist. Null: anything else. */
 export function readE164(text: string): ReadNumber | null {
   if (!/^\+[1-9]\d{6,14}$/.test(text)) return null;
   const parsed = parsePhoneNumberFromString(text);
-  // The parser reads past extensions and trunk prefixes: what it makes of it must be what was given.
+  // The parser reads past extensions and trunk prefixes: its result must equal the input.
   if (parsed === undefined || !parsed.isValid() || parsed.number !== text) return null;
   return { e164: text, country: parsed.country ?? null, type: parsed.getType() ?? null };
 }

@@ -1,13 +1,13 @@
 /**
- * What the carrier charges for a person's numbers, as lines of what they spend: a number at its start and each month, a business and its
- * campaigns, and each text and call as the carrier prices it. Each line has an id, so a line reported twice counts once. Where the
- * carrier gives no price, or one in another currency than US dollars, nothing is guessed. Must not know budgets.
+ * The carrier's charges for a person's numbers, as lines of their usage: a number at its start and each month, a business and its campaigns, and each
+ * text and call at the carrier's price. Each line has an id, so a line reported twice counts once. If the carrier gives no price, or one in another
+ * currency than US dollars, nothing is guessed. Must not know budgets.
  */
 import type { UsageLine } from '../../contracts/usage/routes.ts';
 import type { Op, SharedTx } from '../../kit/store/shared-store.ts';
 import type { RecordUsage } from '../usage/index.ts';
 
-/** Whose fee it is: the number it is for, and the bot that had it then. */
+/** The person of a fee, with the number and the bot that had it then. */
 export interface FeeOf {
   readonly userId: string;
   readonly e164: string;
@@ -24,7 +24,10 @@ export function microUsdOf(amount: string | null | undefined, currency = 'USD'):
   return number === undefined || unit !== 'USD' ? null : Math.round(Number(number) * microPerDollar);
 }
 
-/** The first day of each month since then, that day included, up to now: the carrier charges ahead. In UTC; a 31st is the last of a shorter month. */
+/**
+ * The first day of each month since then, that day included, up to now: the carrier charges in advance. In UTC; a 31st is the last of a shorter
+ * month.
+ */
 export function monthsSince(since: number, now: number): number[] {
   const start = new Date(since);
   const starts: number[] = [];
@@ -40,7 +43,7 @@ export function monthsSince(since: number, now: number): number[] {
 }
 
 export interface Fees {
-  /** Its start and every month that has begun. `since`: when it came to be here. */
+  /** Its start and every month that has begun. `since`: when it arrived here. */
   number(
     tx: SharedTx,
     of: FeeOf & { readonly id: string; readonly monthlyCost: string | null; readonly upfrontCost: string | null },
@@ -49,7 +52,7 @@ export interface Fees {
   ): Op<void>;
   /** A business was registered. */
   brand(tx: SharedTx, of: FeeOf, brandKey: string, at: number): Op<void>;
-  /** Its review and every month that has begun. `ahead`: how many months are paid when it is filed. */
+  /** Its review and every month that has begun. `ahead`: months that are paid when it is filed. */
   campaign(
     tx: SharedTx,
     of: FeeOf,

@@ -1,6 +1,6 @@
 /**
- * The phone: numbers at a carrier, by which people text and call a person's bots. Composes its parts; without a carrier
- * every route says so. Must not know a carrier's wire.
+ * The phone: numbers at a carrier, by which people text and call a person's bots. Composes its parts; without a carrier every route says so. Must not
+ * know a carrier's wire.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { phoneRoutes } from '../../contracts/phone/routes.ts';
@@ -58,7 +58,7 @@ export function createPhone({
   return together([...createParts({ ...deps, carrier, fees }), createDemo({ door: demo })]);
 }
 
-/** In the order in which they start; they close in the other. */
+/** In the order in which they start; they close in reverse. */
 function createParts(deps: PartDeps): readonly PhonePart[] {
   const steps = createPaidSteps(deps);
   const numbers = createNumbers({
@@ -90,10 +90,10 @@ function createParts(deps: PartDeps): readonly PhonePart[] {
     const form = (yield* registrations.current(tx, numberId))?.form;
     return form?.brandName ?? form?.legalName ?? null;
   }
-  // What was begun long ago is nobody's.
+  // Steps begun long ago belong to nobody.
   const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
   const parts: readonly PhonePart[] = [paid, numbers, registration, texts, calls];
-  // Last: what is posted is brought to parts that have started.
+  // Last: posts go only to parts that have started.
   const readers = parts.flatMap((part) => part.readers ?? []);
   return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers })];
 }
@@ -109,7 +109,7 @@ function together(parts: readonly PhonePart[]): Phone {
       for (const part of parts) await part.pairingEnded?.(computerId);
     },
     async forgetOld(now) {
-      // What one throws does not keep the next from it.
+      // An error of one does not keep the next from closing.
       const all = await Promise.allSettled(parts.map((part) => part.forgetOld?.(now)));
       const faults = all.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
       if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join(' '));
@@ -123,7 +123,7 @@ function together(parts: readonly PhonePart[]): Phone {
   };
 }
 
-/** Without a carrier, every route answers exactly this, and only after it has authenticated the caller. */
+/** Without a carrier, every route gives exactly this response, and only after it has authenticated the caller. */
 function notConfigured(route: BoundRoute['route']): BoundRoute {
   return bindPassThrough(route, () => {
     throw new AppError('refused', 'No carrier is configured here.', 'Set GANTRY_TELNYX_API_KEY and its companions.', {

@@ -1,4 +1,4 @@
-/** What each part of the phone gives, and what every part is given. Must not know which parts there are. */
+/** The interface of each part of the phone, and the dependencies that every part gets. Must not know which parts there are. */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -17,9 +17,9 @@ import type { Fees } from './fees.ts';
 import type { CarrierEventReader, NumberHooks } from './ports.ts';
 
 export interface CallLimits {
-  /** Calls of one person that go on at the same time, in both directions. */
+  /** Simultaneous calls of one person, in both directions. */
   readonly mostAtOnce: number;
-  /** Calls out of one number in 24 hours; whom transfers ring up counts as well. */
+  /** Calls out of one number in 24 hours, including those that transfers make. */
   readonly perDay: number;
   readonly longestCallMs: number;
 }
@@ -27,7 +27,7 @@ export interface CallLimits {
 /** How many texts a number may send; a sole proprietor's limits are lower. */
 export interface TextLimits {
   readonly perDay: number;
-  /** Null: as fast as the carrier takes them. */
+  /** Null: as fast as the carrier accepts them. */
   readonly perMinute: number | null;
 }
 
@@ -50,13 +50,13 @@ export interface PhonePart {
   close?(): Promise<void> | void;
 }
 
-/** A call to a computer's engine as the cloud, signed with its device's key. Throws when it cannot be reached. */
+/** Calls a computer's engine as the cloud, signed with its device's key. Throws if the engine cannot be reached. */
 export type CallComputer = (
   computerId: string,
   request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
 ) => Promise<{ readonly status: number; readonly body: unknown }>;
 
-/** Lanes of their own name over the phone's store. */
+/** Lanes with a name of their own over the phone's store. */
 export type OpenPhoneLanes = (how: {
   readonly name: string;
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
@@ -66,7 +66,7 @@ export type OpenPhoneLanes = (how: {
   readonly parallel?: number;
 }) => SharedLanes;
 
-/** What {@link Computers.find} answers. `hosted`: a hosted computer, which holds no bots of the person. */
+/** The result of {@link Computers.find}. `hosted`: a hosted computer, which holds no bots of the person. */
 export interface FoundComputer {
   readonly id: string;
   readonly kind: 'runtime' | 'hosted';
@@ -75,7 +75,7 @@ export interface FoundComputer {
 export interface PhoneComputers {
   /** By any of its ids; null: unknown, or another person's. */
   find(userId: string, id: string): Promise<FoundComputer | null>;
-  /** Whose a computer is now; null: nobody's. */
+  /** The person who has a computer now; null: nobody. */
   ownerOf(computerId: string): Promise<string | null>;
 }
 
@@ -85,15 +85,15 @@ export interface PhoneDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** Of relay addresses, EINs and what ports need. */
+  /** Seals relay addresses, EINs and the data for ports. */
   readonly sealer: Sealer;
-  /** Of the pages that people open, without a slash at the end. */
+  /** Address of the pages that people open, without a slash at the end. */
   readonly origin: string;
-  /** At which the carrier reaches this cloud, without a slash at the end. */
+  /** Address at which the carrier reaches this cloud, without a slash at the end. */
   readonly webhookOrigin: string;
   /** The carrier's Ed25519 key, base64 of 32 bytes. */
   readonly publicKey: string;
-  /** From which address a request comes, also behind a proxy. */
+  /** The client address of a request, also behind a proxy. */
   readonly addressOf: (request: IncomingMessage) => string;
   readonly users: { find(userId: string): Promise<{ readonly plan: string; readonly name: string } | null> };
   readonly computers: PhoneComputers;
@@ -104,17 +104,17 @@ export interface PhoneDeps {
   /** Whether a computer is linked, at any replica. */
   readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
-  /** Adds the carrier's fees to what the person spends. */
+  /** Adds the carrier's fees to the person's usage. */
   readonly recordUsage: RecordUsage;
   /** Whether this person may act at all. */
   readonly admits: (userId: string) => boolean | Promise<boolean>;
   /** Default: `numberLimits`. */
   readonly textLimits?: NumberLimits;
-  /** Absent: the usual ones. */
+  /** Absent: the defaults. */
   readonly callLimits?: CallLimits;
 }
 
-/** Of a part, which is only made where there is a carrier. */
+/** For a part that is only made if there is a carrier. */
 export interface PartDeps extends Omit<PhoneDeps, 'recordUsage'> {
   readonly carrier: Carrier;
   readonly fees: Fees;

@@ -1,6 +1,6 @@
 /**
- * What the parts of the phone tell each other: numbers, registration, texts, calls, and the carrier's events between them. Each part
- * implements its own and knows the others by these alone. Must not know routes or the carrier's wire.
+ * The ports between the parts of the phone: numbers, registration, texts, calls, and the carrier's events between them. Each part implements its own
+ * and knows the others only by these. Must not know routes or the carrier's wire.
  */
 import type { Port } from '../../contracts/phone/number.ts';
 import type { ConsentBasis, NumberType, SmsState, VoiceState } from '../../contracts/phone/values.ts';
@@ -29,38 +29,38 @@ export interface HeldNumber {
   readonly createdAt: number;
 }
 
-/** Of the numbers' part. A released number is found by none of these. */
+/** Implemented by numbers. None of these finds a released number. */
 export interface Numbers {
   find(id: string): Promise<HeldNumber | null>;
   /** For the transaction that relies on it. */
   read(tx: SharedReader, id: string): Op<HeldNumber | null>;
   byE164(e164: string): Promise<HeldNumber | null>;
-  /** By the relay address; null: revoked, or never was. */
+  /** By the relay address; null: revoked or unknown. */
   byAddress(address: string): Promise<HeldNumber | null>;
   ofBot(tx: SharedReader, userId: string, botId: string): Op<readonly HeldNumber[]>;
   ofComputer(computerId: string): Promise<readonly HeldNumber[]>;
   setSmsState(tx: SharedTx, id: string, state: SmsState): Op<void>;
-  /** All that carriers should know of; for the daily look. */
+  /** All that carriers should have; for the daily check. */
   all(): Promise<readonly HeldNumber[]>;
 }
 
-/** Bots text from such a number: what comes from it is no word of a person. */
+/** Bots text from such a number, so a text from it is not a person's word. */
 export async function isOfBots(numbers: Pick<Numbers, 'byE164'>, e164: string): Promise<boolean> {
   const number = await numbers.byE164(e164);
-  // Until the carrier has given us the number, having ordered it proves nothing.
+  // Until the carrier has given us the number, ordering it proves nothing.
   return number !== null && number.carrierNumberId !== null;
 }
 
-/** What the other parts do when a number comes, moves or goes. Each is repeatable: it is called until it has not thrown. */
+/** What the other parts do when a number arrives, moves or goes. Each must be repeatable: it is called until it does not throw. */
 export interface NumberHooks {
   /** In the transaction that makes it so. */
   released?(tx: SharedTx, number: HeldNumber): Op<void>;
   moved?(tx: SharedTx, number: HeldNumber, before: { readonly runtimeId: string; readonly botId: string }): Op<void>;
-  /** Before the number itself is given up at the carrier: fees of this part end. */
+  /** Called before the number itself is given up at the carrier: this part's fees end. */
   ending?(number: HeldNumber): Promise<void>;
 }
 
-/** One event of the carrier, its signature checked, kept, and brought once or more. */
+/** One event of the carrier with a verified signature; stored, and delivered at least once. */
 export interface CarrierEvent {
   readonly id: string;
   /** `message.received`, `10dlc.brand.update`, … */
@@ -68,55 +68,55 @@ export interface CarrierEvent {
   readonly occurredAt: number;
   readonly receivedAt: number;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** That it was posted to; null: it came to the carrier's address. */
+  /** The number that it was posted to; null: it came to the carrier's address. */
   readonly numberId: string | null;
 }
 
 export type Keep = (tx: SharedTx) => Op<unknown>;
 
-/** Takes events whose type begins with `prefix`. In order of arrival within a subject; throwing brings it again later. */
+/** Handles events whose type begins with `prefix`, in order of arrival within a subject; an event whose handler throws is delivered again later. */
 export interface CarrierEventReader {
   readonly prefix: string;
-  /** Events of one subject are brought one after another. */
+  /** Events of one subject are delivered one after another. */
   subject(event: CarrierEvent): string;
-  /** What of it may wait in the database until it is brought; absent: all. */
+  /** The part of it that may be stored until it is delivered; absent: all. */
   keep?(payload: CarrierEvent['payload']): CarrierEvent['payload'];
   /**
-   * Must be repeatable: the same event may come twice. What is answered is run in the transaction that takes the event off its lane: one
-   * commit less an event.
+   * Must be repeatable: the same event may come twice. The returned operation runs in the transaction that takes the event off its lane, which saves
+   * one commit per event.
    */
   take(event: CarrierEvent, signal: AbortSignal): Promise<void> | Promise<Keep | undefined>;
 }
 
-/** Of the texts' part: who said STOP, and who wrote. `number` is the number's id. */
+/** Implemented by texts: who said STOP, and who wrote. `number` is the number's id. */
 export interface OptOuts {
   isOptedOut(tx: SharedReader, numberId: string, e164: string): Op<boolean>;
   /** Whether they texted the number first, ever. */
   hasTexted(tx: SharedReader, numberId: string, e164: string): Op<boolean>;
 }
 
-/** Of the calls' part. */
+/** Implemented by calls. */
 export interface Consents {
   /** In the transaction of its cause; `userId` owns the number. */
   record(
     tx: SharedTx,
     consent: { readonly numberId: string; readonly e164: string; readonly source: string; readonly evidence: string },
   ): Op<{ readonly id: string; readonly at: number }>;
-  /** Null: none. STOP is not looked at. */
+  /** Null: none. Ignores STOP. */
   basisFor(tx: SharedReader, numberId: string, e164: string): Op<ConsentBasis | null>;
 }
 /**
- * Of the numbers' part: somebody agreed on the page of an invite, and the number they named has to say so itself, by the code that the
- * page shows them. Anybody can type a number into a page.
+ * Implemented by numbers: somebody agreed on the page of an invite, and the named phone has to confirm that itself, by the code that the page shows.
+ * Anybody can type a number into a page.
  */
 export interface InviteProofs {
-  /** Whether a code is waited for from that phone now. */
+  /** Whether a code from that phone is awaited now. */
   isAwaited(tx: SharedReader, numberId: string, e164: string): Op<boolean>;
-  /** `by`: how the code came, for the evidence. False: it is not the code, or too old; nothing was changed. */
+  /** `by`: how the code came, for the evidence. False: the code is wrong or too old; nothing changed. */
   prove(
     tx: SharedTx,
     given: { readonly numberId: string; readonly e164: string; readonly code: string; readonly by: string },
   ): Op<boolean>;
 }
-/** Called by texts when STOP has come, in its transaction: what waits for that pair ends. */
+/** Called by texts in the transaction of a STOP: everything that waits for that pair ends. */
 export type OnStop = (tx: SharedTx, numberId: string, e164: string) => Op<void>;

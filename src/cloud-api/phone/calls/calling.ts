@@ -1,6 +1,6 @@
 /**
- * Whether a call may be made or handed over, and how many. References are given out and used up here, and STOP is
- * checked in the same transaction each time. Must not know routes, nor how a call goes on.
+ * Whether a call may be made or handed over, and how many. Call references are issued and used up here, and STOP is checked in the same transaction
+ * each time. Must not know routes, or how a call continues.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
@@ -49,9 +49,9 @@ export interface Calling {
     by: Principal,
     asked: CallAsked,
   ): Op<{ readonly consentRef: string; readonly expiresAt: number; readonly basis: ConsentBasis }>;
-  /** Answers the call's id. `by.userId` `''`: the voice worker, for whoever the reference is of. */
+  /** Returns the call's id. `by.userId` `''`: the voice worker, for the person of the reference. */
   dial(tx: SharedTx, by: Principal, consentRef: string): Op<string>;
-  /** Answers the reference that a warm transfer was given. */
+  /** Returns the reference for a warm transfer. */
   control(tx: SharedTx, by: Principal, call: CallRow, asked: ControlAsked): Op<string | null>;
 }
 
@@ -153,7 +153,7 @@ export function createCalling(deps: CallingDeps): Calling {
       reachable(to, call.ours);
       if (to === call.peer) throw bad(`${to} is on this call already.`, 'Name somebody else.');
       const isPerson = by.kind === 'owner' || by.kind === 'user';
-      // A bot names whomever its words led it to: it is held to the list that its person approved.
+      // Any text may have led a bot to name someone, so a bot may only use the list that its person approved.
       if (!isPerson && !(yield* deps.targets.isTarget(tx, call.userId, call.botId, to))) {
         const fact = `${to} is no transfer target of the bot ${JSON.stringify(call.botId)}.`;
         throw new AppError('refused', fact, 'Its person adds it to the bot’s targets.', { wireCode: 'not_a_target' });
@@ -168,7 +168,7 @@ export function createCalling(deps: CallingDeps): Calling {
   };
 }
 
-/** The same whether it never was, was used, is too old, or is another person's. */
+/** The same refusal whether it never existed, was used, is too old, or is another person's. */
 function badRef(): AppError {
   return new AppError(
     'refused',

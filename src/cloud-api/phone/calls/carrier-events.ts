@@ -1,4 +1,4 @@
-/** Events of calls in the carrier's words, read. Pure. Must not know what becomes of a call. */
+/** Reads the carrier's events of calls. Pure. Must not know what becomes of a call. */
 import { microUsdOf } from '../fees.ts';
 import type { CarrierEvent } from '../ports.ts';
 
@@ -11,14 +11,14 @@ export interface HeardOnLeg {
   readonly incoming: boolean;
   readonly from: string;
   readonly to: string;
-  /** What a leg that we dialled was given: its id here. */
+  /** The id that we gave a leg when we dialled it. */
   readonly clientState: string | null;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly cause: string;
   /** Whether a machine picked it up. */
   readonly machine: boolean;
-  /** The key; `''`: none in time; null: the call ended meanwhile. */
+  /** The key; `''`: none in time; null: the call ended before. */
   readonly digits: string | null;
   readonly attestation: string | null;
 }
@@ -34,13 +34,13 @@ const kinds: Readonly<Record<string, HeardKind>> = {
 };
 
 const longest = 500;
-/** Of the caller, as {@link import('../../../contracts/phone/values.ts').Sender}. */
+/** The caller, as {@link import('../../../contracts/phone/values.ts').Sender}. */
 const longestSender = 40;
-/** Callers name themselves: no database of ours may stumble over it. */
+/** Callers choose their own names, which must not break a database. */
 const withoutNul = (text: string) => text.replaceAll('\u0000', '');
 const textOf = (value: unknown) => (typeof value === 'string' && value.length <= longest ? withoutNul(value) : '');
 
-/** What a leg cost, told some time after its end. */
+/** A leg's cost, reported some time after its end. */
 export interface HeardCost {
   readonly carrierLeg: string;
   readonly microUsd: number;
@@ -48,7 +48,7 @@ export interface HeardCost {
   readonly at: number;
 }
 
-/** Null: it is about something else, or the carrier could not say. */
+/** Null: the event is about something else, or the carrier could not say. */
 export function readCallCost({ type, payload, occurredAt }: CarrierEvent): HeardCost | null {
   if (type !== 'call.cost') return null;
   const carrierLeg = textOf(payload.call_control_id);
@@ -60,7 +60,7 @@ export function readCallCost({ type, payload, occurredAt }: CarrierEvent): Heard
   return { carrierLeg, microUsd, seconds: Number.isFinite(seconds) && seconds > 0 ? seconds : 0, at: occurredAt };
 }
 
-/** Null: it says nothing that moves a call. */
+/** Null: the event does not move a call. */
 export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): HeardOnLeg | null {
   const kind = kinds[type];
   const carrierLeg = textOf(payload.call_control_id);
@@ -75,10 +75,10 @@ export function readCallEvent({ type, payload, occurredAt }: CarrierEvent): Hear
     clientState: state === '' ? null : withoutNul(Buffer.from(state, 'base64').toString('utf8')),
     at: occurredAt,
     cause: textOf(payload.hangup_cause) || 'unspecified',
-    // `not_sure` and `silence` are taken for people: nobody is hung up on for being quiet.
+    // `not_sure` and `silence` count as people: nobody is hung up on for being quiet.
     machine: result.startsWith('machine') || result.startsWith('fax'),
     digits: textOf(payload.status) === 'call_hangup' ? null : textOf(payload.digits),
-    // One that did not check out is none.
+    // A number that failed verification counts as none.
     attestation: payload.shaken_stir_validated === false ? null : textOf(payload.shaken_stir_attestation) || null,
   };
 }

@@ -1,8 +1,7 @@
 /**
- * The commands to the carrier about a call: rows of a lane, appended with the change that causes them, so that a
- * process that is killed loses none; the carrier obeys a command repeated with its id only once. Hanging up waits
- * behind nothing. Who may be dialled is decided in the transaction before it rings: STOP wins over whatever was begun.
- * Must not know why a command was given.
+ * The commands to the carrier about a call: rows of a lane, appended with the change that causes them, so that a killed process loses none; the
+ * carrier obeys a command repeated with its id only once. Hanging up waits behind nothing. The transaction before it rings decides who may be
+ * dialled: STOP wins over anything begun before. Must not know why a command was given.
  */
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -16,22 +15,22 @@ import { findCall, findLeg, legByCarrier, noteOnCall, noteOnLeg } from './store.
 export type Command =
   | { readonly tell: 'dial' | 'answer' | 'hangup' | 'hold' | 'resume' | 'mute' | 'unmute'; readonly leg: string }
   | { readonly tell: 'speak'; readonly leg: string; readonly text: string }
-  /** `digits`: how many keys are waited for; one, where a row of before does not say. */
+  /** `digits`: how many keys to wait for; one in older rows without it. */
   | { readonly tell: 'ask'; readonly leg: string; readonly text: string; readonly digits?: number }
   | { readonly tell: 'dtmf'; readonly leg: string; readonly digits: string }
   | { readonly tell: 'bridge'; readonly leg: string; readonly other: string }
   | { readonly tell: 'transfer'; readonly leg: string; readonly to: string };
 
-/** What became of commands, in the transaction that takes them out of the lane. */
+/** The results of commands, in the transaction that takes them out of the lane. */
 export interface CommandOutcomes {
-  /** The carrier knows the leg by its name now. */
+  /** The carrier has named the leg. */
   named(tx: SharedTx, leg: LegRow, carrierLeg: string): Op<void>;
-  /** Whoever called was taken up. */
+  /** The incoming call was answered. */
   answered(tx: SharedTx, call: CallRow, leg: LegRow): Op<void>;
   bridged(tx: SharedTx, call: CallRow): Op<void>;
-  /** That leg is over at the carrier, or never came to be. `because`: a sentence. */
+  /** That leg is over at the carrier, or never existed. `because`: a sentence. */
   over(tx: SharedTx, leg: LegRow, because: string): Op<void>;
-  /** It could not be done, and the leg goes on. */
+  /** It failed, and the leg continues. */
   failed(tx: SharedTx, call: CallRow, command: Command, because: string): Op<void>;
 }
 
@@ -51,9 +50,9 @@ export interface CommandsDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' |
 }
 
 const backoffMs = [1_000, 2_000, 5_000, 15_000];
-/** Somebody waits on the line: what comes later helps nobody. */
+/** Somebody waits on the line: a later command is of no use. */
 const keptMs = 60_000;
-/** Longer than any call: a line that is not hung up costs. */
+/** Longer than any call: a line that is not hung up costs money. */
 const hangupKeptMs = 5 * 60 * 60_000;
 /** How long it rings. */
 const ringSeconds = 40;
@@ -62,7 +61,7 @@ const notAnsweredYet = '90034';
 
 export const saidStop = 'They said STOP.';
 
-/** Nothing was asked of the carrier. */
+/** The carrier was not asked. */
 class Withheld extends CarrierFault {
   constructor(because: string) {
     super('gone', because);
@@ -84,9 +83,9 @@ export function createCommands(deps: CommandsDeps): Commands {
     if (leg === null) return { to: 'done' };
     try {
       if (command.tell === 'dial') return await dial(leg);
-      // Whoever dials hangs up by itself what has ended meanwhile.
+      // The dialling step itself hangs up a leg that has ended in between.
       if (leg.carrierLeg === null || (leg.state === 'ended' && command.tell !== 'hangup')) return { to: 'done' };
-      // Who was to be joined was let go meanwhile: hanging up on them then would hang up on both.
+      // The other leg was released in between: hanging up on them now would hang up on both.
       if (command.tell === 'bridge' && (await store.read((tx) => hasLeft(tx, command.other)))) return { to: 'done' };
       await obey(leg, leg.carrierLeg, command, item.id);
     } catch (fault) {
@@ -98,7 +97,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     return {
       to: 'done',
       *commit(tx) {
-        // The transfer that goes on now may be another one.
+        // The current transfer may be another one.
         if (!(yield* hasLeft(tx, command.other))) yield* withCall(tx, leg, (call) => outcomes.bridged(tx, call));
       },
     };
@@ -125,7 +124,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     };
   }
 
-  /** An event of the carrier said that it rings. Its session is the first event's to say. */
+  /** An event of the carrier said that it rings. Only the first event sets its session. */
   async function findPlaced(id: string): Promise<Placed | null> {
     return store.read(function* (tx) {
       const leg = yield* findLeg(tx, id);
@@ -144,7 +143,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     });
   }
 
-  /** Throws {@link Withheld} where that number must not ring now. */
+  /** Throws {@link Withheld} if that number must not ring now. */
   async function allowed(id: string, toOf: (leg: LegRow) => string) {
     const checked = await store.write(function* (tx) {
       const leg = yield* findLeg(tx, id);
@@ -181,7 +180,7 @@ export function createCommands(deps: CommandsDeps): Commands {
       }
       case 'transfer':
         await steps.run<true>(`transfer:${key}`, {
-          // Its leg would have told of itself; asked for once more with the same key it is the same transfer.
+          // Its leg would have sent events; repeated with the same key, it is the same transfer.
           find: async () => null,
           async act() {
             const { call } = await allowed(leg.id, () => command.to);

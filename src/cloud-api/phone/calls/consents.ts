@@ -1,6 +1,6 @@
 /**
- * Who agreed to be called by a number, and how: a log that only grows. Consent to calls allows no texts and lifts no
- * STOP. Owns `phone_consent`; must not know calls that go on.
+ * Who agreed to be called by a number, and how: an append-only log. Consent to calls allows no texts and lifts no STOP. Owns `phone_consent`; must
+ * not know calls under way.
  */
 import type { Consent } from '../../../contracts/phone/calls.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -36,9 +36,9 @@ export interface ConsentLog extends Consents {
   ): Op<readonly (ConsentRow & { readonly created_at: number })[]>;
 }
 
-/** Of those that an approval of a transfer target leaves. */
+/** Only the source that approving a transfer target leaves. */
 export const targetSource = 'owner_transfer_target';
-/** Caller ids can be forged: a call that no carrier vouches for counts when somebody stayed on it for so long. */
+/** Caller ids can be forged: without a carrier's attestation, a call counts only if somebody stayed on it for this long. */
 const stayedMs = 5_000;
 
 export const toConsent = ({ id, e164, source, evidence, at }: ConsentRow): Consent => ({

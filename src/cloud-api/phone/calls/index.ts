@@ -1,6 +1,6 @@
 /**
- * Calls of numbers: who agreed to be called, references for one call each, calls that go on and are handed over.
- * Composes its parts. Must not know how numbers are bought, registered or texted.
+ * Calls of numbers: who agreed to be called, references for one call each, calls under way and their transfers. Composes its parts. Must not know how
+ * numbers are bought, registered or texted.
  */
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
@@ -32,12 +32,12 @@ export interface CallsDeps
   readonly numbers: Numbers;
   readonly optOuts: OptOuts;
   readonly invites: InviteProofs;
-  /** Whom a number is registered for; null: nobody. */
+  /** The business or person that a number is registered for; null: none. */
   readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
   readonly limits?: CallLimits;
-  /** Who may be called; default US and Canada. */
+  /** Countries that may be called; default US and Canada. */
   readonly countries?: readonly string[];
-  /** How long an answer of the carrier is waited for; what takes longer rings all the same. */
+  /** How long to wait for the carrier's answer; a slower call rings all the same. */
   readonly patienceMs?: number;
   readonly random?: (bytes: number) => Buffer;
 }
@@ -55,7 +55,7 @@ export function createCalls(given: CallsDeps): Calls {
   const consents = createConsents(deps);
   const refs = createRefs(clock, given.random);
   const targets = createTargets({ ...deps, consents });
-  // Told once everything is put together.
+  // Called only after everything is composed.
   const append: Commands['append'] = (tx, call, command) => commands.append(tx, call, command);
   const worker = createVoiceWorker({ ...deps, commands: { append }, refs, mostAtOnce: limits.mostAtOnce });
   const webhookUrl = `${given.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;

@@ -1,7 +1,6 @@
 /**
- * Who agreed to be called, references for one call each, calls with their legs, and whom they may be handed to. Consents only grow. A leg's
- * `carrier_leg` is NULL until the carrier has named it; `asked_at`: when it was spoken to first. `look_at`: when a call that goes on is
- * looked after next.
+ * Who agreed to be called, references for one call each, calls with their legs, and whom they may be transferred to. Consents only grow. A leg's
+ * `carrier_leg` is NULL until the carrier has named it; `asked_at`: when it was first spoken to. `look_at`: when a call under way is checked next.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 

@@ -1,4 +1,4 @@
-/** Calls, their legs and a transfer: what there is of each, and which moves are open, as data. Pure. Must not know rows' SQL or the carrier. */
+/** Calls, their legs and a transfer: the fields of each, and its allowed moves, as data. Pure. Must not know rows' SQL or the carrier. */
 import type { Call, CallLeg, callStatuses, controlActions } from '../../../contracts/phone/calls.ts';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -7,7 +7,7 @@ export type CallStatus = (typeof callStatuses)[number];
 export type LegState = CallLeg['state'];
 export type ControlAction = (typeof controlActions)[number];
 export type TransferState = NonNullable<Call['transfer']>['state'];
-/** Of a transfer that came to nothing. */
+/** Why a transfer failed. */
 export type TransferEnding = Exclude<TransferState, 'asking' | 'accepted'>;
 export type TransferMode = NonNullable<Call['transfer']>['mode'];
 
@@ -26,7 +26,7 @@ export interface CallRow {
   readonly basis: ConsentBasis | null;
   readonly purpose: string | null;
   readonly sessionId: string | null;
-  /** Of who calls, as carriers vouch for it: A and B are worth something. */
+  /** How far carriers vouch for the caller: A and B can be trusted. */
   readonly attestation: string | null;
   readonly transferTo: string | null;
   readonly transferMode: TransferMode | null;
@@ -70,7 +70,7 @@ export const legMoves = {
 } as const satisfies Record<string, { from: readonly LegState[]; to: LegState }>;
 export type LegMove = keyof typeof legMoves;
 
-/** When each control may be given. Who was handed over talks without the bot: then it can only be hung up. */
+/** When each control may be given. After a transfer the two talk without the bot: the call can then only be hung up. */
 export const openIn: Readonly<Record<ControlAction, readonly CallStatus[]>> = {
   hangup: ['ringing', 'active', 'held', 'transferring'],
   transfer: ['active', 'held'],
@@ -84,7 +84,7 @@ export const openIn: Readonly<Record<ControlAction, readonly CallStatus[]>> = {
 export const isHandedOver = ({ status, transferState }: Pick<CallRow, 'status' | 'transferState'>): boolean =>
   status === 'active' && transferState === 'accepted';
 
-/** What a leg's end says of the transfer that it was asked for; `answered`: it had been picked up. */
+/** What the end of a transfer's leg means for the transfer; `answered`: it had been picked up. */
 export function outcomeOf(cause: string, answered: boolean): TransferEnding {
   if (cause === 'user_busy') return 'busy';
   if (cause === 'call_rejected') return 'declined';

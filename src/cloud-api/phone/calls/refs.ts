@@ -1,6 +1,6 @@
 /**
- * References for one call each: drawn at random, stored as a hash, bound to number, callee, bot and purpose, valid once
- * within 30 minutes. Owns `phone_call_ref`; must not know what is done with one.
+ * References for one call each: drawn at random, stored as a hash, bound to number, callee, bot and purpose, valid once within 30 minutes. Owns
+ * `phone_call_ref`; must not know how one is used.
  */
 import { hash, randomBytes } from 'node:crypto';
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
@@ -16,7 +16,7 @@ export interface RefRow {
   readonly peer: string;
   readonly purpose: string;
   readonly basis: ConsentBasis;
-  /** Of a transfer: the call that is handed over. */
+  /** For a transfer: the call that is handed over. */
   readonly callId: string | null;
   readonly expiresAt: number;
   readonly usedAt: number | null;
@@ -27,11 +27,11 @@ export type NewRef = Omit<RefRow, 'hash' | 'expiresAt' | 'usedAt' | 'voidAt'>;
 
 export interface Refs {
   issue(tx: SharedTx, ref: NewRef): Op<{ readonly consentRef: string; readonly expiresAt: number }>;
-  /** Null: never issued, too old, or used. One that was made void is answered as well. */
+  /** Null: never issued, too old, or used. Returns void ones, too. */
   find(tx: SharedReader, consentRef: string): Op<RefRow | null>;
-  /** False: somebody was faster, or it is void. */
+  /** False: it was used in between, or is void. */
   use(tx: SharedTx, hash: string): Op<boolean>;
-  /** Of that pair; `peer` null: of the whole number. */
+  /** Those of that pair; `peer` null: of the whole number. */
   end(tx: SharedTx, numberId: string, peer: string | null): Op<void>;
   forgetOld(tx: SharedTx, now: number): Op<void>;
 }

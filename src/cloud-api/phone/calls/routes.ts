@@ -26,7 +26,7 @@ export interface RoutesDeps {
 }
 
 const usualLimit = 50;
-/** Shorter than the time-outs of who asks. */
+/** Shorter than the time-outs of clients. */
 const usualPatienceMs = 5_000;
 const lookMs = 500;
 const after = (cursor: string | undefined) => (cursor === undefined ? null : placeOf(cursor));
@@ -40,7 +40,7 @@ export function createCallRoutes(deps: RoutesDeps): readonly BoundRoute[] {
     return { status: 201 as const, body: { callId } };
   }
 
-  /** Once the carrier has taken it; throws what it said where it refused. */
+  /** Resolves once the carrier has accepted it; throws the carrier's refusal. */
   async function begun(callId: string, signal: AbortSignal): Promise<void> {
     const until = clock.monotonic() + (deps.patienceMs ?? usualPatienceMs);
     while (true) {

@@ -33,7 +33,7 @@ export interface NewCall
     | 'startedAt'
     | 'lookAt'
   > {
-  /** Hash of the reference that it was allowed by; one call each. */
+  /** Hash of the reference that allowed it; one call each. */
   readonly ref: string | null;
 }
 
@@ -62,7 +62,7 @@ export function* findCall(tx: SharedReader, id: string): Op<CallRow | null> {
   return (yield* tx.get<CallRow>(`${selectCall} WHERE id = ?`, id)) ?? null;
 }
 
-/** The newest of a session of the carrier's. */
+/** The newest leg of a session of the carrier's. */
 export function* callOfSession(tx: SharedReader, sessionId: string): Op<CallRow | null> {
   const sql = `${selectCall} WHERE session_id = ? ORDER BY started_at DESC LIMIT 1`;
   return (yield* tx.get<CallRow>(sql, sessionId)) ?? null;
@@ -80,12 +80,12 @@ export function* legsOf(tx: SharedReader, callId: string): Op<LegRow[]> {
   return yield* tx.all<LegRow>(`${selectLeg} WHERE call_id = ? ORDER BY at, id`, callId);
 }
 
-/** Who is called or calls; null: damaged. */
+/** The other party; null: damaged. */
 export function* personOf(tx: SharedReader, callId: string): Op<LegRow | null> {
   return (yield* tx.get<LegRow>(`${selectLeg} WHERE call_id = ? AND role = 'person'`, callId)) ?? null;
 }
 
-/** Who is asked now, or was asked last and is there. */
+/** The leg that is being asked, or was asked last and still exists. */
 export function* consultOf(tx: SharedReader, callId: string): Op<LegRow | null> {
   const sql = `${selectLeg} WHERE call_id = ? AND role = 'consult' AND state <> 'ended' ORDER BY at DESC, id DESC LIMIT 1`;
   return (yield* tx.get<LegRow>(sql, callId)) ?? null;
@@ -135,7 +135,7 @@ function setsOf<T extends object>(columnOf: Readonly<Record<keyof T, string>>, f
 
 const listed = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
 
-/** False: it is not in a state from which the move is open. */
+/** False: its state does not allow the move. */
 export function* moveCall(tx: SharedTx, id: string, move: CallMove, facts: CallFacts = {}): Op<boolean> {
   const { from, to } = callMoves[move];
   const { sets, values } = setsOf(callColumnOf, facts);
@@ -148,7 +148,7 @@ export function* noteOnCall(tx: SharedTx, id: string, facts: CallFacts): Op<void
   yield* tx.run(`UPDATE phone_call SET ${sets.join(', ')} WHERE id = ?`, ...values, id);
 }
 
-/** False: it is not in a state from which the move is open. */
+/** False: its state does not allow the move. */
 export function* moveLeg(tx: SharedTx, id: string, move: LegMove, facts: LegFacts = {}): Op<boolean> {
   const { from, to } = legMoves[move];
   const { sets, values } = setsOf(legColumnOf, facts);
@@ -182,10 +182,10 @@ export function* countLive(tx: SharedReader, userId: string): Op<number> {
   return Number((yield* tx.get<{ n: number }>(sql, userId))?.n ?? 0);
 }
 
-/** No call goes on for so long. */
+/** No call lasts longer. */
 const longestMs = 24 * 60 * 60_000;
 
-/** When somebody was rung up from this number since, by a call out or by a transfer; the newest first. */
+/** When somebody was called from this number since, by a call or a transfer; the newest first. */
 export function* dialledSince(tx: SharedReader, numberId: string, since: number, most: number): Op<number[]> {
   const calls = `SELECT started_at AS at FROM phone_call WHERE number_id = ? AND direction = 'out' AND started_at > ?`;
   const transfers = `SELECT asked.at FROM phone_call_leg asked JOIN phone_call of_call ON of_call.id = asked.call_id
@@ -202,7 +202,7 @@ export function* liveOf(tx: SharedReader, numberId: string): Op<CallRow[]> {
   );
 }
 
-/** That are to be looked after by now; each is nobody else's until `next`. */
+/** Calls that are due for a check; each is this caller's only until `next`. */
 export function* claimDue(tx: SharedTx, now: number, most: number, next: (call: CallRow) => number): Op<CallRow[]> {
   const sql = `${selectCall} WHERE ended_at IS NULL AND look_at <= ? ORDER BY look_at LIMIT ?`;
   const due = yield* tx.all<CallRow>(sql, now, most);

@@ -1,6 +1,6 @@
 /**
- * Whom a bot may hand calls to: a list that a person keeps for a bot. Each new entry is also a consent to be called,
- * logged for each of the bot's numbers. Owns `phone_transfer_target`; must not know calls.
+ * Whom a bot may hand calls to: a list that a person maintains for a bot. Each new entry is also a consent to be called, logged for each of the bot's
+ * numbers. Owns `phone_transfer_target`; must not know calls.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { BotConfig, TransferTarget } from '../../../contracts/phone/calls.ts';
@@ -13,7 +13,7 @@ import { targetSource } from './consents.ts';
 
 export interface Targets {
   read(tx: SharedReader, userId: string, botId: string): Op<BotConfig>;
-  /** Absent: the list stays. Throws 400 for more than 20 and for who cannot be called. */
+  /** Absent: the list stays. Throws 400 for more than 20 entries or a number that cannot be called. */
   replace(tx: SharedTx, by: Principal, botId: string, targets: readonly TransferTarget[] | undefined): Op<BotConfig>;
   isTarget(tx: SharedReader, userId: string, botId: string, e164: string): Op<boolean>;
 }
@@ -31,7 +31,7 @@ export function createTargets({ numbers, consents, countries }: TargetsDeps): Ta
     return { botId, transferTargets: rows.map(({ e164, label }) => ({ e164, label })) };
   }
 
-  /** Each number once, where it stands first, with what was said of it last. */
+  /** Each number once, at its first place, with its last entry's fields. */
   function checked(targets: readonly TransferTarget[]): readonly TransferTarget[] {
     const labels = new Map<string, string>();
     for (const { e164, label } of targets) {

@@ -1,7 +1,6 @@
 /**
- * Hands a call over. Warm: the person waits with music, the target hears who calls and why and accepts or declines,
- * then the two are joined and the bot leaves. Cold: the carrier dials and joins. Whatever else happens, the person is
- * brought back and told. Must not know routes.
+ * Hands a call over. Warm: the person waits with music, the target hears who calls and why and accepts or declines, then the two are joined and the
+ * bot leaves. Cold: the carrier dials and joins. If the transfer fails in any way, the person is brought back and told. Must not know routes.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -16,24 +15,24 @@ import { comeBack, question, type Speaker } from './words.ts';
 export interface TransferAsked {
   readonly to: string;
   readonly mode: TransferMode;
-  /** A warm one needs it; it is used up here. */
+  /** A warm transfer needs it; it is used up here. */
   readonly consentRef: string | null;
 }
 
 export interface Transfers {
   begin(tx: SharedTx, call: CallRow, person: LegRow, asked: TransferAsked): Op<void>;
-  /** Who is asked has picked up, or a machine has. */
+  /** The target has picked up, or a machine has. */
   picked(tx: SharedTx, call: CallRow, leg: LegRow, machine: boolean): Op<void>;
-  /** `digits` null: the leg ended meanwhile. */
+  /** `digits` null: the leg ended before. */
   pressed(tx: SharedTx, call: CallRow, leg: LegRow, digits: string | null): Op<void>;
   bridged(tx: SharedTx, call: CallRow): Op<void>;
   legEnded(tx: SharedTx, call: CallRow, leg: LegRow, because: string): Op<void>;
-  /** It came to nothing: the person is brought back and told. */
+  /** It failed: the person is brought back and told. */
   settle(tx: SharedTx, call: CallRow, as: TransferEnding): Op<void>;
   /** It has taken too long. */
   giveUp(tx: SharedTx, call: CallRow): Op<void>;
   stopped(tx: SharedTx, leg: LegRow): Op<void>;
-  /** A leg that the carrier dialled by itself; null: it is not of this call. */
+  /** A leg that the carrier dialled itself; null: it does not belong to this call. */
   adopt(tx: SharedTx, call: CallRow, event: HeardOnLeg): Op<LegRow | null>;
 }
 
@@ -44,7 +43,7 @@ export interface TransfersDeps extends Pick<PartDeps, 'clock' | 'ids'> {
 }
 
 export const transferPurpose = 'transfer';
-/** A call that changes is looked after so soon: an event may be lost. */
+/** A call that changes is checked again this soon: an event may be lost. */
 export const soonMs = 20_000;
 
 export function createTransfers({ clock, ids, commands, refs, speaker }: TransfersDeps): Transfers {
@@ -119,14 +118,14 @@ export function createTransfers({ clock, ids, commands, refs, speaker }: Transfe
       }
       const person = yield* personOf(tx, call.id);
       if (person === null) return;
-      // Music would go on under what they say to each other.
+      // The music would continue under their conversation.
       if (yield* moveLeg(tx, person.id, 'resume')) yield* commands.append(tx, call, { tell: 'resume', leg: person.id });
       yield* commands.append(tx, call, { tell: 'bridge', leg: person.id, other: leg.id });
     },
     bridged,
     *giveUp(tx, call) {
       const consult = yield* consultOf(tx, call.id);
-      // The carrier joins a cold one by itself once it is picked up: only the word of it was lost.
+      // The carrier itself joins a cold one once it is picked up: only the event was lost.
       if (call.transferMode === 'cold' && consult?.state === 'talking') yield* bridged(tx, call);
       else yield* settle(tx, call, 'no_answer');
     },
@@ -134,7 +133,7 @@ export function createTransfers({ clock, ids, commands, refs, speaker }: Transfe
       if (call.transferState === 'asking') {
         yield* settle(tx, call, outcomeOf(because, leg.state === 'talking'));
       } else if (call.transferState === 'accepted') {
-        // They were joined: who is left is hung up as well, where the carrier has not.
+        // They were joined: the one who is left is hung up as well, unless the carrier did it.
         const person = yield* personOf(tx, call.id);
         if (person !== null) yield* commands.append(tx, call, { tell: 'hangup', leg: person.id });
       }

@@ -1,6 +1,6 @@
 /**
- * What time alone does to calls, each once over all replicas: events of the carrier may be lost, above all while this cloud was away, so
- * each leg of a call that goes on is read again; nobody is asked, rung up or talked to without end. Must not know commands.
+ * Periodic checks of calls, each once over all replicas. Events of the carrier may be lost, above all while this cloud was away, so each leg of a
+ * call under way is read again; ringing, questions and talk all have a limit. Must not know commands.
  */
 import { pause } from '../../../kit/clock/timers.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -23,14 +23,14 @@ export interface Watch {
 
 const lookMs = 5_000;
 const mostAtOnce = 50;
-/** The end of the program waits so long for a carrier that says nothing: whoever starts next looks again. */
+/** Shutdown waits this long for a silent carrier; the next process checks again. */
 const graceMs = 2_000;
-/** Between two looks at one call. */
+/** Between two checks of one call. */
 const ringingMs = 15_000;
 const talkingMs = 60_000;
 /** Longer than the carrier takes to tell people from machines. */
 const longestSilenceMs = 10_000;
-/** Longer than it rings, and than somebody takes over a key. */
+/** Longer than it rings, and than somebody takes to press a key. */
 const longestAskingMs = 75_000;
 const longestRingingMs = 90_000;
 
@@ -64,12 +64,12 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
         await store.write((tx) => isOver(tx, leg));
       }
     } finally {
-      // Whatever the carrier says: nobody talks without end.
+      // Ends a call at the limit, whatever the carrier says.
       if (!closed) await store.write((tx) => tooLong(tx, call.id));
     }
   }
 
-  /** What cannot be asked is taken to go on. */
+  /** A leg whose state cannot be read counts as under way. */
   async function isAlive(carrierLeg: string): Promise<boolean> {
     try {
       return await calls.isAlive(carrierLeg);
@@ -110,7 +110,7 @@ export function createWatch({ store, clock, timers, log, calls, worker, longestC
   }
 
   return {
-    /** What went on while nobody listened is read at once. */
+    /** After a time without checks, calls under way are read at once. */
     async start() {
       await store.write((tx) => tx.run('UPDATE phone_call SET look_at = ? WHERE ended_at IS NULL', clock.now()), {
         isolation: 'statement',

@@ -1,7 +1,7 @@
-/** What is said on a call: who speaks, for whom, and that it is a machine. Pure. */
+/** The sentences spoken on a call: who speaks, for whom, and that it is a machine. Pure. */
 import type { CallRow, TransferEnding } from './model.ts';
 
-/** Of a name or purpose that is read out. */
+/** Limit of a name or purpose that is read out. */
 const longest = 200;
 
 const plain = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, longest);
@@ -11,7 +11,7 @@ export const spokenNumber = (e164: string): string => e164.replace(/\D/g, '').sp
 
 export interface Speaker {
   readonly botName: string | null;
-  /** Whom the number is registered for; null: nobody yet. */
+  /** The registered business or person; null: none yet. */
   readonly brand: string | null;
 }
 
@@ -21,7 +21,7 @@ function introduction({ botName, brand }: Speaker): string {
   return name === null ? `This is an automated assistant${of}` : `This is ${name}, an automated assistant${of}`;
 }
 
-/** The first words, of a call in either direction. */
+/** The first words of a call in either direction. */
 export function greeting(
   { direction, purpose, ours }: Pick<CallRow, 'direction' | 'purpose' | 'ours'>,
   by: Speaker,
@@ -32,10 +32,10 @@ export function greeting(
   return `Hello. ${introduction(by)}.${why} I answer by text message: please text ${where} and I will write back. Text STOP to be contacted no more.`;
 }
 
-/** Of the code on the page of an invite. */
+/** Asks for the code on the page of an invite. */
 export const codeDigits = 6;
 
-/** To who has agreed on the page of an invite and calls to show that the phone is theirs. */
+/** To someone who agreed on an invite's page and now calls to prove that the phone is theirs. */
 export function askForCode(by: Speaker): string {
   return `Hello. ${introduction(by)}. To agree to calls from this number, key in the six digits that the page shows you.`;
 }
@@ -46,7 +46,7 @@ export const codeHeard = {
   unvouched: 'Your carrier does not vouch for the number you call from. Please text the code to this number instead.',
 } as const;
 
-/** To who is asked to take a call over. */
+/** To the target of a transfer. */
 export function question({ peer, purpose }: Pick<CallRow, 'peer' | 'purpose'>, by: Speaker): string {
   const who = /^\+\d+$/.test(peer) ? spokenNumber(peer) : 'Somebody without a number';
   const why =
@@ -56,7 +56,7 @@ export function question({ peer, purpose }: Pick<CallRow, 'peer' | 'purpose'>, b
   return `${introduction(by)}. I have a call for you from ${who}. ${why} Press 1 to take it, or 2 to decline.`;
 }
 
-/** To who comes back from hold, since nobody took them over. */
+/** To someone who comes back from hold because nobody took the call. */
 export const comeBack: Readonly<Record<TransferEnding, string>> = {
   declined: 'Thank you for waiting. They cannot take your call now.',
   no_answer: 'Thank you for waiting. Nobody answers there now.',

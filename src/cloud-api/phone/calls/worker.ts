@@ -1,8 +1,7 @@
 /**
- * The voice worker: knows who is on a call and carries out control actions. This one uses the carrier's call control:
- * it answers calls, says who speaks and that it is a machine which answers by text, and stays for control. Another may
- * take its place behind {@link VoiceWorker}. Must not know routes. Who may be called was decided before, except for a
- * warm transfer, which it refuses without a reference of its own.
+ * The voice worker: knows who is on a call and carries out control actions. This one uses the carrier's call control: it answers calls, says who
+ * speaks and that it is a machine which answers by text, and stays for control. Another implementation may replace it behind {@link VoiceWorker}.
+ * Must not know routes. Who may be called was decided before, except for a warm transfer, which it refuses without a reference of its own.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -39,20 +38,20 @@ export interface Control {
 }
 
 export interface VoiceWorker {
-  /** Takes up a call that a reference, used in the same transaction, allows. Answers its id. */
+  /** Starts a call that a reference, used in the same transaction, allows. Returns its id. */
   dial(tx: SharedTx, number: HeldNumber, ref: RefRow): Op<string>;
   /** Throws 409 `wrong_state`, 403 `no_consent` for a warm transfer without a reference for it. */
   control(tx: SharedTx, call: CallRow, control: Control): Op<void>;
-  /** `number`: of an incoming call that is new. */
+  /** `number`: the number of a new incoming call. */
   hear(tx: SharedTx, event: HeardOnLeg, number: HeldNumber | null): Op<void>;
-  /** That leg is over, whoever says so. */
+  /** That leg is over, whatever reported it. */
   legEnded(tx: SharedTx, leg: LegRow, because: string, at: number): Op<void>;
-  /** Whoever has picked up and was not spoken to since what tells people from machines was lost. */
+  /** Speaks to legs that were picked up but not spoken to, because the event that tells people from machines was lost. */
   speakUp(tx: SharedTx, call: CallRow, leg: LegRow): Op<void>;
-  /** Nobody waits for who is asked any longer. */
+  /** Stops waiting for the target of a transfer. */
   giveUpAsking(tx: SharedTx, call: CallRow): Op<void>;
   hangUp(tx: SharedTx, call: CallRow, because: string | null): Op<void>;
-  /** STOP has come from who is rung up. */
+  /** The target sent STOP. */
   stopped(tx: SharedTx, numberId: string, e164: string): Op<void>;
   released(tx: SharedTx, numberId: string): Op<void>;
 }
@@ -62,12 +61,12 @@ export interface WorkerDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids'> {
   readonly refs: Refs;
   readonly invites: InviteProofs;
   readonly events: Pick<EventBackbone, 'emit'>;
-  /** Whom the number is registered for. */
+  /** The registered business or person of a number. */
   readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
   readonly mostAtOnce: number;
 }
 
-/** Told whenever a call has changed. */
+/** Called whenever a call has changed. */
 export const callsTopic = 'phone-calls';
 
 export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly outcomes: CommandOutcomes } {
@@ -109,7 +108,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
     if (!(yield* awaitsCode(tx, call))) {
       return yield* commands.append(tx, call, { tell: 'speak', leg: leg.id, text: greeting(call, by) });
     }
-    // Caller ids can be forged: the caller's own number is proven only where its carrier vouches for it.
+    // Caller ids can be forged: the caller's number is proven only if its carrier vouches for it.
     if (call.attestation === 'A') {
       return yield* commands.append(tx, call, { tell: 'ask', leg: leg.id, text: askForCode(by), digits: codeDigits });
     }
@@ -121,7 +120,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
     return direction === 'in' && (yield* deps.invites.isAwaited(tx, numberId, peer));
   }
 
-  /** Keys that a caller pressed after they were asked for the code of an invite. */
+  /** Keys that a caller pressed when asked for the code of an invite. */
   function* keyedIn(tx: SharedTx, call: CallRow, leg: LegRow, digits: string | null): Op<void> {
     if (digits === null || call.attestation !== 'A' || !(yield* awaitsCode(tx, call))) return;
     if (digits === '') {
@@ -170,7 +169,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
     yield* end(tx, call, because ?? ringing, clock.now());
   }
 
-  /** The leg that an event is of, named by it where it was not; null: it is none of ours. */
+  /** The leg of an event, which also names it if it had no name; null: not one of ours. */
   function* legOf(tx: SharedTx, event: HeardOnLeg, number: HeldNumber | null): Op<LegRow | null> {
     const known = yield* legByCarrier(tx, event.carrierLeg);
     if (known !== null) return known;
@@ -205,7 +204,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
     changed(tx);
     if (leg.role === 'consult') return;
     yield* moveCall(tx, call.id, 'answer', { answeredAt: Math.max(at, call.startedAt) });
-    // Who called is a person; of who was called the carrier tells a moment later.
+    // A caller is a person; about a callee the carrier reports that a moment later.
     if (call.direction === 'in') yield* greet(tx, { ...call, status: 'active' }, leg);
   }
 
@@ -222,11 +221,11 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       yield* nameLeg(tx, leg.id, carrierLeg);
       changed(tx);
       const call = yield* findCall(tx, leg.callId);
-      // It ended before the carrier had told its name.
+      // It ended before the carrier had named it.
       if (call !== null && leg.state === 'ended') yield* commands.append(tx, call, { tell: 'hangup', leg: leg.id });
     },
     *answered(tx, call, leg) {
-      // The carrier tells of it as well; that may be lost.
+      // The carrier reports it as well, but that event may be lost.
       if (call.status !== 'ended') yield* answered(tx, call, leg, clock.now());
     },
     *bridged(tx, call) {
@@ -283,7 +282,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
         case 'unmute':
           if ((call.muted === 1) === (action === 'mute')) throw wrongState(call, action);
           yield* noteOnCall(tx, call.id, { muted: action === 'mute' ? 1 : 0 });
-          // Who waits hears music, which goes on.
+          // The person on hold hears music, which continues.
           if (call.status === 'held') return;
           return yield* commands.append(tx, call, { tell: action, leg });
         case 'dtmf':
@@ -298,12 +297,12 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       const call = leg === null ? null : yield* findCall(tx, leg.callId);
       if (leg === null || call === null) return;
       if (event.kind === 'hangup') return yield* legEnded(tx, leg, event.cause, event.at);
-      // What comes late, or twice, moves nothing.
+      // A late or repeated event moves nothing.
       if (call.status === 'ended' || leg.state === 'ended') return;
       if (event.kind === 'answered') yield* answered(tx, call, leg, event.at);
       else if (event.kind === 'detected') yield* detected(tx, call, leg, event);
       else if (event.kind === 'bridged') {
-        // Both are told of. Of the person it may be late, and of an earlier transfer.
+        // Events come for both legs. One of the person may be late, and of an earlier transfer.
         if (leg.role === 'consult') yield* outcomes.bridged(tx, call);
       } else if (event.kind === 'pressed') {
         if (leg.role === 'person') yield* keyedIn(tx, call, leg, event.digits);

@@ -1,4 +1,4 @@
-/** What was begun at the carrier that costs money, and what came of it. `result` is JSON; NULL: nobody knows yet. */
+/** Steps begun at the carrier that cost money, and their results. `result` is JSON; NULL: unknown yet. */
 import type { Migration } from '../../../kit/store/store.ts';
 
 export const phoneCarrierMigrations: readonly Migration[] = [

@@ -1,7 +1,6 @@
 /**
- * Steps at the carrier that cost money, each done once despite kills, time-outs and several replicas: recorded durably
- * before it begins, kept with its result, and looked up at the carrier before it is tried again. Owns
- * `phone_paid_step`; must not know what a step is.
+ * Steps at the carrier that cost money, each done once despite kills, time-outs and several replicas: recorded durably before it begins, kept with
+ * its result, and looked up at the carrier before it is tried again. Owns `phone_paid_step`; must not know what a step is.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../kit/clock/clock.ts';
@@ -11,20 +10,20 @@ import type { Op, SharedStore } from '../../../kit/store/shared-store.ts';
 import { CarrierFault } from './port.ts';
 
 export interface PaidStep<T> {
-  /** What the carrier has of it; null: surely nothing. Throws where nobody can tell. */
+  /** Looks the result up at the carrier; null: certainly not done. Throws if that is unknown. */
   readonly find: () => Promise<T | null>;
-  /** Asks for it once. A {@link CarrierFault} of another kind than `unknown` says that it was not done. */
+  /** Requests it once. A {@link CarrierFault} of a kind other than `unknown` means that it was not done. */
   readonly act: () => Promise<T>;
 }
 
 export interface PaidSteps {
   /**
-   * The result, a JSON value, of this run or of an earlier one of `key`. What was begun and has no result is looked for first. Throws
-   * what the step throws; a fault that says it was not done forgets the step. Throws `unknown` with `retryAfter` while the carrier may
-   * still be at one that went unanswered.
+   * The result, a JSON value, of this run or of an earlier one of `key`. A step that was begun and has no result is looked up first. Throws what the
+   * step throws; a fault that says it was not done forgets the step. Throws `unknown` with `retryAfter` while the carrier may still be working on an
+   * unanswered one.
    */
   run<T>(key: string, step: PaidStep<T>): Promise<T>;
-  /** Results that nobody has asked for in months. */
+  /** Removes results that nobody has read in months. */
   forgetOld(now: number): Promise<void>;
 }
 
@@ -32,15 +31,15 @@ export interface PaidStepsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers?: Timers;
-  /** How long the carrier may take over a request of which nothing was heard; until then "nothing found" is not believed. */
+  /** How long the carrier may work on an unanswered request; until then "nothing found" is not believed. */
   readonly settleMs?: number;
 }
 
-/** A replica that was killed is waited for this long. */
+/** How long to wait for a replica that was killed. */
 const leaseMs = 30_000;
 const renewMs = 10_000;
 const lookMs = 250;
-/** Twice what a request may take. */
+/** Twice the longest duration of a request. */
 const usualSettleMs = 20_000;
 const keptMs = 90 * 24 * 60 * 60_000;
 const neverAborted = new AbortController().signal;
@@ -53,14 +52,14 @@ interface Row {
 
 type Claim =
   | { readonly is: 'done'; readonly result: string }
-  /** `begunAt`: an earlier run began it then, and nobody knows how that ended; null: it is a new one. */
+  /** `begunAt`: an earlier run began it then, with an unknown result; null: it is new. */
   | { readonly is: 'mine'; readonly begunAt: number | null }
   | { readonly is: 'held' };
 
 export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
   const { store, clock, timers = systemTimers, settleMs = usualSettleMs } = deps;
   const holder = randomUUID();
-  // One process alone has the file: what another one held, it left behind.
+  // Only one process has the file: a claim of another one is left over.
   const alone = store.engine === 'sqlite';
   const running = new Map<string, Promise<unknown>>();
 
@@ -81,7 +80,7 @@ export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
     });
   }
 
-  /** Renews the claim until the answer is called. */
+  /** Renews the claim until the returned function is called. */
   function renew(key: string): () => void {
     if (alone) return () => {};
     const sql = 'UPDATE phone_paid_step SET held_until = ? WHERE key = ? AND holder = ?';
@@ -89,14 +88,14 @@ export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
       cancel = timers.after(renewMs, again);
       store
         .write((tx) => tx.run(sql, clock.now() + leaseMs, key, holder), { isolation: 'statement' })
-        // The next one may succeed; where none does, whoever takes over looks first.
+        // The next renewal may succeed; if none does, the process that takes over looks first.
         .catch(() => {});
     };
     let cancel = timers.after(renewMs, again);
     return () => cancel();
   }
 
-  /** Right before it is asked for: a process that stood still meanwhile may have lost it. */
+  /** Runs right before the request: a process that hung may have lost the claim. */
   async function isStillMine(key: string): Promise<boolean> {
     const now = clock.now();
     const sql = `UPDATE phone_paid_step SET acted_at = ?, held_until = ? WHERE key = ? AND holder = ? AND result IS NULL`;
@@ -108,7 +107,7 @@ export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
 
   async function keep<T>(key: string, result: T): Promise<T> {
     const text = JSON.stringify(result ?? null);
-    // Also where the claim was lost: what is known is known.
+    // Stored even if the claim was lost: the result is known.
     await store.write(
       (tx) => tx.run('UPDATE phone_paid_step SET result = ? WHERE key = ? AND result IS NULL', text, key),
       { isolation: 'statement' },
@@ -131,7 +130,7 @@ export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
     const found = await find();
     if (found !== null) return keep(key, found);
     const left = begunAt + settleMs - clock.now();
-    // More than the whole: the clock was set back meanwhile.
+    // Over the whole duration: the clock was set back.
     if (left > 0 && left <= settleMs) {
       throw new CarrierFault('unknown', 'The carrier has not answered, and may still be at it.', {
         retryAfter: Math.ceil(left / 1000),
@@ -140,7 +139,7 @@ export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
     return null;
   }
 
-  /** Null: somebody else has it by now. */
+  /** Null: another process has it by now. */
   async function doIt<T>(key: string, begunAt: number | null, step: PaidStep<T>): Promise<{ result: T } | null> {
     const stop = renew(key);
     let acted = false;

@@ -1,7 +1,6 @@
 /**
- * What the phone needs of a carrier, in the phone's own words: this port is written by its consumer. One adapter speaks
- * Telnyx's wire; the simulator speaks the same wire from the other side. Nothing here retries: the caller that pays for
- * a step guards it ({@link import('./paid-steps.ts')}).
+ * The phone's port to a carrier, in the phone's own words: its consumer defines it. One adapter speaks Telnyx's wire; the simulator speaks the same
+ * wire from the other side. Nothing here retries: the caller that pays for a step guards it ({@link import('./paid-steps.ts')}).
  */
 import type { PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType, PortMessagingState, PortState } from '../../../contracts/phone/values.ts';
@@ -28,10 +27,10 @@ export type CarrierFaultKind =
 
 export class CarrierFault extends Error {
   readonly kind: CarrierFaultKind;
-  /** The carrier's own, for example `40300`; `''` where it gave none. */
+  /** The carrier's own code, for example `40300`; `''` if it gave none. */
   readonly code: string;
   readonly fields: readonly string[];
-  /** Seconds, where the carrier said so. */
+  /** Seconds, if the carrier said so. */
   readonly retryAfter: number | null;
 
   constructor(
@@ -48,7 +47,7 @@ export class CarrierFault extends Error {
   }
 }
 
-/** Nobody was reached, so that nothing was done. The carrier's codes are numbers, the system's are words. */
+/** The connection failed, so nothing was done. The carrier's codes are numbers, the system's are words. */
 export const isUnreached = ({ kind, code }: CarrierFault): boolean => kind === 'service' && !/^\d+$/.test(code);
 
 export interface CarrierOffer {
@@ -76,9 +75,9 @@ export interface NumberOrder {
   readonly reason: string | null;
 }
 
-/** One a number, so that the carrier's own opt-out list is the number's. */
+/** One for each number, so that the carrier's own opt-out list is the number's. */
 export interface ProfileAsked {
-  /** Unique; found again by it. */
+  /** Unique; finds it again. */
   readonly name: string;
   /** The relay address, whole. */
   readonly webhookUrl: string;
@@ -91,15 +90,15 @@ export interface CarrierNumbers {
   order(asked: { readonly e164: string; readonly profileId: string; readonly key: string }): Promise<NumberOrder>;
   findOrder(key: string): Promise<NumberOrder | null>;
   readOrder(orderId: string): Promise<NumberOrder>;
-  /** Of one that is ours. */
+  /** For a number that is ours. */
   find(e164: string): Promise<{ readonly id: string; readonly status: string } | null>;
-  /** What each number cost a month lately, also of one that was ported in, which nobody searched for: `1.00 USD` by number. */
+  /** The last monthly cost of each number: `1.00 USD` by number. Includes ported numbers, which no search prices. */
   monthlyCosts(now: number): Promise<ReadonlyMap<string, string>>;
-  /** Gives it up: its monthly fee ends. One that is gone already is no fault. */
+  /** Gives it up: its monthly fee ends. Succeeds if it is gone already. */
   release(numberId: string): Promise<void>;
   createProfile(asked: ProfileAsked): Promise<{ readonly id: string }>;
   findProfile(name: string): Promise<{ readonly id: string } | null>;
-  /** The words the carrier answers STOP, START and HELP with by itself. */
+  /** The carrier's automatic answers to STOP, START and HELP. */
   setAutoResponses(profileId: string, words: { stop: string; start: string; help: string }): Promise<void>;
   assignProfile(numberId: string, profileId: string): Promise<void>;
   deleteProfile(profileId: string): Promise<void>;
@@ -130,7 +129,7 @@ export interface CarrierPorts {
   cancel(orderId: string): Promise<void>;
 }
 
-/** In the carriers' registry's words where it has some. */
+/** In the words of the carriers' registry, if it has some. */
 export interface BrandAsked {
   readonly entityType: string;
   readonly displayName: string;
@@ -152,13 +151,13 @@ export interface BrandAsked {
   readonly stockExchange?: string;
   readonly businessContactEmail?: string;
   readonly webhookUrl: string;
-  /** Of this filing: what a time-out left behind is found by it, and no earlier brand of the same business is. */
+  /** Identifies this filing: it finds the result after a time-out, and never an earlier brand of the same business. */
   readonly key?: string;
 }
 
 export interface Brand {
   readonly brandId: string;
-  /** `pending` also for words that nobody knows. `failed`: the business's own details; see `problems`. */
+  /** `pending` also for unknown words. `failed`: the business's own details; see `problems`. */
   readonly state: 'pending' | 'cleared' | 'failed';
   readonly problems: readonly { readonly fields: readonly string[]; readonly text: string }[];
 }
@@ -178,7 +177,7 @@ export interface CampaignAsked {
   readonly optOutKeywords: readonly string[];
   readonly termsUrl: string;
   readonly privacyUrl: string;
-  /** Unique: a second filing with it is refused, and it is found again by it. */
+  /** Unique: a second filing with it is refused, and it finds the first one again. */
   readonly key: string;
   readonly webhookUrl: string;
 }
@@ -211,7 +210,7 @@ export interface TollFreeAsked {
   readonly contactEmail: string;
   readonly contactPhone: string;
   readonly monthlyMessages: number;
-  /** In the registry's words, as of a campaign. */
+  /** In the registry's words, as for a campaign. */
   readonly useCase: string;
   readonly summary: string;
   readonly sample: string;
@@ -234,22 +233,22 @@ export interface TollFreeRequest {
 
 export interface CarrierRegistry {
   createBrand(asked: BrandAsked): Promise<Brand>;
-  /** By `key`; without one, of those that have not failed, by name and mobile or EIN. */
+  /** By `key`; without one, by name and mobile or EIN among those that have not failed. */
   findBrand(asked: BrandAsked): Promise<Brand | null>;
   readBrand(brandId: string): Promise<Brand>;
-  /** What is said of one that was verified, in place; by what it was verified (name, EIN, form, mobile) is sent as the registry has it. */
+  /** Updates a verified one in place; the fields that it was verified by (name, EIN, form, mobile) are sent as the registry has them. */
   correctBrand(brandId: string, asked: BrandAsked): Promise<Brand>;
-  /** `{pin}` in `code` is where the code stands. */
+  /** `{pin}` in `code` stands for the code. */
   sendCode(brandId: string, words: { readonly code: string; readonly success: string }): Promise<void>;
-  /** Throws `wrong_pin`, also for one that has expired. */
+  /** Throws `wrong_pin`, also for an expired one. */
   checkCode(brandId: string, pin: string): Promise<void>;
   createCampaign(asked: CampaignAsked): Promise<Campaign>;
   findCampaign(asked: { readonly brandId: string; readonly key: string }): Promise<Campaign | null>;
   readCampaign(campaignId: string): Promise<Campaign>;
-  /** In place: samples, flow and help; puts it back into review. */
+  /** Updates in place: samples, flow and help; puts it back into review. */
   correctCampaign(campaignId: string, asked: CampaignAsked): Promise<Campaign>;
   appealCampaign(campaignId: string, reason: string): Promise<void>;
-  /** Its monthly fee ends. Gone already is no fault. */
+  /** Its monthly fee ends. Succeeds if it is gone already. */
   endCampaign(campaignId: string): Promise<void>;
   assign(e164: string, campaignId: string): Promise<Assignment>;
   readAssignment(e164: string): Promise<Assignment>;
@@ -257,7 +256,7 @@ export interface CarrierRegistry {
   createTollFree(asked: TollFreeAsked): Promise<TollFreeRequest>;
   findTollFree(e164: string): Promise<TollFreeRequest | null>;
   readTollFree(requestId: string): Promise<TollFreeRequest>;
-  /** Without an EIN: the one that the carrier has of this request. */
+  /** Without an EIN: keeps the one that the carrier has for this request. */
   correctTollFree(requestId: string, asked: TollFreeCorrected): Promise<TollFreeRequest>;
   endTollFree(requestId: string): Promise<void>;
 }
@@ -271,21 +270,21 @@ export interface CarrierTexts {
     readonly profileId: string;
     readonly tag: string;
   }): Promise<{ readonly carrierId: string; readonly parts: number }>;
-  /** What became of one that got no answer; null: it was not sent, or nobody can tell. */
+  /** The outcome of an unanswered text; null: it was not sent, or that is unknown. */
   findSent(asked: {
     readonly from: string;
     readonly to: string;
     readonly tag: string;
     readonly since: number;
   }): Promise<{ readonly carrierId: string; readonly parts: number } | null>;
-  /** Who said STOP to the number of this profile, as the carrier knows. */
+  /** Who said STOP to the number of this profile, as far as the carrier knows. */
   optOuts(
     profileId: string,
   ): Promise<readonly { readonly e164: string; readonly keyword: string; readonly at: number }[]>;
 }
 
 export interface CarrierCalls {
-  /** `key` makes a repeated one the same call. `linkTo`: the leg that it is asked for. Events bring `clientState` in base64. */
+  /** The same `key` makes the same call. `linkTo`: the leg on whose behalf it is made. Events carry `clientState` in base64. */
   dial(asked: {
     readonly from: string;
     readonly to: string;
@@ -298,25 +297,25 @@ export interface CarrierCalls {
   }): Promise<{ readonly legId: string; readonly sessionId: string }>;
   answer(legId: string, key: string): Promise<void>;
   hangup(legId: string, key: string): Promise<void>;
-  /** Music for who waits. */
+  /** Hold music. */
   hold(legId: string, key: string): Promise<void>;
   resume(legId: string, key: string): Promise<void>;
-  /** What the bot is saying ends; that it says no more until `unmute`, its speaker sees to: the carrier mutes no single leg. */
+  /** Stops the bot's current speech. The speaker itself must stay silent until `unmute`: the carrier mutes no single leg. */
   mute(legId: string, key: string): Promise<void>;
   unmute(legId: string, key: string): Promise<void>;
   speak(legId: string, text: string, key: string): Promise<void>;
-  /** Says `text` and waits for so many keys to be pressed; the answer comes as an event of the leg. */
+  /** Says `text` and waits for this many keys; the result comes as an event of the leg. */
   ask(legId: string, text: string, digits: number, key: string): Promise<void>;
   dtmf(legId: string, digits: string, key: string): Promise<void>;
   bridge(legId: string, withLegId: string, key: string): Promise<void>;
-  /** Cold: dials and bridges by itself. */
+  /** Cold: the carrier dials and bridges. */
   transfer(legId: string, asked: { readonly to: string; readonly from: string; readonly key: string }): Promise<void>;
-  /** Whether that leg still lives. */
+  /** Whether that leg still exists. */
   isAlive(legId: string): Promise<boolean>;
 }
 
 export interface Carrier {
-  /** As search answers it, `telnyx` or `simulator`. */
+  /** The name in search results, `telnyx` or `simulator`. */
   readonly name: 'telnyx' | 'simulator';
   readonly numbers: CarrierNumbers;
   readonly ports: CarrierPorts;

@@ -1,13 +1,13 @@
 /**
- * The demo phone's own side: what the simulated carrier's handsets show and do, passed on to its control. Only the owner of this computer
- * gets here; where a carrier is real there is nothing to find. Must not know what the phone does with a text or a call.
+ * The demo phone's own side: shows and operates the simulated carrier's handsets through its control interface. Open only to the owner of this
+ * computer; with a real carrier these routes do not exist. Must not know what the phone does with a text or a call.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import * as contract from '../../../contracts/phone/demo.ts';
 import { type BoundRoute, bind, bindPassThrough } from '../../../kit/http/types.ts';
 import type { PhonePart } from '../part.ts';
 
-/** Where the simulated carrier is controlled, and by which key. */
+/** The address and key of the simulated carrier's control interface. */
 export interface DemoDoor {
   /** Without a path. */
   readonly origin: string;
@@ -80,7 +80,7 @@ function notHere(route: BoundRoute['route']): BoundRoute {
   });
 }
 
-/** In the simulated carrier's words: it is asked for what a person pressed. */
+/** Maps what a person pressed to the simulated carrier's words. */
 function refusal(status: number, answer: unknown): AppError {
   const said = (answer as { errors?: { detail?: unknown }[] } | null)?.errors?.[0]?.detail;
   const fact = typeof said === 'string' ? said : `The demo phone answered ${status}.`;

@@ -1,6 +1,6 @@
 /**
- * The relay address of a number: 32 random bytes that only the carrier is told. Kept hashed, to be found by; and sealed, to be told
- * again. Must not know rows.
+ * The relay address of a number: 32 random bytes that only the carrier gets. Stored hashed, for lookups, and sealed, to be sent again. Must not know
+ * rows.
  */
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import { hashOf } from './store.ts';
@@ -13,7 +13,7 @@ export interface MintedAddress {
 
 export interface Addresses {
   mint(numberId: string): MintedAddress;
-  /** The whole of it, as the carrier posts to it. */
+  /** The full URL to which the carrier posts. */
   url(numberId: string, sealed: string): string;
 }
 

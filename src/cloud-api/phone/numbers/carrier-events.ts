@@ -6,7 +6,7 @@ import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 import type { NumberStore } from './store.ts';
 import type { Work } from './work.ts';
 
-/** The order that an event is of, by its id or by our reference. */
+/** The order of an event, by its id or by our reference. */
 function ordersIn({ payload }: CarrierEvent): string[] {
   const { id, customer_reference: reference, order_id: order, number_order_id: numberOrder } = payload;
   return [reference, id, order, numberOrder].filter((each): each is string => typeof each === 'string' && each !== '');

@@ -1,7 +1,4 @@
-/**
- * How a person gets a number: bought or ported, within the limits of their plan, for a bot of theirs. Must not know
- * what is done at the carrier for it.
- */
+/** How a person gets a number: bought or ported, within the limits of their plan, for a bot of theirs. Must not know the steps at the carrier. */
 import type { OfferedNumber, PortDetails } from '../../../contracts/phone/number.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
 import type { SearchAsked } from '../carrier/port.ts';
@@ -37,16 +34,16 @@ export interface Come {
     userId: string,
     to: Assignment,
   ): Promise<{ readonly monthlyCost: string | null; numbers: number; limit: number }>;
-  /** Once the order is placed, or nobody can tell yet whether it is. */
+  /** Resolves once the order is placed, or while that is still unknown. */
   buy(userId: string, to: Assignment): Promise<NumberRow>;
   port(userId: string, to: Assignment, details: PortDetails): Promise<NumberRow>;
   /** Resolves as soon as `done`, or after `ms`. */
   until(id: string, done: (row: NumberRow) => boolean, ms: number): Promise<NumberRow>;
 }
 
-/** A carrier that takes longer is waited for in the background. */
+/** A slower carrier is waited for in the background. */
 const orderMs = 15_000;
-/** Most orders are through by then. */
+/** Most orders are complete by then. */
 const deliveryMs = 2_000;
 const lookMs = 250;
 const mostOffers = 50;
@@ -86,7 +83,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     return { country, type, limit, runtimeId: computer.id };
   }
 
-  /** What search says of it; nothing where it does not, which is no reason to refuse. */
+  /** The number's entry in a search; nothing if it has none, which is no reason to refuse. */
   async function described(e164: string, of: { readonly country: string; readonly type: NumberType }) {
     const areaCode = e164.slice(2, 5);
     const offers = await carrier.numbers.search({ ...of, areaCode, limit: mostOffers }).catch(() => []);
@@ -125,7 +122,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
     return id;
   }
 
-  /** The person hears of it now, and need not find it in a list. */
+  /** Refuses now, so that the person need not find it in a list later. */
   async function refusal(row: NumberRow): Promise<Error> {
     await rows.told(row.id);
     const why = row.problem ?? 'it gave no reason';
@@ -139,7 +136,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
       const found = await asked(() => carrier.numbers.search(query));
       // Area codes of premium numbers and of other countries of the +1 are not for bots, whatever the carrier sells there.
       const offers = found.filter(({ e164 }) => refusedDestination(e164) === null);
-      // What is nearly what was asked for is not what was asked for.
+      // Close matches are dropped: the person asked for exactly this.
       const fits = ({ e164, type }: OfferedNumber) =>
         type === query.type && (query.areaCode === undefined || e164.startsWith(`+1${query.areaCode}`));
       const shown = offers.filter(fits).slice(0, query.limit);

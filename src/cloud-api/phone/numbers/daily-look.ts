@@ -1,6 +1,6 @@
 /**
- * Once a day each number is looked for at the carrier: one that another carrier has taken away neither texts nor calls, and its person is
- * told, until the carrier has it again. Must not know who asks for it.
+ * Once a day each number is looked up at the carrier: one that another carrier has taken away neither texts nor calls, and its person hears of it,
+ * until the carrier has it again. Must not know who asks for it.
  */
 import { CarrierFault } from '../carrier/port.ts';
 import { isLost, lostSays, type NumberRow } from './model.ts';
@@ -9,7 +9,7 @@ import type { WorkDeps } from './work.ts';
 export function createDailyLook(deps: Pick<WorkDeps, 'store' | 'carrier' | 'rows' | 'resync' | 'log'>) {
   const { store, carrier, rows, resync, log } = deps;
 
-  /** What is to be noted of it; undefined: it is as it was. */
+  /** What to record for it; undefined: no change. */
   async function problemOf({ e164, problem }: NumberRow): Promise<string | null | undefined> {
     const found = await carrier.numbers.find(e164);
     const lost = found === null || isLost(found);

@@ -1,9 +1,9 @@
-/** What a person hears when the carrier did not do what they asked for at once. Must not know what was asked. */
+/** Error messages for a person when the carrier did not do at once what they asked for. Must not know what was asked. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { CarrierFault } from '../carrier/port.ts';
 import { badRequest } from './model.ts';
 
-/** Runs what changes nothing at the carrier, or may be asked again. Throws 503 `carrier_unavailable`, 502 `carrier_refused` or 400. */
+/** Runs requests that change nothing at the carrier, or may be repeated. Throws 503 `carrier_unavailable`, 502 `carrier_refused` or 400. */
 export async function asked<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -28,7 +28,7 @@ function answerTo(fault: CarrierFault): AppError {
   });
 }
 
-/** For what looks whether a step was done: where the carrier does not answer, nobody can tell. */
+/** For lookups of whether a step was done: without an answer of the carrier, that is unknown. */
 export async function surely<T>(find: () => Promise<T>): Promise<T> {
   try {
     return await find();
@@ -41,7 +41,7 @@ export async function surely<T>(find: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null where the carrier knows it not, or no more. */
+/** Null if the carrier does not know it, or no longer does. */
 export async function orNull<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

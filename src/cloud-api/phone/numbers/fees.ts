@@ -1,4 +1,4 @@
-/** What numbers cost, counted when one comes and once a day after that. Must not know budgets. */
+/** The cost of numbers, counted when one arrives and once a day after that. Must not know budgets. */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Op, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -16,7 +16,7 @@ export interface NumberFeesDeps {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Each fee that has come due and was not counted yet. */
+/** Each fee that is due and was not counted yet. */
 export function* countFees(
   tx: SharedTx,
   { clock, fees }: Pick<NumberFeesDeps, 'clock' | 'fees'>,
@@ -28,8 +28,8 @@ export function* countFees(
 }
 
 /**
- * A number that was ported in was for sale nowhere: what it costs a month the carrier says once it has charged for it. Its fees are
- * counted from the day on which it came.
+ * A ported number was never for sale, so the carrier states its monthly cost only after it has charged for it. Its fees are counted from the day on
+ * which it arrived.
  */
 async function learnCosts({ store, clock, rows, carrier, log }: NumberFeesDeps): Promise<void> {
   const unknown = (await rows.numbers.all()).filter(({ monthlyCost }) => monthlyCost === null);

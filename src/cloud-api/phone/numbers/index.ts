@@ -1,6 +1,6 @@
 /**
- * Numbers: who has them, how they are bought and given up, the bots they are for, and the invites on them. Gives the
- * other parts {@link Numbers}. Must not know registrations, texts or calls.
+ * Numbers: who has them, how they are bought and given up, the bots they are for, and their invites. Gives the other parts {@link Numbers}. Must not
+ * know registrations, texts or calls.
  */
 import { randomBytes } from 'node:crypto';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
@@ -27,12 +27,12 @@ export { phoneNumberMigrations } from './migrations.ts';
 
 export interface NumbersDeps extends PartDeps {
   readonly steps: PaidSteps;
-  /** Of all other parts; asked when something happens, not before. */
+  /** From all other parts; called only when something happens. */
   readonly hooks: () => readonly NumberHooks[];
   readonly consents: () => Pick<Consents, 'record'>;
   /** The business that a number is registered for; null: none yet. */
   readonly brandOf: (numberId: string) => Promise<string | null>;
-  /** Of these numbers, those that a registration was filed for. */
+  /** Those of these numbers for which a registration was filed. */
   readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly random?: (bytes: number) => Buffer;
 }
@@ -42,7 +42,7 @@ export interface NumbersPart extends PhonePart {
   readonly invites: InviteProofs;
 }
 
-/** What failed is shown for so long, unless its person puts it away. */
+/** A failed number is shown for this long, unless its person dismisses it. */
 const failedKeptMs = 7 * 24 * 60 * 60_000;
 
 export function createNumbers(deps: NumbersDeps): NumbersPart {
@@ -63,7 +63,7 @@ export function createNumbers(deps: NumbersDeps): NumbersPart {
     addresses: createAddresses({ ...deps, random }),
     hooks: () => [ownHooks, ...deps.hooks()],
   };
-  // Begun only once everything is put together.
+  // Begun only after everything is composed.
   const begin: Work['begin'] = (tx, row, job) => work.begin(tx, row, job);
   const work: Work = createWork(given, {
     buy: createPurchase({ ...given, begin }),

@@ -1,7 +1,7 @@
 /**
- * The page of an invite: who would call, what one agrees to, a field for one's number, and then the code by which that phone shows that it is
- * theirs. Nothing is sent to a number before it has sent something itself. The words that were shown are what the consent keeps, with the
- * address and the browser they were ticked from. No script; one that is used, too old or never was is the same page. Must not know rows.
+ * The page of an invite: who would call, what one agrees to, a field for one's number, and then the code by which that phone proves to be theirs.
+ * Nothing is sent to a number before it has sent something itself. The consent stores the words as shown, with the address and browser of the yes. No
+ * script; a used, expired or unknown invite shows the same page. Must not know rows.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
@@ -17,7 +17,7 @@ export interface InvitePageDeps {
   readonly invites: Pick<Invites, 'open' | 'ask' | 'outcome'>;
   readonly numbers: Pick<Numbers, 'byE164'>;
   readonly clock: Clock;
-  /** From which address a request comes, also behind a proxy. */
+  /** The client address of a request, also behind a proxy. */
   readonly addressOf: (request: IncomingMessage) => string;
   /** The business that the number is registered for; null: none yet. */
   readonly brandOf: (numberId: string) => Promise<string | null>;
@@ -33,12 +33,12 @@ export interface InvitePage {
 const headers = {
   ...pageHeaders,
   'content-security-policy': pageHeaders['content-security-policy'].replace("form-action 'none'", "form-action 'self'"),
-  // Without the origin of its own form a browser says that it has none, and is refused.
+  // Without the origin of its own form, a browser sends none and is refused.
   'referrer-policy': 'same-origin',
 } as const;
 
 const largestForm = 4096;
-/** Of a browser's name for itself, as evidence. */
+/** Limit of a browser's name for itself, stored as evidence. */
 const maxUserAgent = 300;
 
 export function createInvitePage({ invites, numbers, users, brandOf, clock, addressOf }: InvitePageDeps): InvitePage {
@@ -137,7 +137,7 @@ or call that number and key the code in.</p>
   };
 }
 
-/** Word for word what is kept as evidence. */
+/** Exactly the words that are stored as evidence. */
 export function disclosureOf({ e164 }: Pick<HeldNumber, 'e164'>, name: string): string {
   return (
     `I agree that ${name} may have an automated assistant with an artificial voice call me from ${e164} at the number that I ` +

@@ -1,7 +1,6 @@
 /**
- * Invites on a number: each a page for one person, good for one yes to being called, within seven days. The yes counts once the phone that
- * was named has sent the code that the page showed. They are the number's, so they follow it. Must not know how the page looks, nor how
- * texts and calls come.
+ * Invites on a number: each a page for one person, valid for one yes to being called, within seven days. The yes counts once the named phone has sent
+ * the code that the page showed. They belong to the number, so they follow it. Must not know how the page looks, or how texts and calls come.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Invite } from '../../../contracts/phone/number.ts';
@@ -22,11 +21,11 @@ export interface Invites extends InviteProofs {
   /** Open or used, newest first. */
   list(numberId: string): Promise<Invite[]>;
   create(numberId: string): Promise<Invite>;
-  /** False: there is none, or somebody has used it. */
+  /** False: it does not exist, or was used. */
   remove(numberId: string, id: string): Promise<boolean>;
-  /** Null: used, too old, withdrawn, or never made. */
+  /** Null: used, too old, withdrawn, or unknown. */
   open(token: string): Promise<{ readonly id: string; readonly number: HeldNumber } | null>;
-  /** A yes that waits for its code; one that waited before is replaced. Null: it is over. */
+  /** A yes that waits for its code; it replaces an earlier one. Null: the invite is over. */
   ask(
     token: string,
     yes: { readonly e164: string; readonly evidence: string },
@@ -40,12 +39,12 @@ export interface Invites extends InviteProofs {
 
 const tokenBytes = 32;
 const goodForMs = 7 * 24 * 60 * 60_000;
-/** Used ones stand in the list for as long; the consent they gave stays for good. */
+/** Used ones stay in the list this long; the consent they gave stays for good. */
 const keptMs = 90 * 24 * 60 * 60_000;
 const mostOpen = 50;
-/** For a code to be texted or keyed in. */
+/** Time for texting or keying in a code. */
 const codeMs = 15 * 60_000;
-/** Six digits, so that they are typed without a mistake. It is no secret from who agreed: it ties their yes to their phone. */
+/** Six digits, so that they are typed without a mistake. The code is no secret from the person who agreed: it ties their yes to their phone. */
 const newCode = () => String(randomInt(0, 1_000_000)).padStart(6, '0');
 
 interface Row {
@@ -114,7 +113,7 @@ export function createInvites(deps: InvitesDeps): Invites {
         const now = clock.now();
         const row = yield* tx.get<Row>(`${select} WHERE token_hash = ?`, hashOf(token));
         if (row === undefined || (yield* numbers.read(tx, row.numberId)) === null) return null;
-        // Whoever loads the page again, or ticks it twice, has one code.
+        // A reloaded page, or a second tick, keeps one code.
         const same = row.askedE164 === e164 && row.code !== null && (row.codeUntil ?? 0) > now;
         const code = same && row.code !== null ? row.code : newCode();
         const until = now + codeMs;

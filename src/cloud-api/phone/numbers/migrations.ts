@@ -1,6 +1,6 @@
 /**
- * Numbers and the invites on them. Of an invite, `asked_e164`, `code`, `code_until` and `evidence` are what somebody at its page has agreed
- * to, which counts only once a text or call from that number brings the code. `address` and `port_details` are sealed, and empty as soon as nobody needs them; a number that is over
+ * Numbers and the invites on them. Of an invite, `asked_e164`, `code`, `code_until` and `evidence` hold a yes from its page, which counts only once a
+ * text or call from that number brings the code. `address` and `port_details` are sealed, and cleared as soon as nobody needs them; a released number
  * keeps its row, since consents and opt-outs name it.
  */
 import type { Migration } from '../../../kit/store/store.ts';

@@ -12,7 +12,7 @@ import type { HeldNumber } from '../ports.ts';
 export const phases = ['buying', 'porting', 'held', 'releasing', 'failed', 'gone'] as const;
 export type Phase = (typeof phases)[number];
 
-/** Every change of a phase there is. `failed`: it never became ours, and its person has not put it away. */
+/** Every change of a phase. `failed`: it never became ours, and its person has not dismissed it. */
 export const moves = {
   bought: { from: ['buying'], to: 'held' },
   ported: { from: ['porting'], to: 'held' },
@@ -25,13 +25,13 @@ export type Move = keyof typeof moves;
 
 /** Somebody has it, or soon will. */
 export const live = ['buying', 'porting', 'held'] as const satisfies readonly Phase[];
-/** Its person sees it. */
+/** The phases that its person sees. */
 export const shown = [...live, 'failed'] as const satisfies readonly Phase[];
 
-/** For SQL; the words are ours. */
+/** For SQL; the words are constants of ours. */
 export const phaseIn = (list: readonly Phase[]) => `phase IN (${list.map((phase) => `'${phase}'`).join(', ')})`;
 
-/** How many numbers a plan allows. Those that are still being bought or ported count. */
+/** How many numbers a plan allows, including those that are still being bought or ported. */
 const limits: Readonly<Record<Plan, number>> = { free: 0, plus: 3, super: 5, ultra: 10 };
 
 export function limitOf(plan: string): number {
@@ -42,14 +42,14 @@ export function limitOf(plan: string): number {
 export interface NumberRow extends Omit<HeldNumber, 'port'> {
   readonly origin: 'bought' | 'ported';
   readonly upfrontCost: string | null;
-  /** When it came; null: not yet, or before this was kept. */
+  /** When it arrived; null: not yet, or before this was recorded. */
   readonly heldAt: number | null;
   readonly phase: Phase;
-  /** A sentence for its person: what is waited for, or why it failed. */
+  /** A sentence for its person: what it waits for, or why it failed. */
   readonly problem: string | null;
-  /** Of what kind a failure was. */
+  /** The kind of a failure. */
   readonly fault: 'taken' | 'refused' | 'service' | 'cancelled' | null;
-  /** Of the purchase, or of the port. */
+  /** The order of the purchase, or of the port. */
   readonly orderId: string | null;
   /** Sealed; null: revoked. */
   readonly address: string | null;
@@ -60,13 +60,13 @@ export interface NumberRow extends Omit<HeldNumber, 'port'> {
   readonly portReadyOn: number | null;
   /** JSON: names of the fields that the carrier has. */
   readonly portGiven: string | null;
-  /** Sealed: what it was not given yet. */
+  /** Sealed: fields that it does not have yet. */
   readonly portDetails: string | null;
   /** When its port was last read from the carrier. */
   readonly lookedAt: number | null;
 }
 
-/** Without these no carrier lets a number go. */
+/** Every carrier requires these to let a number go. */
 const neededForPort = [
   'entityName',
   'authorizedPerson',
@@ -80,7 +80,7 @@ const neededForPort = [
   'invoice',
 ] as const satisfies readonly (keyof PortDetails)[];
 
-/** What the carrier says is wrong with a port, and how to mend it. */
+/** The carrier's objections to a port, and how to mend each. */
 const fieldOf: Readonly<Record<string, keyof PortDetails>> = {
   ACCOUNT_NUMBER_MISMATCH: 'accountNumber',
   AUTH_PERSON_MISMATCH: 'authorizedPerson',
@@ -109,13 +109,13 @@ export function portProblem(found: { readonly code: string; readonly text: strin
   return { code, text: wordsOf[code] ?? (text || code), field: fieldOf[code] ?? null };
 }
 
-/** Of a draft: what the carrier was not given yet. */
+/** Fields of a draft that the carrier does not have yet. */
 export function missingOf({ portState, portGiven }: Pick<NumberRow, 'portState' | 'portGiven'>): string[] {
   const given = new Set<string>(portGiven === null ? [] : (JSON.parse(portGiven) as string[]));
   return portState === 'draft' ? neededForPort.filter((field) => !given.has(field)) : [];
 }
 
-/** Nothing of the port is left to come, neither calls nor texts. */
+/** The port is complete, for calls as well as texts. */
 export function isPorted({ phase, portMessaging }: Pick<NumberRow, 'phase' | 'portMessaging'>): boolean {
   return phase === 'held' && (portMessaging === 'ported' || portMessaging === 'canceled');
 }
@@ -123,7 +123,7 @@ export function isPorted({ phase, portMessaging }: Pick<NumberRow, 'phase' | 'po
 export function portOf(row: NumberRow): Port | null {
   if (row.portState === null) return null;
   return {
-    // Until the carrier has one, what it knows the order by.
+    // Until the carrier has assigned one, its own name for the order.
     orderId: row.orderId ?? row.id,
     state: row.portState,
     messaging: row.portMessaging ?? 'pending',
@@ -134,9 +134,9 @@ export function portOf(row: NumberRow): Port | null {
 }
 
 const lostAs = new Set(['ported-out', 'deleted']);
-/** Whether the number as the carrier has it is no longer ours. */
+/** Whether the number, as the carrier reports it, is no longer ours. */
 export const isLost = ({ status }: { readonly status: string }) => lostAs.has(status);
-/** Noted of a number until the carrier has it again. */
+/** Recorded for a number until the carrier has it again. */
 export const lostSays = 'The carrier does not have this number any more: it was taken to another one. Release it here.';
 
 /**
@@ -160,7 +160,7 @@ export function toHeld(row: NumberRow): HeldNumber {
   };
 }
 
-/** `registered`: a registration of it was filed. */
+/** `registered`: a registration was filed for it. */
 export function toPhoneNumber(row: NumberRow, registered: boolean): PhoneNumber {
   const { id, e164, type, country, locality, monthlyCost, carrier, voiceState, runtimeId, botId, problem } = row;
   return {

@@ -1,6 +1,6 @@
 /**
- * A port at the carrier: drafted, given what the other carrier asks for, confirmed, and read again until both calls and
- * texts arrive here. Secrets are kept sealed until the carrier has them. Must not know plans or HTTP.
+ * A port at the carrier: drafted, given the fields that the other carrier needs, confirmed, and read again until both calls and texts arrive here.
+ * Secrets are stored sealed until the carrier has them. Must not know plans or HTTP.
  */
 import type { Port, PortDetails } from '../../../contracts/phone/number.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
@@ -14,7 +14,7 @@ export interface PortDeps extends WorkDeps {
   readonly begin: Work['begin'];
 }
 
-/** Ports take weeks, and the carrier tells of each change: this is for what it told while nobody heard it. */
+/** Ports take weeks, and the carrier posts each change: this catches posts that were missed. */
 const againMs = 30 * 60_000;
 
 export function sealDetails(sealer: Sealer, id: string, details: PortDetails): string | null {
@@ -41,14 +41,14 @@ export function createPortWork(deps: PortDeps): DoJob {
       },
       act: () => ports.create({ e164: row.e164, key: row.id }),
     });
-    // The carrier may split what it is given; the rest of it is none of ours.
+    // The carrier may split an order; the other parts are not ours.
     const orderId = (made.find(({ e164s }) => e164s.includes(row.e164)) ?? made[0])?.orderId;
     if (orderId === undefined) throw new CarrierFault('service', 'The carrier made no order of it.');
     await store.write((tx) => rows.note(tx, row.id, { orderId }));
     return orderId;
   }
 
-  /** Hands over what was given since, and then the order with it once nothing is missing. */
+  /** Sends new fields, and submits the order once nothing is missing. */
   async function handOver(row: NumberRow, orderId: string): Promise<void> {
     const before = row.portGiven === null ? [] : (JSON.parse(row.portGiven) as string[]);
     const corrected = openDetails(sealer, row);
@@ -65,7 +65,7 @@ export function createPortWork(deps: PortDeps): DoJob {
       await noteHanded(row, { portGiven: given.portGiven, problem: null }, handed);
     }
     if (missingOf(given).length === 0) await ports.confirm(orderId);
-    // What was read before is not how it stands now.
+    // The state read before is outdated.
     await noteHanded({ ...row, portDetails: handed }, { lookedAt: null }, null);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Buying at the carrier: profile, order, until it is ours, then its texts come to its address. Before the order is placed a refusal ends
- * it; from then on it goes on until the carrier says that it failed. Must not know plans or HTTP.
+ * Buys a number at the carrier: profile, order, wait until it is ours, then its texts come to its address. Before the order is placed a refusal ends
+ * the purchase; from then on it continues until the carrier says that it failed. Must not know plans or HTTP.
  */
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
 import { CarrierFault, type NumberOrder } from '../carrier/port.ts';

@@ -1,7 +1,6 @@
 /**
- * Gives a number up: first ends the fees of the other parts, then the number or the order for it, then its profile. A
- * fee that cannot be ended yet holds up none of the others. Also clears away what a failed purchase or port has left.
- * Must not know HTTP.
+ * Gives a number up: first ends the fees of the other parts, then the number or its order, then its profile. A fee that cannot be ended yet does not
+ * hold up the others. Also cleans up after a failed purchase or port. Must not know HTTP.
  */
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
 import { CarrierFault, type NumberOrder } from '../carrier/port.ts';
@@ -34,7 +33,7 @@ export function createRelease(deps: WorkDeps): DoJob {
     return fault;
   }
 
-  /** Null: nothing of it is left. */
+  /** Null: nothing of it remains. */
   async function endOrder(row: NumberRow): Promise<SharedLaneOutcome | null> {
     const { orderId } = row;
     const placed =
@@ -43,7 +42,7 @@ export function createRelease(deps: WorkDeps): DoJob {
         : await orNull(() => numbers.readOrder(orderId));
     if (placed === null) return null;
     const order = placed.state === 'pending' ? await numbers.readOrder(placed.orderId) : placed;
-    // An order cannot be taken back; what it brings is given up.
+    // An order cannot be taken back; the number that it brings is given up.
     if (order.state === 'pending') return waiting('the carrier is still at the order');
     if (order.state === 'done') await giveUp(row);
     return null;
@@ -70,7 +69,7 @@ export function createRelease(deps: WorkDeps): DoJob {
 
   return async (row) => {
     const fault = await endOthers(row);
-    // What failed left nothing to give up; and the number may be somebody else's by now.
+    // A failed one left nothing to give up; and the number may be somebody else's by now.
     if (row.carrierNumberId !== null) await giveUp(row);
     else if (row.fault === null) {
       const left = await (row.origin === 'bought' ? endOrder(row) : endPort(row));

@@ -1,6 +1,6 @@
 /**
- * Tells computers that their numbers changed: one lane a computer, retried until the computer was told or has no owner
- * any more. Must not know what changed.
+ * Notifies computers that their numbers changed: one lane for each computer, retried until the computer has the notice or no owner any more. Must not
+ * know what changed.
  */
 import { resync } from '../../../contracts/phone/texts.ts';
 import type { SharedLaneOutcome } from '../../../kit/lane/lane.ts';
@@ -8,7 +8,7 @@ import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { PartDeps } from '../part.ts';
 
 export interface Resync {
-  /** In the transaction that changes something of it. */
+  /** Call it in the transaction of the change. */
   tell(tx: SharedTx, computerId: string): Op<void>;
   wake(computerId: string): void;
   start(): Promise<void>;
@@ -28,7 +28,7 @@ export function createResync(deps: Pick<PartDeps, 'openLanes' | 'call' | 'comput
       body: { scope: 'phone' },
       signal,
     });
-    // Whoever does not know the route reads its numbers when it starts anew.
+    // A computer that does not know the route reads its numbers at its next start.
     const told = (status >= 200 && status < 300) || status === 404 || status === 501;
     return told ? { to: 'done' } : { to: 'retry', reason: `the computer answered ${status}` };
   }

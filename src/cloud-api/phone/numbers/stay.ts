@@ -1,7 +1,4 @@
-/**
- * What a person does with a number they have: correct its port, move it to another bot or computer, give it up. Must
- * not know the carrier.
- */
+/** A person's actions on a number they have: correct its port, move it to another bot or computer, give it up. Must not know the carrier. */
 import type { PortDetails } from '../../../contracts/phone/number.ts';
 import type { Come } from './come.ts';
 import {
@@ -17,7 +14,7 @@ import { openDetails, sealDetails } from './port-work.ts';
 import type { Work, WorkDeps } from './work.ts';
 
 export interface Stay {
-  /** Throws 404 where there is no port. */
+  /** Throws 404 if there is no port. */
   port(id: string, how: 'read again' | { readonly details: PortDetails }): Promise<NumberRow>;
   move(
     userId: string,
@@ -27,9 +24,9 @@ export interface Stay {
   release(id: string): Promise<void>;
 }
 
-/** The carrier is asked while its person waits for so long. */
+/** How long the carrier is asked while its person waits. */
 const askedMs = 5_000;
-/** A port is read from the carrier at most so often, however many look. */
+/** A port is read from the carrier at most this often, however many people look. */
 const readEveryMs = 3_000;
 
 export function createStay(deps: WorkDeps & { readonly work: Work; readonly come: Pick<Come, 'until'> }): Stay {
@@ -57,7 +54,7 @@ export function createStay(deps: WorkDeps & { readonly work: Work; readonly come
       }
       const { lookedAt: before, portDetails: waits } = await there(id);
       const age = before === null ? null : deps.clock.now() - before;
-      // Below nothing: the clock was set back meanwhile.
+      // Below zero: the clock was set back.
       if (how === 'read again' && waits === null && age !== null && age >= 0 && age < readEveryMs) return there(id);
       work.wake(id);
       const isRead = ({ lookedAt, portDetails, phase }: NumberRow) =>

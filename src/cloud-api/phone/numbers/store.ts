@@ -36,16 +36,16 @@ export interface NewNumber
     | 'botId'
     | 'portDetails'
   > {
-  /** Where the carrier said one. */
+  /** The carrier's, if it gave one. */
   readonly upfrontCost?: string | null;
-  /** Where its person said one. */
+  /** The person's, if they gave one. */
   readonly botName?: string | null;
   readonly addressHash: string;
   /** Sealed. */
   readonly address: string;
 }
 
-/** What may be noted of one beside its phase. */
+/** The fields that may be changed besides its phase. */
 export type Facts = Partial<
   Pick<
     NumberRow,
@@ -70,23 +70,23 @@ export interface NumberStore {
   readonly numbers: Numbers;
   get(id: string): Promise<NumberRow | null>;
   read(tx: SharedReader, id: string): Op<NumberRow | null>;
-  /** By what the carrier knows it: an order's id, or ours, which it was given as reference. */
+  /** By the carrier's order id, or by our own, which was its reference. */
   byOrder(orderId: string): Promise<NumberRow | null>;
-  /** What that person sees, oldest first. */
+  /** The numbers that the person sees, oldest first. */
   list(userId: string): Promise<NumberRow[]>;
-  /** A computer's own, for as long as it is that person's. */
+  /** A computer's numbers, for as long as it is that person's. */
   ofComputer(userId: string, computerId: string): Promise<NumberRow[]>;
   /** How many count for their plan. */
   count(tx: SharedReader, userId: string): Op<{ readonly has: number; readonly coming: number }>;
   /** Throws 403 `number_limit`, 409 `number_taken`. */
   create(tx: SharedTx, number: NewNumber, limit: number): Op<NumberRow>;
   note(tx: SharedTx, id: string, facts: Facts): Op<void>;
-  /** Null: it is not in a phase from which the move is open. */
+  /** Null: its phase does not allow the move. */
   move(tx: SharedTx, id: string, move: Move, facts?: Facts): Op<NumberRow | null>;
   assign(tx: SharedTx, id: string, to: { runtimeId: string; botId: string; botName: string | null }): Op<void>;
-  /** Whoever asked for it was told that it failed: it is shown no more. */
+  /** Its requester has received the failure: it is not shown again. */
   told(id: string): Promise<void>;
-  /** Failed ones that nobody has put away since. */
+  /** Failed ones that nobody has dismissed since. */
   forget(before: number): Promise<void>;
 }
 
@@ -232,7 +232,7 @@ export function createNumberStore(store: SharedStore, now: () => number): Number
       const { from, to } = moves[name];
       const before = yield* read(tx, id);
       if (before === null || !(from as readonly string[]).includes(before.phase)) return null;
-      // What is over needs no address, and none of what only the other carrier had to know.
+      // A finished one needs no address, and none of the data meant for the other carrier.
       const over =
         to === 'held' ? ', held_at = ?' : ', ended_at = ?, address_hash = NULL, address = NULL, port_details = NULL';
       yield* tx.run(`UPDATE phone_number SET phase = ?${over} WHERE id = ? AND ${phaseIn(from)}`, ...[to, now(), id]);

@@ -1,7 +1,6 @@
 /**
- * What is done at the carrier for a number, step by step: a lane a number, so that only one replica works on it at a
- * time, and another continues when that one is killed. Each step can be repeated; those that cost money are {@link
- * PaidSteps}. Must not know HTTP.
+ * The work at the carrier for a number, step by step: one lane for each number, so that only one replica works on it at a time, and another continues
+ * when that one is killed. Each step can be repeated; those that cost money are {@link PaidSteps}. Must not know HTTP.
  */
 import type { LaneItem, SharedLaneOutcome, SharedLanes } from '../../../kit/lane/lane.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -20,7 +19,7 @@ export interface WorkDeps extends PartDeps {
   readonly steps: PaidSteps;
   readonly addresses: Addresses;
   readonly resync: Resync;
-  /** Of the other parts. */
+  /** The hooks of the other parts. */
   readonly hooks: () => readonly NumberHooks[];
 }
 
@@ -31,9 +30,9 @@ export type DoJob = (row: NumberRow, item: LaneItem, signal: AbortSignal) => Pro
 
 export interface Work {
   readonly begin: (tx: SharedTx, row: Pick<NumberRow, 'id' | 'userId'>, job: Job) => Op<void>;
-  /** What waits for a number is not done any more. */
+  /** Drops the waiting work of a number. */
   drop(tx: SharedTx, id: string): Op<void>;
-  /** Something happened: what waits looks now. */
+  /** Something happened: waiting work looks now. */
   wake(id: string): void;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -78,7 +77,7 @@ export function createWork(
   };
 }
 
-/** The messaging profile of a number: one each, so that the carrier's own list of who said STOP is the number's. */
+/** The messaging profile of a number: one each, so that the carrier's own opt-out list is the number's. */
 export async function profileOf(deps: WorkDeps, row: NumberRow): Promise<string> {
   if (row.profileId !== null) return row.profileId;
   const { numbers } = deps.carrier;
@@ -98,7 +97,7 @@ export async function profileOf(deps: WorkDeps, row: NumberRow): Promise<string>
 
 const profileName = ({ id }: Pick<NumberRow, 'id'>) => `gantry ${id}`;
 
-/** Removes it, whether we heard of its making or not. */
+/** Removes it, even if we never heard that it was made. */
 export async function endProfile(deps: WorkDeps, row: NumberRow): Promise<void> {
   const { numbers } = deps.carrier;
   const id =
@@ -106,7 +105,7 @@ export async function endProfile(deps: WorkDeps, row: NumberRow): Promise<void> 
   if (id !== undefined) await orNull(() => numbers.deleteProfile(id));
 }
 
-/** What came of a paid step that may have been begun; it is not begun here. Null: nothing, for sure. */
+/** The result of a paid step that may have been begun; never begins one. Null: certainly nothing was done. */
 export function settled<T>(
   deps: Pick<WorkDeps, 'steps'>,
   key: string,
@@ -120,7 +119,7 @@ export function settled<T>(
   );
 }
 
-/** It never became ours: its person is told why, and what it had is ended. */
+/** It never became ours: stores the reason for its person, and ends what it had. */
 export function failed(
   deps: WorkDeps & { readonly begin: Work['begin'] },
   id: string,

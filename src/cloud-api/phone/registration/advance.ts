@@ -1,6 +1,6 @@
 /**
- * Moves a registration on until it waits: for the carriers' review, for the person, or 30 minutes for a fault on our
- * side to pass. Owns what each fault of the carrier means; the actions know the steps.
+ * Moves a registration on until it waits: for the carriers' review, for the person, or 30 minutes for a fault on our side to pass. Owns the meaning
+ * of each fault of the carrier; the actions know the steps.
  */
 import { CarrierFault } from '../carrier/port.ts';
 import type { Action, Bench } from './bench.ts';
@@ -11,22 +11,22 @@ import { problemsOfFault, sentencesOf } from './refusal.ts';
 
 export interface AdvanceDeps extends Bench {
   readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
-  /** What was filed for a number that was released meanwhile. */
+  /** A registration whose number was released before it was filed completely. */
   readonly endFees: (numberId: string) => Promise<void>;
   readonly corrections: Pick<Corrections, 'openOf'>;
 }
 
 export interface Advance {
-  /** Repeatable, and one at a time for each registration of this process. Rejects only where the fault is ours. */
+  /** Repeatable; one at a time for each registration of this process. Rejects only if the fault is ours. */
   advance(id: string): Promise<void>;
-  /** Waits for what is under way. */
+  /** Waits for the work under way. */
   settled(): Promise<void>;
 }
 
-/** An event of the carrier may be lost, or has no way to here. */
+/** An event of the carrier may be lost, or this cloud cannot receive any. */
 const reviewMs = 10 * 60_000;
 const dayMs = 24 * 60 * 60_000;
-/** More than stages in a row. */
+/** More than the longest row of stages. */
 const mostMoves = 20;
 
 const refusedBy: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Move>>>> = {
@@ -50,7 +50,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     for (let moved = 0; moved < mostMoves; moved += 1) {
       const row = await registrations.get(id);
       if (row === null || row.endedAt !== null) return row === null ? undefined : ended(row);
-      // What the carrier just said, its lists may not say yet.
+      // The carrier's lists may lag behind its last response.
       if (moved > 0 && isDecided(row)) return rest(row);
       const action = deps.actions[row.kind][row.stage];
       if (action === undefined) return registrations.lookAgain(id, null);
@@ -66,11 +66,11 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     throw new Error(`The registration ${id} moved ${mostMoves} times in a row.`);
   }
 
-  /** Nothing is to do for it now. */
+  /** There is nothing to do for it now. */
   async function rest(row: RegistrationRow): Promise<void> {
     const now = clock.now();
     const waits = row.retryAt !== null && row.retryAt > now;
-    // Joining its campaign is not tried before its time; whatever else was asked was answered.
+    // The number joins its campaign no earlier than this; any other work is done.
     if (row.waiting !== null && waits && row.stage === 'number') return registrations.lookAgain(row.id, row.retryAt);
     if (row.waiting !== null) await registrations.calm(row.id);
     await registrations.lookAgain(
@@ -85,7 +85,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     return change === null ? null : (change.retryAt ?? clock.now() + reviewMs);
   }
 
-  /** What was being filed when its number was released costs nothing either. Until that is sure it is looked at again. */
+  /** A filing under way when its number was released must not cost fees either. It is checked again until that is certain. */
   async function ended(row: RegistrationRow): Promise<void> {
     if (row.feesEndedAt === null) return;
     try {
@@ -116,9 +116,9 @@ export function createAdvance(deps: AdvanceDeps): Advance {
       code: fault.code,
     });
     const now = clock.now();
-    // What was decided stays as it is while the carrier cannot be asked.
+    // The decision stands while the carrier cannot be reached.
     if (isDecided(row)) return registrations.lookAgain(row.id, now + retryMs);
-    // What is still looked for is no outage; whatever is asked for anew waits its time.
+    // A pending lookup is no outage; anything requested again waits its time.
     const looks = fault.kind === 'unknown' && (fault.retryAfter !== null || row.waiting === null);
     const inMs = looks ? (fault.retryAfter === null ? unansweredMs : (fault.retryAfter + 1) * 1000) : retryMs;
     const until = row.waiting !== null && row.retryAt !== null && row.retryAt > now ? row.retryAt : now + inMs;
@@ -128,7 +128,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
   function advance(id: string): Promise<void> {
     const under = running.get(id);
     if (under !== undefined) {
-      // What it was told of may have come after it was read.
+      // The event may be newer than what was read.
       under.again = true;
       return under.work;
     }

@@ -1,4 +1,4 @@
-/** What each file of this part works with. */
+/** The dependencies that each file of this part uses. */
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import type { PartDeps } from '../part.ts';
 import type { Numbers } from '../ports.ts';
@@ -18,16 +18,16 @@ export interface Bench extends RegistrationDeps {
   readonly registrations: RegistrationStore;
   /** See {@link import('./preflight.ts').PreflightFacts}. */
   readonly hosted: boolean;
-  /** Where the carrier posts what changes. */
+  /** Address to which the carrier posts changes. */
   readonly webhookUrl: string;
 }
 
-/** What moves a registration on from where it stands. True: it moved, look again. Throws the carrier's faults. */
+/** Moves a registration on from its stage. True: it moved, look again. Throws the carrier's faults. */
 export type Action = (row: RegistrationRow) => Promise<boolean>;
 
 export const einPlace = (registrationId: string) => `phone_registration|ein|${registrationId}`;
 
-/** The full one; null: it was wiped, or there is none. */
+/** The full EIN; null: it was wiped, or there is none. */
 export function openEin({ sealer }: Pick<Bench, 'sealer'>, row: Pick<RegistrationRow, 'id' | 'ein'>): string | null {
   return row.ein === null ? null : sealer.open(einPlace(row.id), row.ein);
 }

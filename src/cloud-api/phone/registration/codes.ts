@@ -1,6 +1,6 @@
 /**
- * The code by which a sole proprietor proves to have the mobile phone: sent automatically once, again when asked, a few
- * times in ten minutes. Each code is valid for a day and a few tries. Only the carrier knows it.
+ * The code by which a sole proprietor proves to have the mobile phone: sent automatically once, again on request, a few times in ten minutes. Each
+ * code is valid for a day and a few attempts. Only the carrier knows it.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Op, SharedTx } from '../../../kit/store/shared-store.ts';
@@ -10,11 +10,11 @@ import type { Bench } from './bench.ts';
 import type { RegistrationRow } from './model.ts';
 
 export interface Codes {
-  /** Unless one was sent, or was being sent when the program ended: then the person asks for another. Throws the carrier's faults. */
+  /** Sends nothing if a code was sent, or was being sent when the program ended: the person then requests another. Throws the carrier's faults. */
   sendFirst(row: RegistrationRow): Promise<void>;
-  /** Throws 429 `rate_limited`, and what the carrier says. */
+  /** Throws 429 `rate_limited`, and the carrier's faults. */
   sendAgain(row: RegistrationRow): Promise<void>;
-  /** Throws 400 `wrong_pin` for one that is wrong, too old or tried too often; the carrier's faults besides. */
+  /** Throws 400 `wrong_pin` for a code that is wrong, too old or tried too often, and the carrier's faults. */
   check(row: RegistrationRow, pin: string): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface CodeRow {
   readonly tries: number;
 }
 
-/** `{pin}` stands for it. */
+/** `{pin}` stands for the code. */
 const words = (row: RegistrationRow) => ({
   code: `${row.form.brandName.slice(0, 60)}: your code to register texting is {pin}. Nobody will ask you for it.`,
   success: `${row.form.brandName.slice(0, 60)}: your mobile is confirmed.`,
@@ -54,7 +54,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
     return id;
   }
 
-  /** Throws 429 where so many were sent to that mobile, for whatever registration. */
+  /** Throws 429 if too many were sent to that mobile, for whichever registration. */
   function* checkRate(tx: SharedTx, mobile: string): Op<void> {
     const sql = `SELECT asked_at AS at FROM phone_registration_code WHERE mobile = ? AND asked_at > ? ORDER BY asked_at`;
     const sent = yield* tx.all<{ at: number }>(sql, mobile, now() - sentWithinMs);
@@ -71,7 +71,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
     try {
       await carrier.registry.sendCode(row.brandId ?? '', words(row));
     } catch (fault) {
-      // Nothing was sent: it counts for nothing.
+      // Nothing was sent, so it does not count.
       if (fault instanceof CarrierFault && fault.kind !== 'unknown') {
         await store.write((tx) => tx.run('DELETE FROM phone_registration_code WHERE id = ?', codeId));
       }
@@ -116,7 +116,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
             left === 0 ? 'Ask for a new one.' : `Try again, ${left === 1 ? 'once' : `${left} times`} more.`;
           throw wrongPin('That is not the code that was texted, or it has expired.', action);
         }
-        // It was not compared.
+        // The code was not compared.
         if (fault.kind === 'service') {
           await store.write((tx) =>
             tx.run('UPDATE phone_registration_code SET tries = tries - 1 WHERE id = ? AND tries > 0', code.id),

@@ -12,10 +12,10 @@ export interface NewCorrection
 export interface CorrectionStore {
   /** The one under way for a business. */
   open(tx: SharedReader, brandKey: string): Op<CorrectionRow | null>;
-  /** The newest, over or not. */
+  /** The newest, finished or not. */
   newest(tx: SharedReader, brandKey: string): Op<CorrectionRow | null>;
   insert(tx: SharedTx, row: NewCorrection): Op<void>;
-  /** Null: somebody else moved it meanwhile. */
+  /** Null: somebody else has moved it. */
   move(
     tx: SharedTx,
     id: string,

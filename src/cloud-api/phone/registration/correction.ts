@@ -1,7 +1,6 @@
 /**
- * A correction of what is registered: what of a form may still change, the stages of a change as data, and its wire
- * shape. The number keeps texting, and the old registration holds until the carriers have taken the whole correction.
- * Pure. Must not know SQL, HTTP or the carrier.
+ * A correction of a registration: the fields of a form that may still change, the stages of a change as data, and its wire shape. The number keeps
+ * texting, and the old registration holds until the carriers have accepted the whole correction. Pure. Must not know SQL, HTTP or the carrier.
  */
 import { RegistrationForm, type Correction as WireCorrection } from '../../../contracts/phone/registration.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -11,9 +10,9 @@ import { type RegistrationRow, stateOf } from './model.ts';
 import { readForm } from './preflight.ts';
 
 /**
- * `brand`: the business is told to its registry, and looked at there. `campaign`: so is each campaign that says something else now.
- * `verification`: so is a toll-free number. `replies`: what the numbers answer STOP, START and HELP with. `restoring`: the carriers
- * refused after some of it was taken, and get what held before.
+ * `brand`: the registry gets the business's changes and reviews them. `campaign`: each campaign with changed details likewise. `verification`: a
+ * toll-free number likewise. `replies`: the numbers' answers to STOP, START and HELP. `restoring`: the carriers refused after accepting a part, and
+ * get the previous state.
  */
 export const correctionStages = [
   'brand',
@@ -26,7 +25,7 @@ export const correctionStages = [
 ] as const;
 export type CorrectionStage = (typeof correctionStages)[number];
 
-/** From which stages a move is open, and where it leads. */
+/** For each move: the stages that allow it, and the stage it leads to. */
 export const correctionMoves = {
   brandTaken: { from: ['brand'], to: 'campaign' },
   textsTaken: { from: ['campaign', 'verification'], to: 'replies' },
@@ -39,19 +38,19 @@ export type CorrectionMove = keyof typeof correctionMoves;
 
 export const isOver = (stage: CorrectionStage) => stage === 'taken' || stage === 'refused';
 
-/** One a business at a time. Times in milliseconds since the epoch. */
+/** One at a time for each business. Times in milliseconds since the epoch. */
 export interface CorrectionRow {
   readonly id: string;
-  /** The registration that leads it on: the one that it was asked for, until its number goes. */
+  /** The registration that carries it out: the one that requested it, until its number goes. */
   readonly registrationId: string;
   readonly brandKey: string;
-  /** Of the number that it was asked for. */
+  /** The number that requested it. */
   readonly campaignKey: string;
   readonly stage: CorrectionStage;
-  /** Of the form, those that change. */
+  /** The form's changed fields. */
   readonly fields: readonly FormField[];
   readonly form: CheckedForm;
-  /** What held when it was asked for. */
+  /** The previous state. */
   readonly before: CheckedForm;
   readonly reason: string | null;
   readonly problems: readonly Problem[];
@@ -65,25 +64,25 @@ export interface CorrectionRow {
 export type FormField = keyof RegistrationForm;
 const formFields = Object.keys(RegistrationForm.shape) as FormField[];
 
-/** What the registry says of a business: the same for all of its numbers. */
+/** The fields that the registry holds for a business: the same for all of its numbers. */
 const ofBusiness: ReadonlySet<FormField> = new Set<FormField>([
   ...(['brandName', 'vertical', 'website', 'street', 'city', 'region', 'postalCode'] as const),
   ...(['contactFirstName', 'contactLastName', 'contactEmail', 'contactPhone', 'stockSymbol', 'stockExchange'] as const),
 ]);
 
-/** By what the registry verified a business: it refuses to change these, and another one is another business. */
+/** The fields by which the registry verified a business: it refuses to change these, and another value means another business. */
 const verified = ['entityType', 'legalName', 'ein', 'country'] as const satisfies readonly FormField[];
 const verifiedOfPerson = [
   ...verified,
   ...(['contactFirstName', 'contactLastName', 'mobilePhone'] as const),
 ] as const satisfies readonly FormField[];
 
-/** What a filed campaign keeps: the carrier's update takes only samples, message flow and HELP. */
+/** Fields that a filed campaign keeps: the carrier's update accepts only samples, message flow and HELP. */
 const ofCampaign = ['useCase', 'subUseCases', 'description', 'termsUrl', 'privacyUrl'] as const satisfies FormField[];
 
 type Registered = Pick<RegistrationRow, 'kind' | 'stage' | 'approvedAt' | 'campaignId' | 'form'>;
 
-/** Why a field of what is registered stays as it is; null: it may change. */
+/** Why a registered field cannot change; null: it can. */
 function fixedBecause({ kind, form, campaignId }: Registered, field: FormField): string | null {
   const sole = isSoleProprietor(form);
   if ((sole ? verifiedOfPerson : verified).some((one) => one === field)) {
@@ -114,7 +113,7 @@ const isKeptEin = (given: string, masked: string | undefined) => {
   return ein !== null && (isMasked(ein) ? ein : maskEin(ein)) === masked;
 };
 
-/** Each field that was given anew and cannot be changed. */
+/** Each changed field that cannot change. */
 export function fixedProblems(row: RegistrationRow, given: RegistrationForm): Problem[] {
   const asked = readForm({ ...row.form, ...given }, row.kind);
   const isOther = (field: FormField) =>
@@ -130,13 +129,13 @@ export function fixedProblems(row: RegistrationRow, given: RegistrationForm): Pr
 export const changedFields = (before: CheckedForm, after: CheckedForm): FormField[] =>
   formFields.filter((field) => !sameValue(before[field], after[field]));
 
-/** A form with what another one says of their business. */
+/** A form with another one's fields of their business. */
 export const withBusinessOf = (form: CheckedForm, other: CheckedForm): CheckedForm => ({
   ...form,
   ...Object.fromEntries([...ofBusiness].map((field) => [field, other[field]])),
 });
 
-/** What becomes of another form of the same business, or of the same campaign where it said the same. */
+/** The change to another form of the same business, or of the same campaign if it had the same fields. */
 export function formAfter(
   row: Pick<RegistrationRow, 'id' | 'campaignKey' | 'form'>,
   change: Pick<CorrectionRow, 'registrationId' | 'campaignKey' | 'fields' | 'form' | 'before'>,
@@ -151,8 +150,8 @@ export function formAfter(
 }
 
 /**
- * Whether a refusal is of no use any more: what it was about was changed in another way since, as with the form of a rejected campaign of
- * the same business. `leader`: the registration that it was asked for; null: that one is gone.
+ * Whether a refusal is obsolete: its subject has changed in another way since, as with the form of a rejected campaign of the same business.
+ * `leader`: the registration that requested it; null: it is gone.
  */
 export const isPassed = (
   { stage, fields, before, campaignKey }: Pick<CorrectionRow, 'stage' | 'fields' | 'before' | 'campaignKey'>,

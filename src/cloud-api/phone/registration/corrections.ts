@@ -1,7 +1,7 @@
 /**
- * Brings a correction of what is registered to the carriers: the business once for all of its numbers, each campaign that says something
- * else now once, a toll-free number by its request, then the replies. Each step can be repeated, so that whoever starts after a crash goes
- * on; what the carriers refuse is put back as it was. The numbers stay active all the while. Must not know HTTP.
+ * Brings a correction of a registration to the carriers: the business once for all of its numbers, each changed campaign once, a toll-free number by
+ * its request, then the replies. Each step can be repeated, so that the next process continues after a crash; if the carriers refuse, the previous
+ * state is restored. The numbers stay active throughout. Must not know HTTP.
  */
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { BrandAsked, CampaignAsked } from '../carrier/port.ts';
@@ -19,30 +19,31 @@ import { textsOf } from './same.ts';
 
 /** The wait between attempts while the fault is not the person's. */
 export const retryMs = 30 * 60_000;
-/** Of what went unanswered, looked for once before it counts as an outage: the carrier may have done it. */
+/** An unanswered request is looked up once before it counts as an outage: the carrier may have done it. */
 export const unansweredMs = 25_000;
 
 export interface Corrections {
-  /** Null: nothing of the business of this registration is under way. */
+  /** Null: no correction of this registration's business is under way. */
   openOf(row: Pick<RegistrationRow, 'brandKey'>): Promise<CorrectionRow | null>;
   /**
-   * Moves on the one that this registration leads. False: there is none for its business, so that what the carriers say of it is its own.
+   * Continues the correction that this registration leads. False: there is none for its business, so the carriers' decisions concern the registration
+   * itself.
    */
   work(row: RegistrationRow): Promise<boolean>;
-  /** In the transaction in which the number of a registration goes: another number of the business leads it on. */
+  /** In the transaction in which the number of a registration goes: another number of the business takes over the correction. */
   handOver(tx: SharedTx, numberId: string): Op<void>;
-  /** The registry is told of the business of a registration whose campaign was rejected. Throws the carrier's faults. */
+  /** Updates the business of a rejected campaign at the registry. Throws the carrier's faults. */
   tellBrand(row: RegistrationRow, key: string): Promise<readonly Problem[]>;
 }
 
-/** One campaign, by one of its numbers in whose words it is filed. */
+/** One campaign, filed in the words of one of its numbers. */
 interface Filed {
   readonly campaignId: string;
   readonly before: CampaignAsked;
   readonly after: CampaignAsked;
 }
 
-/** What an update of a campaign sends. */
+/** The fields that an update of a campaign sends. */
 const sent = ({ samples, messageFlow, helpMessage }: CampaignAsked) =>
   JSON.stringify([samples, messageFlow, helpMessage]);
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
@@ -54,7 +55,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
   const { store, clock, registrations, corrections, carrier, paid, numbers, log } = deps;
   const { registry } = carrier;
 
-  /** Asked for once; where nobody answered, once more: an update that was done already changes nothing. */
+  /** Requests it once, and once more if nobody answered: repeating a finished update changes nothing. */
   const send = (key: string, act: () => Promise<unknown>) =>
     paid.run(key, {
       find: async () => null,
@@ -70,7 +71,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
   });
   const factsOf = (row: RegistrationRow) => ({ ...deps, number: { id: row.numberId, e164: row.e164 } });
 
-  /** Registrations of numbers that are there, of one business. */
+  /** Registrations of current numbers of one business. */
   function* ofBusiness(tx: SharedReader, { userId, brandKey }: RegistrationRow): Op<readonly RegistrationRow[]> {
     const rows = yield* registrations.ofPerson(tx, userId);
     return rows.filter(
@@ -81,7 +82,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
 
   const isDecided = ({ stage }: RegistrationRow) => stage === 'approved' || stage === 'blocked';
 
-  /** The campaigns that say something else then: of numbers that text. One that is still in review is judged as it was filed. */
+  /** The campaigns with changed details, among numbers that text. One still in review is decided as it was filed. */
   async function campaignsOf(row: RegistrationRow, change: CorrectionRow): Promise<Filed[]> {
     const rows = (await store.read((tx) => ofBusiness(tx, row))).filter(isDecided);
     const ids = [...new Set(rows.map(({ campaignId }) => campaignId))].filter((id) => id !== null);
@@ -109,7 +110,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
     return true;
   }
 
-  /** Why it is not taken. What was not sent yet needs no putting back. */
+  /** Records the refusal. If nothing was sent yet, nothing needs restoring. */
   async function refuse(row: RegistrationRow, change: CorrectionRow, problems: readonly Problem[], sentAny: boolean) {
     const why = { reason: sentencesOf(problems), problems };
     if (sentAny) return move(change, 'undoing', why);
@@ -176,7 +177,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
     return move(change, 'textsTaken');
   }
 
-  /** What the carrier itself answers STOP, START and HELP with. */
+  /** The carrier's own automatic answers to STOP, START and HELP. */
   async function setReplies(
     rows: readonly RegistrationRow[],
     formOf: (row: RegistrationRow) => CheckedForm,
@@ -205,7 +206,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
     return true;
   }
 
-  /** What held before is told again wherever something else was. */
+  /** Sends the previous state again wherever a change was accepted. */
   async function restore(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
     const { before, id } = change;
     if (row.kind === 'toll_free') {

@@ -1,11 +1,11 @@
-/** The EIN of a business: shown masked, kept whole only sealed and only until its registry has decided. Pure. */
+/** The EIN of a business: shown masked; stored in full only sealed, until its registry has decided. Pure. */
 
 const written = /^(\d{2})-?(\d{7})$/;
 
-/** `12-3456789`; null: it is none. */
+/** `12-3456789`; null: not an EIN. */
 export function readEin(text: string): string | null {
   const found = written.exec(text.trim());
-  // Nine times the same digit is what people type to get on.
+  // People type nine times the same digit to get past the field.
   if (found === null || /^(\d)\1*$/.test(`${found[1]}${found[2]}`)) return null;
   return `${found[1]}-${found[2]}`;
 }
@@ -17,7 +17,7 @@ export function maskEin(ein: string): string {
 
 export const isMasked = (text: string) => /^\*\*-?\*\*\*\d{4}$/.test(text.trim());
 
-/** Carriers repeat it in what they answer. */
+/** Carriers repeat it in their responses. */
 export function withoutEins(text: string): string {
   return text.replace(/(?<!\d)\d{2}-?\d{7}(?!\d)/g, (ein) => maskEin(ein));
 }

@@ -1,6 +1,6 @@
 /**
- * A released number leaves its campaign, and a campaign that no other number uses is ended, since its monthly fee would
- * go on. The business stays registered.
+ * A released number leaves its campaign, and a campaign without other numbers is ended, since its monthly fee would continue. The business stays
+ * registered.
  */
 import type { Op } from '../../../kit/store/shared-store.ts';
 import type { Bench } from './bench.ts';
@@ -27,7 +27,7 @@ export function createEnding({ store, registrations, carrier }: Bench): EndFees 
   async function endCampaign(row: RegistrationRow): Promise<void> {
     const { brandId, campaignKey } = row;
     if (brandId === null) return;
-    // Filed, and ended before anybody wrote down what came of it.
+    // Filed, and ended before its result was recorded.
     const campaignId =
       row.campaignId ?? (await registry.findCampaign({ brandId, key: campaignKey }))?.campaignId ?? null;
     if (campaignId === null) return;
@@ -41,7 +41,7 @@ export function createEnding({ store, registrations, carrier }: Bench): EndFees 
   }
 
   return async (numberId) => {
-    // First: who goes after this one must not count it.
+    // Runs first: the next number to leave must not count this one.
     const rows = await store.write(function* (tx) {
       yield* registrations.endFees(tx, numberId);
       return yield* registrations.ofNumber(tx, numberId);

@@ -1,4 +1,4 @@
-/** The carrier says that something changed with a business, a campaign or a number: a reason to look, and never more than that. */
+/** The carrier reports a change of a business, a campaign or a number: only ever a reason to read its state. */
 import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 import type { Advance } from './advance.ts';
 import type { RegistrationStore } from './store.ts';
@@ -22,7 +22,7 @@ export function createReaders({ registrations, advance, now }: EventsDeps): read
     keep: (payload) => Object.fromEntries(Object.entries(payload).filter(([name]) => names.has(name))),
     async take(event) {
       for (const row of await registrations.about(namedIn(event))) {
-        // Should this program end now, another looks.
+        // If this program ends now, another process looks.
         await registrations.lookAgain(row.id, now());
         await advance(row.id);
       }
@@ -30,7 +30,7 @@ export function createReaders({ registrations, advance, now }: EventsDeps): read
   }));
 }
 
-/** The fields by which an event names what it is about, in both shapes that the carrier uses. */
+/** The fields by which an event names its subject, in both shapes that the carrier uses. */
 const requestNames = ['verificationRequestId', 'verification_request_id', 'requestId', 'id'] as const;
 const numberNames = ['phoneNumber', 'phone_number'] as const;
 const names: ReadonlySet<string> = new Set([

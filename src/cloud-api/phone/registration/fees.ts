@@ -8,11 +8,11 @@ export interface Fee {
   readonly amount: string;
 }
 
-/** Those that are cheaper than the rest. */
+/** The use cases that are cheaper than the rest. */
 const monthly: Readonly<Record<string, string>> = { LOW_VOLUME: '1.50', SOLE_PROPRIETOR: '2.00' };
 const usualMonthly = '10.00';
 
-/** In US dollars; `ahead`: how many months are paid when it is filed. */
+/** In US dollars; `ahead`: months that are paid when it is filed. */
 export const campaignPrices = (form: CheckedForm): { readonly monthly: string; readonly ahead: number } => ({
   monthly: monthly[form.useCase] ?? usualMonthly,
   ahead: isSoleProprietor(form) ? 1 : 3,
@@ -26,7 +26,7 @@ export const feeOf = ({ userId, e164 }: Pick<RegistrationRow, 'userId' | 'e164'>
   computerId: null,
 });
 
-/** `has`: what is there already and is not paid for again. */
+/** `has`: exists already and is not paid for again. */
 export function feesOf(form: CheckedForm, has: { readonly brand: boolean; readonly campaign: boolean }): Fee[] {
   if (form.kind === 'toll_free') return [];
   const fees: Fee[] = [];

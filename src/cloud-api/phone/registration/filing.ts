@@ -1,4 +1,4 @@
-/** What is filed, in the words of the carriers' registries, and their words for our fields. Pure. */
+/** Converts our fields to the words of the carriers' registries and back. Pure. */
 import type { BrandAsked, CampaignAsked, TollFreeAsked } from '../carrier/port.ts';
 import { type CheckedForm, isSoleProprietor } from './form.ts';
 import { linksOf, messageFlowOf } from './message-flow.ts';
@@ -7,12 +7,12 @@ import { keywords, repliesOf } from './replies.ts';
 
 export interface FilingFacts {
   readonly number: { readonly id: string; readonly e164: string };
-  /** Of the pages that people open. */
+  /** Address of the pages that people open. */
   readonly origin: string;
   readonly webhookUrl: string;
 }
 
-/** Of a sole proprietor without EIN and company. */
+/** For a sole proprietor without EIN and company. */
 export function brandOf(form: CheckedForm, ein: string | null, webhookUrl: string): BrandAsked {
   const { entityType, country, vertical, street, city, postalCode, website } = form;
   const shared = {
@@ -141,7 +141,7 @@ const fieldNames: Readonly<Record<string, keyof CheckedForm>> = {
   messageVolume: 'monthlyMessages',
 };
 
-/** The field of the form that a carrier names in its own words, also as a path; null: none of ours. */
+/** The field of the form for a carrier's name or path; null: none of ours. */
 export function fieldOf(carrierField: string): keyof CheckedForm | null {
   const name = carrierField.split(/[/.[\]]/).findLast((part) => /[a-z]/i.test(part)) ?? '';
   return fieldNames[name] ?? (/^sample/i.test(name) ? 'sampleMessages' : null);

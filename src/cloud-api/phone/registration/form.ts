@@ -1,4 +1,4 @@
-/** The business form as it is kept: checked, trimmed, with its defaults, the EIN masked. */
+/** The business form as stored: checked, trimmed, with its defaults, the EIN masked. */
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 import type { RegistrationKind } from '../../../contracts/phone/values.ts';
 
@@ -23,7 +23,7 @@ export interface CheckedForm extends Omit<RegistrationForm, Always | 'kind'>, Re
   readonly kind: RegistrationKind;
 }
 
-/** What is wrong with a form, and with which field of it; null: with none in particular. */
+/** The error of a form, and its field; null: no field in particular. */
 export interface Problem {
   readonly field: string | null;
   readonly text: string;
@@ -41,7 +41,7 @@ const aliases: Readonly<Record<string, RegistrationKind>> = {
   tfn: 'toll_free',
 };
 
-/** In any spelling, `Toll-Free` too; null: it is none. */
+/** In any spelling, `Toll-Free` too; null: invalid. */
 export function readKind(text: string): RegistrationKind | null {
   return aliases[text.toLowerCase().replace(/[^a-z0-9]/g, '')] ?? null;
 }

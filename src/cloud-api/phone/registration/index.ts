@@ -1,6 +1,6 @@
 /**
- * Registrations: what carriers ask of a business that texts. Owns the form, its review, and the page that shows how
- * people opt in; sets the `smsState` of numbers. Must not know texts or calls.
+ * Registrations: the data that carriers require of a business that texts. Owns the form, its review, and the page that shows how people opt in; sets
+ * the `smsState` of numbers. Must not know texts or calls.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -42,21 +42,21 @@ export { needsRegistration } from './needed.ts';
 export { type Replies, repliesOf } from './replies.ts';
 
 export interface PhoneRegistration extends PhonePart {
-  /** What the number answers STOP, START and HELP with, as filed with the carriers. */
+  /** The number's answers to STOP, START and HELP, as filed with the carriers. */
   replies(tx: SharedReader, number: Pick<HeldNumber, 'id' | 'e164'>): Op<Replies>;
-  /** Whether it is a sole proprietor's: carriers let those send less. */
+  /** Whether it is a sole proprietor's: carriers limit those to fewer texts. */
   isSoleProprietor(tx: SharedReader, numberId: string): Op<boolean>;
 }
 
-/** An answer waits so long for the carrier, then says how far it is. */
+/** A response waits this long for the carrier, then reports the state reached. */
 const answerMs = 5_000;
-/** The end of the program waits so long for what is under way. */
+/** Shutdown waits this long for the work under way. */
 const graceMs = 2_000;
-/** A pending one is read from the carrier at most so often, however many ask. */
+/** A pending one is read from the carrier at most this often, however many ask. */
 const readEveryMs = 3_000;
 
 const isPublic = (address: string) => address.startsWith('https://');
-/** A code is good for a day; those of registrations that still wait for one say that it was sent. */
+/** A code is valid for a day; registrations that still wait for one say that it was sent. */
 const codeKeptMs = 7 * 24 * 60 * 60_000;
 
 export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistration {
@@ -64,7 +64,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
   const now = () => clock.now();
   const registrations = createRegistrationStore({ store, now, numbers });
   const webhookUrl = `${deps.webhookOrigin}/api/v1/phone/webhooks/${carrier.name}`;
-  // Carriers open its pages: at the address of people, or at the one that they themselves reach.
+  // Carriers open its pages: at the address for people, or at the one that they themselves reach.
   const origin = [deps.origin, deps.webhookOrigin].find(isPublic) ?? deps.origin;
   const hosted = carrier.name === 'simulator' || isPublic(origin);
   const bench: Bench = { ...deps, registrations, webhookUrl, origin, hosted };
@@ -86,7 +86,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     await Promise.race([work.finally(() => done.abort()), pause(timers, ms, done.signal)]);
   }
 
-  /** As far as it gets in a few seconds; the rest goes on by itself. */
+  /** Moves on for a few seconds; the rest continues in the background. */
   function advanceForAnswer(id: string): Promise<void> {
     const work = advance(id).catch((fault: Error) => {
       log.warn('A registration could not be moved on.', { registration: id, fault: fault.message });
@@ -131,12 +131,12 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     const state = stateOf(row);
     if (state === 'approved') return readCorrection(row);
     if (state !== 'pending') return;
-    // What waits to be filed is tried again in its time, not when somebody looks.
+    // A filing that waits is tried again in its time, not when somebody looks.
     if (!underReview.has(row.stage) && row.waiting !== null) return;
     if (await registrations.claimRead(row.id, readEveryMs)) await advanceForAnswer(row.id);
   }
 
-  /** It is led on by the registration that it was asked for, whichever of the numbers somebody looks at. */
+  /** The registration that requested it carries it out, whichever number somebody looks at. */
   async function readCorrection(row: RegistrationRow): Promise<void> {
     const change = await corrections.openOf(row);
     if (change === null || change.waiting !== null) return;
@@ -157,7 +157,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
     } catch (fault) {
       if (!(fault instanceof CarrierFault)) throw fault;
       log.warn('The carrier did not take a code.', { registration: row.id, kind: fault.kind, code: fault.code });
-      // It may have been taken all the same: then the business has cleared.
+      // The carrier may have accepted it all the same: then the business has cleared.
       await advanceForAnswer(row.id);
       if ((await registrations.get(row.id))?.stage !== 'code') return;
       throw new AppError('transport', `The carrier could not be asked: ${fault.message}`, 'Try again in a minute.', {
@@ -227,7 +227,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
       }
     },
     start: () => watch.start(),
-    // What a carrier does not answer is looked for by whoever starts next.
+    // The next process looks up requests without an answer.
     close: () => within(graceMs, watch.close().then(settled)),
   };
 }

@@ -1,11 +1,11 @@
 /**
- * How people opt in, in the words that carriers are told: generated, never taken from the form. There is one way to opt
- * in: the person saw the page and texts first. Pure.
+ * The description of the opt-in for carriers: generated, never taken from the form. There is one way to opt in: the person saw the page and texts
+ * first. Pure.
  */
 import type { CheckedForm } from './form.ts';
 
 export interface Links {
-  /** The page that shows how one opts in: the business's own, or the hosted one. */
+  /** The page that shows how to opt in: the business's own, or the hosted one. */
   readonly optInUrl: string;
   readonly termsUrl: string;
   readonly privacyUrl: string;

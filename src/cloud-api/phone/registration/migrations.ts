@@ -1,7 +1,7 @@
 /**
- * Registrations, what happened to each, and the codes that sole proprietors got. `form` is masked; `ein` is sealed and there only until
- * its registry has decided. `identity` and `texts` are digests of who registers and of what is texted: what is the same is filed
- * once. `look_at`: when somebody looks after it next; NULL: nothing moves by itself.
+ * Registrations, their timelines, and the codes that sole proprietors got. `form` is masked; `ein` is sealed and stored only until its registry has
+ * decided. `identity` and `texts` are digests of the business and of its texts: equal ones are filed once. `look_at`: when it is next checked; NULL:
+ * nothing moves without an event.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 
@@ -79,7 +79,7 @@ export const phoneRegistrationMigrations: readonly Migration[] = [
     area: 'phone-registration',
     number: 3,
     name: 'corrections of what is registered',
-    // `brand_asked`: 1 where the registry has to be told of the business again before its campaign is.
+    // `brand_asked`: 1 if the registry must get the business again before its campaign.
     sql: `
       ALTER TABLE phone_registration ADD COLUMN brand_asked INTEGER NOT NULL DEFAULT 0;
       CREATE TABLE phone_registration_correction (

@@ -9,9 +9,9 @@ import type { CheckedForm, Problem } from './form.ts';
 import { linksOf } from './message-flow.ts';
 
 /**
- * `filed`: nothing is at the carrier. `brand`: the business is under review. `code`: a sole proprietor has a code to enter. `campaign`: the
- * business cleared, the campaign is to be filed. `review`: it is. `number`: it was accepted, the number is being joined to it.
- * `verification`: of a toll-free number, under review. `correcting`: what was rejected is being corrected in place.
+ * `filed`: the carrier has nothing yet. `brand`: the business is under review. `code`: a sole proprietor has a code to enter. `campaign`: the
+ * business cleared, the campaign must be filed. `review`: the campaign is under review. `number`: it was accepted, and the number joins it.
+ * `verification`: a toll-free number is under review. `correcting`: a rejected one is being corrected in place.
  */
 export const stages = [
   'filed',
@@ -32,7 +32,7 @@ export type Stage = (typeof stages)[number];
 
 type StepName = RegistrationStep['step'];
 
-/** What a stage is to people. `blocked` keeps the state that it had. */
+/** The state that people see for a stage. `blocked` keeps the previous state. */
 export const stageSays: Readonly<
   Record<Stage, { readonly state: RegistrationState | 'kept'; readonly smsState: SmsState; readonly step: StepName }>
 > = {
@@ -51,7 +51,7 @@ export const stageSays: Readonly<
   verification_rejected: { state: 'rejected', smsState: 'rejected', step: 'verification' },
 };
 
-/** From which stages a move is open, and where it leads. */
+/** For each move: the stages that allow it, and the stage it leads to. */
 export const moves = {
   brandFiled: { from: ['filed'], to: 'brand' },
   codeAsked: { from: ['brand'], to: 'code' },
@@ -81,12 +81,12 @@ export const moves = {
 } as const satisfies Record<string, { readonly from: readonly Stage[]; readonly to: Stage }>;
 export type Move = keyof typeof moves;
 
-/** Those in which nobody needs the full EIN any more. */
+/** The stages after which nobody needs the full EIN. */
 export const einGone: ReadonlySet<Stage> = new Set(
   stages.filter((stage) => !['filed', 'brand', 'code', 'verification', 'correcting'].includes(stage)),
 );
 
-/** Those in which the carrier is at it, and may be asked how far it is. */
+/** The stages in which the carrier works on it, and may be asked for its state. */
 export const underReview: ReadonlySet<Stage> = new Set(['brand', 'code', 'review', 'number', 'verification']);
 
 /** Times in milliseconds since the epoch. */
@@ -117,7 +117,7 @@ export interface RegistrationRow {
   readonly requestId: string | null;
   readonly codeConfirmedAt: number | null;
   readonly approvedAt: number | null;
-  /** 1: its registry has to be told of the business again before its campaign is. */
+  /** 1: its registry must get the business again before its campaign. */
   readonly brandAsked: 0 | 1;
   readonly createdAt: number;
   readonly endedAt: number | null;
@@ -138,17 +138,14 @@ export function stateOf(row: Pick<RegistrationRow, 'stage' | 'approvedAt'>): Reg
   return row.approvedAt === null ? 'pending' : 'approved';
 }
 
-/**
- * Why it is not approved. `waiting:` begins a reason that the person can do nothing about, `campaign:` one that a
- * correction of the form mends.
- */
+/** Why it is not approved. `waiting:` begins a reason that the person can do nothing about, `campaign:` one that a correction of the form mends. */
 export function reasonOf(row: Pick<RegistrationRow, 'stage' | 'reason' | 'waiting'>): string | undefined {
   if (row.waiting !== null) return `waiting: ${row.waiting}`;
   if (row.reason === null) return undefined;
   return row.stage === 'campaign_rejected' ? `campaign: ${row.reason}` : row.reason;
 }
 
-/** All but what concerns corrections. */
+/** All fields except those of corrections. */
 export function toRegistration(
   row: RegistrationRow,
   steps: readonly StepRow[],

@@ -1,10 +1,7 @@
-/**
- * Which numbers carriers let text only once their business is registered: US numbers, and toll-free numbers everywhere.
- * Pure.
- */
+/** The numbers that may text only after their business is registered: US numbers, and toll-free numbers everywhere. Pure. */
 import type { HeldNumber } from '../ports.ts';
 
-/** Elsewhere nobody asks for it, and they text at once; a toll-free number is verified wherever it is. */
+/** Other countries require nothing, so their numbers text at once; a toll-free number is verified in any country. */
 export function needsRegistration({ type, country }: Pick<HeldNumber, 'country' | 'type'>): boolean {
   return type === 'toll_free' || country === 'US';
 }

@@ -1,6 +1,6 @@
 /**
- * The hosted page of a number: what it is for, the one way to opt in, the terms and what happens to data. For people
- * and for the carriers' reviewers: no script, no cookie, nothing from other servers. Pure.
+ * The hosted page of a number: its purpose, the one way to opt in, the terms and the privacy policy. For people and for the carriers' reviewers: no
+ * script, no cookie, nothing from other servers. Pure.
  */
 import { escapeHtml, page, plainPage } from '../../../kit/http/plain-page.ts';
 import type { CheckedForm } from './form.ts';
@@ -34,7 +34,7 @@ export function optInPageOf(e164: string, form: CheckedForm): string {
   const number = `<a href="sms:${text(e164)}">${text(written(e164))}</a>`;
   const replies = repliesOf({ e164 }, form);
   const link = (address: string) => `<a href="${text(address)}" rel="noopener nofollow">${text(address)}</a>`;
-  // Where a code went is of nobody's business.
+  // Where a code was sent is nobody else's business.
   const phone = form.contactPhone === form.mobilePhone ? '' : form.contactPhone;
   const contact = [form.contactEmail, phone === '' ? '' : written(phone)].filter((one) => one !== '').map(text);
   const also = (words: string, address: string | undefined) =>
@@ -70,7 +70,7 @@ ${also('More on privacy:', form.privacyUrl)}`,
   );
 }
 
-/** For a number without registration, a released one and one that never was: the same words. */
+/** The same words for a number without registration, a released one and an unknown one. */
 export const noSuchPage = plainPage('There is no such page', [
   'No number that takes texts has this page. Check the address, or ask who gave it to you.',
 ]);

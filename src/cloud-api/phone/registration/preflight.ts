@@ -14,11 +14,11 @@ import { companyFormIn, hasSsn, riskyIn, shortenerIn } from './wording.ts';
 export interface PreflightFacts {
   readonly number: { readonly id: string; readonly e164: string; readonly type: NumberType };
   readonly origin: string;
-  /** Whether carriers can open pages there; where they cannot, the business shows its own. */
+  /** Whether carriers can open pages there; if not, the business shows its own. */
   readonly hosted: boolean;
   /**
-   * Of the registration that this one follows: its EIN as it was masked, whether its full copy is still there, and whether anybody will
-   * be asked with it: a campaign is corrected without one.
+   * About the earlier registration that this one follows: its EIN as it was masked, whether its full copy still exists, and whether the form will be
+   * filed with an EIN: correcting a campaign needs none.
    */
   readonly before?: { readonly ein: string | undefined; readonly full: boolean; readonly einNeeded: boolean } | null;
 }
@@ -26,10 +26,10 @@ export interface PreflightFacts {
 export interface Preflight {
   /** Null: it has problems. */
   readonly form: CheckedForm | null;
-  /** The full EIN, where a new one was given. Never kept in the form. */
+  /** The full EIN, if a new one was given. Never stored in the form. */
   readonly ein: string | null;
   readonly problems: readonly Problem[];
-  /** What carriers often refuse, and may not. */
+  /** Warnings: carriers often, but not always, refuse these. */
   readonly warnings: readonly Problem[];
 }
 
@@ -42,7 +42,7 @@ const longestWebsite = 100;
 const mixedNeeds = 2;
 const email = /^[^\s@<>"]+@[^\s@<>".]+(?:\.[^\s@<>".]+)+$/;
 const zip: Readonly<Record<string, RegExp>> = { US: /^\d{5}(?:-\d{4})?$/, CA: /^[A-Z]\d[A-Z] ?\d[A-Z]\d$/i };
-/** With its whole name. */
+/** Whole name. */
 const usualUseCase = 'LOW_VOLUME';
 
 type Note = (field: keyof RegistrationForm, text: string) => void;
@@ -64,7 +64,7 @@ export function preflight(given: RegistrationForm, facts: PreflightFacts): Prefl
   return { form: { ...form, ein: masked }, ein, problems, warnings };
 }
 
-/** As it would be kept: trimmed, with its defaults, not looked over. */
+/** The form as it would be stored: trimmed, with its defaults, unchecked. */
 export const readForm = (given: RegistrationForm, kind: RegistrationKind): CheckedForm =>
   withDefaults(trim(given), kind);
 
@@ -95,7 +95,7 @@ function kindOf({ kind, entityType }: RegistrationForm, type: NumberType, note: 
   return asked ?? usual;
 }
 
-/** What nobody gave and everybody needs. The region is as it was written. */
+/** Required fields that are missing. The region is unchanged. */
 function withDefaults(given: RegistrationForm, kind: RegistrationKind): CheckedForm {
   const entityType = given.entityType ?? entityTypes[0];
   const sole = entityType === 'SOLE_PROPRIETOR';
@@ -193,7 +193,7 @@ function checkEin(
   note: Note,
 ): { readonly masked: string | undefined; readonly ein: string | null } {
   const none = { masked: undefined, ein: null };
-  // Not of the form's country: a business elsewhere has a number of its own country there.
+  // Outside the form's country: a business elsewhere has a number from its own country there.
   if (isSoleProprietor(form)) {
     if (form.ein !== undefined) note('ein', 'A sole proprietor registers without an EIN. Leave it out.');
     return none;
@@ -212,7 +212,7 @@ function checkEin(
     );
     return none;
   }
-  if (hasSsn(form.ein)) return none; // Told with the texts.
+  if (hasSsn(form.ein)) return none; // Checked with the texts.
   const ein = readEin(form.ein);
   if (ein === null) {
     note('ein', 'That is no EIN: it has nine digits, as 12-3456789.');
@@ -265,7 +265,7 @@ function checkTexts(form: CheckedForm, note: Note, warnings: Problem[]): void {
   });
   for (const [name, value] of Object.entries(form)) {
     const field = name as keyof RegistrationForm;
-    // Kept and never sent.
+    // Stored and never sent.
     if (field === 'optInWorkflow') continue;
     for (const text of [value].flat()) if (typeof text === 'string') checkText(field, text, note, warnings);
   }

@@ -1,10 +1,10 @@
-/** What a refusal of the carrier says about the form: sentences, and the field that mends each. Pure. */
+/** Explains a refusal of the carrier for the form: sentences, and the field that mends each. Pure. */
 import type { CarrierFault } from '../carrier/port.ts';
 import { withoutEins } from './ein.ts';
 import { fieldOf } from './filing.ts';
 import type { Problem } from './form.ts';
 
-/** Carriers say why a campaign failed in prose. In this order: the first that fits. */
+/** Carriers give the reasons for a failed campaign in prose. In this order: the first match counts. */
 const subjects: readonly (readonly [RegExp, string])[] = [
   [/sample|message content/i, 'sampleMessages'],
   [/privacy/i, 'privacyUrl'],
@@ -18,7 +18,7 @@ const subjects: readonly (readonly [RegExp, string])[] = [
   [/legal name|company name|business name/i, 'legalName'],
 ];
 
-/** Those reasons lie outside of what a campaign says of itself: correcting it changes nothing, an appeal has it looked at again. */
+/** These reasons lie outside a campaign's own fields: correcting it changes nothing, an appeal has it reviewed again. */
 const outside = /web ?site|privacy|terms|page .*(?:not|cannot)|not (?:reachable|accessible|live)/i;
 
 export const liesOutside = (reason: string) => outside.test(reason);

@@ -1,7 +1,4 @@
-/**
- * States and provinces by their two letters: the registry for local numbers wants those, the one for toll-free numbers
- * the whole name.
- */
+/** States and provinces by their two letters: the registry for local numbers requires those, the one for toll-free numbers the whole name. */
 
 const us: Readonly<Record<string, string>> = {
   AL: 'Alabama',
@@ -76,7 +73,7 @@ const ca: Readonly<Record<string, string>> = {
 
 const byCountry: Readonly<Record<string, Readonly<Record<string, string>>>> = { US: us, CA: ca };
 
-/** Two letters, of letters or of the whole name; elsewhere as it was written. Null: there is none of that name. */
+/** Two letters, from letters or the whole name; in other countries unchanged. Null: no such region. */
 export function regionCode(country: string, region: string): string | null {
   const known = byCountry[country];
   if (known === undefined) return region;

@@ -1,6 +1,6 @@
 /**
- * What a number answers to STOP, START and HELP, in the same words as are filed with the carriers: 20 to 320 characters
- * of GSM-7 (255 for HELP), so that no carrier refuses them. Pure.
+ * A number's answers to STOP, START and HELP, in the same words as are filed with the carriers: 20 to 320 characters of GSM-7 (255 for HELP), so that
+ * no carrier refuses them. Pure.
  */
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
 
@@ -10,18 +10,18 @@ export interface Replies {
   readonly help: string;
 }
 
-/** The keywords of a number. The carriers are told the same. */
+/** The keywords of a number. The carriers get the same ones. */
 export const keywords = {
   stop: ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'],
   start: ['START', 'UNSTOP'],
   help: ['HELP'],
 } as const;
 
-/** Of a name in a text; longer ones would push what must be said out of it. */
+/** Limit of a name in a text; a longer one would push out the required words. */
 const longestName = 50;
 const longestContact = 80;
 
-/** `form`: of its registration, where it has one. */
+/** `form`: of its registration, if it has one. */
 export function repliesOf(number: { readonly e164: string }, form: RegistrationForm | null): Replies {
   const name = gsm7(form?.brandName ?? form?.legalName ?? '', longestName) || number.e164;
   const contact = gsm7(form?.contactEmail ?? form?.contactPhone ?? form?.website ?? '', longestContact) || number.e164;
@@ -32,7 +32,7 @@ export function repliesOf(number: { readonly e164: string }, form: RegistrationF
   };
 }
 
-/** Of the alphabet's letters that count once; accents that it does not have go, as does what has no letter in it. */
+/** Only letters that count once in GSM-7; removes unknown accents and characters without an equivalent. */
 const notGsm7 = /[^ !"#$%&'()*+,\-./0-9:;<=>?@A-Z_a-zÄÅÆÇÉÑÖØÜßàäåæèéìñòöøùü]/gu;
 
 function gsm7(text: string, longest: number): string {

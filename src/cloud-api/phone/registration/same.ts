@@ -1,4 +1,4 @@
-/** What is the same is filed once: digests of who registers, and of what is texted. Pure. */
+/** Equal filings are filed once: digests of the business, and of its texts. Pure. */
 import { createHash } from 'node:crypto';
 import { type CheckedForm, isSoleProprietor } from './form.ts';
 
@@ -11,7 +11,7 @@ export const plain = (text: string | undefined) =>
     .replace(/[^\p{L}\p{N}*]+/gu, ' ')
     .trim();
 
-/** Of who registers; of an EIN only what is told. */
+/** Digest of the business; of an EIN only the visible part. */
 export const identityOf = (form: CheckedForm) =>
   isSoleProprietor(form)
     ? digest('person', plain(form.contactFirstName), plain(form.contactLastName), form.mobilePhone)

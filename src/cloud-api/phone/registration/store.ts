@@ -15,7 +15,7 @@ export interface StoreDeps {
   readonly numbers: Pick<Numbers, 'setSmsState'>;
 }
 
-/** What else changes with a stage. Left out: as it was. */
+/** Other fields that change with a stage. Absent: unchanged. */
 export interface Changes {
   readonly brandId?: string;
   readonly campaignId?: string;
@@ -56,13 +56,13 @@ export interface NewRegistration
 export interface RegistrationStore {
   find(tx: SharedReader, id: string): Op<RegistrationRow | null>;
   get(id: string): Promise<RegistrationRow | null>;
-  /** The one that counts of a number that is still held. */
+  /** The current one of a number that is still held. */
   current(tx: SharedReader, numberId: string): Op<RegistrationRow | null>;
-  /** Of these numbers, those that one was filed for. */
+  /** Those of these numbers for which one was filed. */
   filed(numberIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Also of a released number, also those that were followed by another. */
+  /** Also of a released number, also those that were replaced. */
   ofNumber(tx: SharedReader, numberId: string): Op<readonly RegistrationRow[]>;
-  /** Whose brand, campaign or number this is, as a carrier's event names them. */
+  /** Whose brand, campaign or number this is, by the carrier's event. */
   about(named: {
     readonly brandId?: string;
     readonly campaignId?: string;
@@ -70,13 +70,13 @@ export interface RegistrationStore {
     readonly e164?: string;
   }): Promise<readonly RegistrationRow[]>;
   ofPerson(tx: SharedReader, userId: string): Op<readonly RegistrationRow[]>;
-  /** One registration of each campaign that is paid for now, and since when it is. */
+  /** One registration of each campaign with a fee now, and since when. */
   paidCampaigns(): Promise<readonly { readonly row: RegistrationRow; readonly since: number }[]>;
   steps(tx: SharedReader, id: string): Op<readonly StepRow[]>;
   insert(tx: SharedTx, row: NewRegistration, text: string): Op<void>;
-  /** Null: that move is not open to it, or its number was released. */
+  /** Null: its stage does not allow the move, or its number was released. */
   move(tx: SharedTx, id: string, move: Move, changes: Changes, step: NewStep): Op<RegistrationRow | null>;
-  /** What the carrier gave or took, also where the number was released meanwhile: somebody has to end its fees. */
+  /** Changes at the carrier, also if the number has been released: somebody must end its fees. */
   keep(
     tx: SharedTx,
     id: string,
@@ -87,18 +87,18 @@ export interface RegistrationStore {
   ): Op<void>;
   /** Adds to its timeline. */
   note(tx: SharedTx, row: Pick<RegistrationRow, 'id' | 'stage'>, step: NewStep): Op<void>;
-  /** It waits for us or the carrier until `retryAt`; one step of its timeline however often it is tried. */
+  /** It waits for us or the carrier until `retryAt`; one entry of its timeline for all attempts. */
   wait(tx: SharedTx, id: string, why: string, retryAt: number): Op<void>;
-  /** It waits for us no more. */
+  /** It waits for us no longer. */
   calm(id: string): Promise<void>;
   lookAgain(id: string, at: number | null): Promise<void>;
-  /** Of one whose number was released: nothing of it is left to end. */
+  /** For a released number: nothing is left to end. */
   leave(id: string): Promise<void>;
-  /** Those that somebody has to look after now, each taken by one process for `forMs`. */
+  /** The registrations that are due now, each claimed by one process for `forMs`. */
   claimDue(forMs: number, most: number): Promise<readonly string[]>;
   /** Whether it may be read from the carrier now: once in `everyMs` over all processes. */
   claimRead(id: string, everyMs: number): Promise<boolean>;
-  /** Another registration of the number takes its place. */
+  /** Another registration of the number replaces it. */
   follow(tx: SharedTx, id: string): Op<void>;
   /** The number was released. */
   end(tx: SharedTx, numberId: string): Op<void>;
@@ -111,7 +111,7 @@ const columns = `id, number_id AS "numberId", user_id AS "userId", e164, kind, s
   approved_at AS "approvedAt", brand_asked AS "brandAsked", created_at AS "createdAt", ended_at AS "endedAt", fees_ended_at AS "feesEndedAt"`;
 const select = `SELECT ${columns} FROM phone_registration`;
 
-/** More than a request to the carrier may take. */
+/** Longer than a request to the carrier may take. */
 const endedLookMs = 60_000;
 
 type Kept = Omit<RegistrationRow, 'form' | 'problems'> & { readonly form: string; readonly problems: string };
@@ -138,7 +138,7 @@ const columnOf: Readonly<Record<keyof Changes, string>> = {
   brandAsked: 'brand_asked',
 };
 
-/** As they stand in a statement. */
+/** As SQL text. */
 function assigned(changes: Changes): { readonly sql: string[]; readonly values: Value[] } {
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   return {
@@ -160,7 +160,7 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
     yield* tx.run(sql, row.id, row.id, name, state, text, field, now());
   }
 
-  /** Where nothing else happened since, however often it waited. False: something did. */
+  /** If nothing else happened since, however often it waited. False: something did. */
   function* noteAgain(tx: SharedTx, row: RegistrationRow, { state, text }: NewStep): Op<boolean> {
     const sql = `UPDATE phone_registration_step SET text = ?, at = ? WHERE registration_id = ? AND step = ? AND state = ?
       AND n = (SELECT max(n) FROM phone_registration_step WHERE registration_id = ?)`;
@@ -195,7 +195,7 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
       return (yield* tx.all<Kept>(`${select} WHERE user_id = ? ORDER BY created_at DESC, id DESC`, userId)).map(toRow);
     },
     async paidCampaigns() {
-      // Whoever filed it may have left it to numbers that joined it since.
+      // The number that filed it may have left it to numbers that joined since.
       const sql = `${select} WHERE campaign_id IS NOT NULL AND fees_ended_at IS NULL AND ended_at IS NULL ORDER BY created_at, id`;
       const since = 'SELECT min(campaign_filed_at) AS since FROM phone_registration WHERE campaign_key = ?';
       const paid = new Map<string, { row: RegistrationRow; since: number }>();
@@ -298,7 +298,7 @@ export function createRegistrationStore({ store, now, numbers }: StoreDeps): Reg
     },
     note,
     *end(tx, numberId) {
-      // Who files something at this moment may be killed before it is heard what came of it.
+      // A process that files now may be killed before it hears the result.
       const sql = `UPDATE phone_registration SET ended_at = ?, retry_at = NULL, ein = NULL,
         look_at = CASE WHEN followed_at IS NULL AND stage IN ('filed', 'campaign') THEN CAST(? AS BIGINT) END
         WHERE number_id = ? AND ended_at IS NULL`;

@@ -1,6 +1,6 @@
 /**
- * Takes a business form: checks it as a whole, then begins a registration, or corrects the decided one in place. What
- * is already filed for another number of the same business is not filed and paid for again.
+ * Accepts a business form: checks it as a whole, then begins a registration, or corrects the decided one in place. Details already filed for another
+ * number of the same business are not filed and paid for again.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RegistrationForm } from '../../../contracts/phone/registration.ts';
@@ -20,7 +20,7 @@ import { identityOf, plain, textsOf } from './same.ts';
 
 export interface Submitted {
   readonly id: string;
-  /** False: it is the one that was there. */
+  /** False: it existed already. */
   readonly isNew: boolean;
 }
 
@@ -35,16 +35,16 @@ export interface Plan {
 }
 
 export interface Submit {
-  /** Throws 400 `bad_request` with `problems`, 409 where nothing can be filed now. */
+  /** Throws 400 `bad_request` with `problems`, 409 if nothing can be filed now. */
   plan(number: HeldNumber, given: RegistrationForm): Promise<Plan>;
-  /** The same, and notes it durably; nothing is at the carrier yet. */
+  /** The same, and records it durably; the carrier has nothing yet. */
   file(number: HeldNumber, given: RegistrationForm): Promise<Submitted>;
 }
 
 export function createSubmit(deps: Bench & { readonly corrections: CorrectionStore }): Submit {
   const { store, registrations, corrections, numbers, ids, sealer, origin, hosted } = deps;
 
-  /** What the form makes of what there is. Throws where it makes nothing. */
+  /** Applies the form to the current registration. Throws if the form cannot change it. */
   function* judge(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, given: RegistrationForm) {
     if (!needsRegistration(number)) {
       throw conflict(
@@ -71,7 +71,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     return { row, corrects, checked, form: checked.form, changes, is: 'filed' as const };
   }
 
-  /** Of what is registered already: the carriers are told what changes, and what they never change is said at once. */
+  /** For a registered business: the carriers get the changes, and a field that they never change is refused at once. */
   function* judgeRegistered(
     tx: Parameters<typeof registrations.find>[0],
     row: RegistrationRow,
@@ -103,7 +103,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     return merged(row, number, Object.fromEntries(Object.entries(given).filter(([field]) => may.includes(field))));
   }
 
-  /** What is left out stays as it is; nobody is asked for the EIN again. */
+  /** Absent fields keep their values; nobody has to enter the EIN again. */
   function merged(row: RegistrationRow, number: HeldNumber, given: RegistrationForm): Preflight {
     const facts = { number, origin, hosted, before: { ein: row.form.ein, full: false, einNeeded: false } };
     const stated = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -131,14 +131,14 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     );
   }
 
-  /** What another number of the person has at the carrier already, and this one can share. */
+  /** What another number of the person already has at the carrier, and this one can share. */
   function* shared(tx: Parameters<typeof registrations.find>[0], number: HeldNumber, form: CheckedForm, own: string) {
     const none = { brandKey: own, brandId: null, campaignKey: own, campaignId: null };
     if (form.kind === 'toll_free') return none;
     const identity = identityOf(form);
     const rows = yield* registrations.ofPerson(tx, number.userId);
     const ofBusiness = rows.filter((row) => row.identity === identity && row.kind === '10dlc');
-    // Whoever did not stay to hear that it was refused has it still.
+    // A person who left before the refusal arrived still has it.
     const refused = new Set(
       ofBusiness.filter(({ stage }) => stage === 'brand_rejected').map(({ brandKey }) => brandKey),
     );
@@ -166,7 +166,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
   ) {
     const id = ids.next('registration');
     const share = yield* shared(tx, number, form, id);
-    // What was rejected keeps no full EIN, so there is none to take over.
+    // A rejected one keeps no full EIN, so there is none to copy.
     if (row !== null) yield* registrations.follow(tx, row.id);
     const facts = { id, numberId: number.id, userId: number.userId, e164: number.e164, kind: form.kind, form };
     const stage = share.brandId === null ? ('filed' as const) : ('brand' as const);
@@ -210,7 +210,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     return row.kind === 'toll_free' || told(row.form) === told(form);
   };
 
-  /** Durably; the number goes on texting, and the carriers are told by whoever looks after the registration. */
+  /** Durable; the number keeps texting, and the periodic work brings the changes to the carriers. */
   function* change(tx: SharedTx, row: RegistrationRow, form: CheckedForm, fields: readonly FormField[]) {
     const { brandKey, campaignKey } = row;
     const stage = row.kind === 'toll_free' ? ('verification' as const) : ('brand' as const);
@@ -258,7 +258,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
   };
 }
 
-/** What carriers usually let join one campaign. */
+/** The number of numbers that carriers usually allow in one campaign. */
 const mostNumbers = 49;
 const mayBeJoined: ReadonlySet<RegistrationRow['stage']> = new Set([
   'filed',
@@ -270,7 +270,7 @@ const mayBeJoined: ReadonlySet<RegistrationRow['stage']> = new Set([
 ]);
 const isLive = (row: RegistrationRow) => row.endedAt === null && row.feesEndedAt === null;
 
-/** A business that was refused files anew; the rest is corrected. */
+/** A refused business files anew; anything else is corrected. */
 const isCorrected = (row: RegistrationRow) =>
   row.stage === 'campaign_rejected' || row.stage === 'verification_rejected';
 
@@ -283,7 +283,7 @@ function keptFields(row: RegistrationRow, given: RegistrationForm): string[] {
   return fixedProblems(row, given).flatMap(({ field }) => (field === null || field === 'ein' ? [] : [field]));
 }
 
-/** Whoever did not hear the answer sends it once more. */
+/** A client that missed the response sends the form again. */
 const sameForm = (one: CheckedForm, other: CheckedForm) =>
   JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 

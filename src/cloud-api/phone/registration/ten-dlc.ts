@@ -1,6 +1,6 @@
 /**
- * How a local number is registered: the business first, its campaign as soon as the business is approved, then the
- * number is linked to the campaign. One action a stage; each reads the carrier again and trusts no event.
+ * How a local number is registered: the business first, its campaign as soon as the business is approved, then the number is linked to the campaign.
+ * One action for each stage; each reads the carrier again and trusts no event.
  */
 
 import { type Campaign, CarrierFault } from '../carrier/port.ts';
@@ -27,7 +27,7 @@ export const mover =
   ({ store, registrations }: Pick<Bench, 'store' | 'registrations'>): Step =>
   async (row, move, changes, step) => {
     await store.write((tx) => registrations.move(tx, row.id, move, changes, step));
-    // Whether it was this one or somebody else who moved it: it stands elsewhere now.
+    // Whether this process or another one moved it: its stage has changed.
     return true;
   };
 
@@ -51,7 +51,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     });
     await store.write(function* (tx) {
       yield* registrations.keep(tx, row.id, { brandId });
-      // A sole proprietor pays once the code was right.
+      // A sole proprietor pays only after the code was right.
       if (!isSoleProprietor(row.form)) yield* fees.brand(tx, feeOf(row), row.brandKey, clock.now());
     });
     const text = 'The business was filed, and the carriers’ registry looks at it. That takes minutes, sometimes days.';
@@ -77,7 +77,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
 
   async function fileCampaign(row: RegistrationRow): Promise<boolean> {
     if (await brandRefuses(row)) return true;
-    // One that is shared was filed by another number, perhaps so long ago that its step is forgotten.
+    // A shared one was filed by another number, perhaps so long ago that its step is forgotten.
     if (row.campaignId === null) {
       const { campaignId } = await paid.run(`campaign ${row.campaignKey}`, {
         find: () => registry.findCampaign({ brandId: row.brandId ?? '', key: row.campaignKey }),
@@ -120,7 +120,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
 
   const watchCampaign: Action = async (row) => judged(row, await registry.readCampaign(row.campaignId ?? ''));
 
-  /** A correction may be of the business, which is told first: its registry may refuse it. */
+  /** A correction may concern the business, which goes first: its registry may refuse it. */
   async function brandRefuses(row: RegistrationRow): Promise<boolean> {
     const problems = await corrections.tellBrand(row, `brand ${row.brandKey} correction ${row.id} ${row.revision}`);
     if (problems.length === 0) return false;
@@ -137,7 +137,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       const campaign = await registry.readCampaign(id);
       return campaign.state === 'failed' ? null : campaign;
     };
-    // Of this number: another one of the same campaign corrects it in words of its own.
+    // By this number only: another one of the same campaign corrects it in its own words.
     const key = `campaign ${row.campaignKey} correction ${row.id} ${row.revision}`;
     await paid.run(key, { find: inReview, act: () => registry.correctCampaign(id, asked(row)) });
     const after = await registry.readCampaign(id);
@@ -174,7 +174,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     if (is.state === 'pending' && isOurs) return false;
     const waits = row.waiting !== null && (row.retryAt ?? 0) > deps.clock.now();
     if (waits) return false;
-    // Once it has waited, it is tried again.
+    // After its wait it is tried again.
     if (is.state === 'failed' && isOurs && row.waiting === null) throw notJoined(is.reason);
     if (!isOurs) await registry.unassign(row.e164);
     const next = await registry.assign(row.e164, row.campaignId ?? '');
@@ -182,7 +182,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     return next.state === 'assigned' ? joined() : false;
   }
 
-  /** Once a day. While a correction is under way, what the carriers say of the campaign is said of that. */
+  /** Once a day. While a correction is under way, the carriers' decisions on the campaign count for the correction. */
   async function look(row: RegistrationRow): Promise<boolean> {
     if (await corrections.work(row)) return false;
     if (await watchCampaign(row)) return true;

@@ -1,7 +1,4 @@
-/**
- * How a toll-free number is verified: one request a number, corrected in place and never filed twice. One action a
- * stage.
- */
+/** How a toll-free number is verified: one request for each number, corrected in place and never filed twice. One action for each stage. */
 import { CarrierFault, type TollFreeRequest } from '../carrier/port.ts';
 import { type Action, type Bench, openEin } from './bench.ts';
 import type { Corrections } from './corrections.ts';
@@ -22,7 +19,7 @@ export function createTollFree(deps: TollFreeDeps): Partial<Record<Stage, Action
 
   function asked(row: RegistrationRow) {
     const ein = openEin(deps, row);
-    // Only where it was wiped while this was under way; then there is nothing to file.
+    // Only if it was wiped while this was under way; then there is nothing to file.
     if (ein === null) throw new CarrierFault('service', 'The EIN is not there any more.');
     return tollFreeOf(row.form, ein, { ...deps, number: { id: row.numberId, e164: row.e164 } });
   }

@@ -1,6 +1,6 @@
 /**
- * What time alone does to registrations, each once over all replicas: what waits is tried again, what is under review is read, what was
- * approved is looked at once a day. Must not know steps.
+ * Periodic work on registrations, each once over all replicas: retries what waits, reads what is under review, and checks approved ones once a day.
+ * Must not know steps.
  */
 
 import type { Advance } from './advance.ts';
@@ -8,12 +8,12 @@ import type { Bench } from './bench.ts';
 
 export interface Watch {
   start(): void;
-  /** Waits for what is under way. */
+  /** Waits for the work under way. */
   close(): Promise<void>;
 }
 
 const lookMs = 5_000;
-/** So long nobody else takes what one process took: it may have been killed over it. */
+/** No other process takes a claimed registration for this long: the first one may have been killed over it. */
 const takenMs = 2 * 60_000;
 const mostAtOnce = 20;
 

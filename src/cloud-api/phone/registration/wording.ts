@@ -1,9 +1,9 @@
 /**
- * What carriers refuse in the words of a form: link shorteners, Social Security numbers, a company form in a sole
- * proprietor's name; and what they often refuse. Pure.
+ * Words in a form that carriers refuse: link shorteners, Social Security numbers, a company form in a sole proprietor's name; and those that they
+ * often refuse. Pure.
  */
 
-/** Their links hide where they lead; carriers refuse every campaign that has one. */
+/** Their links hide their targets; carriers refuse every campaign that has one. */
 const shorteners = [
   'bit.ly',
   'bitly.com',
@@ -39,7 +39,7 @@ export function shortenerIn(text: string): string | null {
   return shortener.exec(text)?.[1]?.toLowerCase() ?? null;
 }
 
-/** As people write a Social Security number. Nine digits alone may be an EIN. */
+/** A Social Security number as people write it. Nine digits in a row may be an EIN. */
 const ssn = /(?<!\d)(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?!\d)/;
 
 export function hasSsn(text: string): boolean {
@@ -48,12 +48,12 @@ export function hasSsn(text: string): boolean {
 
 const company = /(?:^|[\s,])(L\.?L\.?C|Inc|Incorporated|Corp|Corporation|Ltd|Limited|L\.?L\.?P|PLLC)\.?(?=$|[\s,])/i;
 
-/** The form of a company in a name, which a sole proprietor has not; null: none. */
+/** A company form in a name, which a sole proprietor does not have; null: none. */
 export function companyFormIn(name: string): string | null {
   return company.exec(name)?.[1] ?? null;
 }
 
-/** SHAFT, and what carriers put beside it: refused outright by some, allowed by others behind an age gate. */
+/** SHAFT, and the subjects that carriers treat alike: some refuse them outright, others allow them behind an age gate. */
 const risky: readonly (readonly [string, RegExp])[] = [
   ['sex', /\b(?:sex(?:y|ual)?|porn\w*|adult (?:content|entertainment)|escorts?|erotic\w*)\b/i],
   ['hate', /\b(?:hate|nazis?|white power)\b/i],
@@ -65,7 +65,7 @@ const risky: readonly (readonly [string, RegExp])[] = [
   ['lending', /\b(?:payday|cash advance|debt (?:relief|collection)|loan offers?|credit repair)\b/i],
 ];
 
-/** What of that `text` speaks of: a subject, and the word that says so. */
+/** Which of those subjects `text` mentions, with the word that matched. */
 export function riskyIn(text: string): readonly { readonly subject: string; readonly word: string }[] {
   return risky.flatMap(([subject, words]) => {
     const word = words.exec(text)?.[0];

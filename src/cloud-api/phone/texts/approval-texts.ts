@@ -1,4 +1,4 @@
-/** Asks the person on their own phone what a bot asks them: one text an approval, with the code that answers it. Must not know SQL. */
+/** Asks the person for approvals on their own phone: one text for each approval, with the code that answers it. Must not know SQL. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import { visibleLine } from '../../../contracts/approvals/visible.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -12,7 +12,7 @@ import type { OwnPhones } from './own-phone.ts';
 export interface ApprovalTextsDeps {
   readonly store: SharedStore;
   readonly events: Pick<EventBackbone, 'follow'>;
-  /** Throws where it cannot be answered any more. */
+  /** Throws if it cannot be answered any more. */
   readonly approvals: {
     check(
       id: string,
@@ -31,21 +31,21 @@ export interface ApprovalTextsDeps {
 const longestAsked = 300;
 const longestTitle = 90;
 
-/** What is asked, to the last character; null where no text holds it: nobody approves a command of which they saw a part. */
+/** The whole question, to the last character; null if no text can hold it: nobody approves a command that they saw only in part. */
 function wholeOf({ title, summary, details = [] }: Pick<Approval, 'title' | 'summary' | 'details'>): string | null {
-  // On one line: what follows on lines of its own is Gantry's.
+  // On one line: the lines after it are Gantry's.
   const command = visibleLine(summary === '' || summary === title ? title : `${title}: ${summary}`);
   const asked = [command, ...details.map(({ name, text }) => `${name}: ${visibleLine(text)}`)].join('\n');
   return asked.length > longestAsked ? null : asked;
 }
 
-/** Never part of what is approved: it may be cut. */
+/** Never part of the approved action, so it may be cut. */
 const reasonLine = (reason: string | undefined) =>
   reason === undefined ? '' : `\nIts reason: "${shortened(visibleLine(reason))}"\n`;
 
 const shortened = (title: string) => (title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title);
 
-/** Returns the way to stop. */
+/** Returns a function that unsubscribes. */
 export function followApprovals(deps: ApprovalTextsDeps): () => void {
   const { store, own } = deps;
 
@@ -73,7 +73,7 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
 
   return deps.events.follow(['approval.requested'], ({ sourceId, userId }) =>
     ask(sourceId, userId).catch((fault: unknown) => {
-      // Answered or expired meanwhile.
+      // Answered or expired in the meantime.
       if (fault instanceof AppError && (fault.code === 'refused' || fault.code === 'not_found')) return;
       deps.log.warn('An approval could not be texted to its person.', { approval: sourceId, fault: String(fault) });
     }),

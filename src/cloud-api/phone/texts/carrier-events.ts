@@ -1,4 +1,4 @@
-/** Reads what the carrier reports about texts, loosely, because another party writes these payloads. Pure. */
+/** Reads the carrier's events of texts, leniently, because another party writes these payloads. Pure. */
 import { z } from 'zod';
 import type { Media } from '../../../contracts/phone/texts.ts';
 import { kindOfTextError } from '../carrier/telnyx/faults.ts';
@@ -6,7 +6,7 @@ import { microUsdOf } from '../fees.ts';
 import type { CarrierEvent } from '../ports.ts';
 
 const text = z.string().nullish();
-/** What it costs; null: the carrier does not say, or not yet. */
+/** Its cost; null: the carrier does not say, or not yet. */
 const Cost = z.looseObject({ amount: text, currency: text }).nullish().catch(null);
 const microUsdIn = (cost: z.infer<typeof Cost>) => microUsdOf(cost?.amount, cost?.currency ?? undefined);
 
@@ -14,12 +14,12 @@ const numbers = z.array(z.looseObject({ phone_number: z.string() }));
 const Attached = z.looseObject({ url: z.string().max(4000), content_type: text, size: z.number().nullish() });
 const mostMedia = 50;
 
-/** Who wrote what to whom; nothing else is worth losing a text over. */
+/** Who wrote what to whom; no other field is worth losing a text over. */
 const Inbound = z.looseObject({
   id: z.string().min(1).max(200),
   from: z.looseObject({ phone_number: z.string().min(1).max(40) }),
   to: numbers.min(1),
-  // Of a text to a group: the others.
+  // For a text to a group: the other recipients.
   cc: numbers.nullish().catch(null),
   text,
   media: z.array(z.unknown()).nullish().catch(null),
@@ -31,21 +31,21 @@ const Inbound = z.looseObject({
 
 export interface InboundText {
   readonly carrierId: string;
-  /** A number, a short code or a name of letters. */
+  /** A number, a short code or an alphanumeric sender. */
   readonly from: string;
   readonly to: readonly string[];
   readonly text: string;
   readonly media: readonly Media[];
   readonly parts: number;
-  /** When it was said, milliseconds since the epoch; never later than it came. */
+  /** When it was sent, milliseconds since the epoch; never later than it arrived. */
   readonly saidAt: number;
-  /** The carrier has answered this keyword by itself. */
+  /** The carrier has answered this keyword itself. */
   readonly isAnswered: boolean;
-  /** Millionths of a dollar; null: not said. */
+  /** Millionths of a dollar; null: not given. */
   readonly microUsd: number | null;
 }
 
-/** Null: it is none that anybody can read. */
+/** Null: the event cannot be read. */
 export function readInbound(event: CarrierEvent): InboundText | null {
   const parsed = Inbound.safeParse(event.payload);
   if (!parsed.success) return null;
@@ -57,7 +57,7 @@ export function readInbound(event: CarrierEvent): InboundText | null {
     carrierId: id,
     from: from.phone_number,
     to: [...to, ...(cc ?? [])].map((one) => one.phone_number),
-    // What a database cannot keep is no letter.
+    // Drops characters that a database cannot store.
     text: (parsed.data.text ?? '').replaceAll('\u0000', ''),
     media,
     parts: Number.isSafeInteger(parts) ? (parts as number) : 1,
@@ -94,11 +94,11 @@ export interface TextReceipt {
   readonly parts: number | null;
   readonly code: string;
   readonly said: string;
-  /** The carrier did not bring it because its reader said STOP. */
+  /** The carrier blocked it because its recipient said STOP. */
   readonly isBlocked: boolean;
-  /** Milliseconds since the epoch; never later than it came. */
+  /** Milliseconds since the epoch; never later than it arrived. */
   readonly at: number;
-  /** Millionths of a dollar; null: not said. */
+  /** Millionths of a dollar; null: not given. */
   readonly microUsd: number | null;
 }
 
@@ -113,7 +113,7 @@ const statusOf: Readonly<Record<string, TextReceipt['status']>> = {
   expired: 'failed',
 };
 
-/** Null: it says nothing of a text that went out. */
+/** Null: it reports nothing about an outbound text. */
 export function readReceipt(event: CarrierEvent): TextReceipt | null {
   const parsed = Receipt.safeParse(event.payload);
   if (!parsed.success || parsed.data.direction === 'inbound') return null;

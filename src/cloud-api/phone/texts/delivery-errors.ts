@@ -1,4 +1,4 @@
-/** What carriers say about a text that did not arrive, in words that say what to do. Pure. */
+/** Explains why a text did not arrive, in words that say what to do. Pure. */
 
 const words: Readonly<Record<string, string>> = {
   '40001': 'That is a landline, which takes no texts.',
@@ -40,12 +40,12 @@ const words: Readonly<Record<string, string>> = {
   '20100': 'The carrier account has too little money.',
 };
 
-/** `said`: the carrier's own words, for codes that nobody wrote down here. */
+/** `said`: the carrier's own words, for codes not listed here. */
 export function deliveryReason(code: string, said: string): string {
   const known = words[code];
   if (known !== undefined) return `${known} (${code})`;
   return code === '' ? said : `${said.replace(/\.?$/, '.')} (${code})`;
 }
 
-/** It may go a little later. */
+/** It may be sent a little later. */
 export const isRate = (code: string): boolean => code === '10011' || code === '40318' || code === '429';

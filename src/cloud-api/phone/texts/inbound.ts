@@ -1,6 +1,6 @@
 /**
- * A text that came: kept once. The service answers keywords; everything else goes to the bot that has the number now.
- * One transaction a text. Must not know the carrier's wire, nor how a computer is reached.
+ * An inbound text: stored once. The service answers keywords; everything else goes to the bot that has the number now. One transaction for each text.
+ * Must not know the carrier's wire, or how a computer is reached.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
@@ -31,7 +31,7 @@ export interface InboundDeps {
   readonly fees: Pick<Fees, 'text'>;
   readonly outbound: Pick<Outbound, 'queue'>;
   readonly relay: Pick<Relay, 'append'>;
-  /** What the number answers its keywords with. */
+  /** The number's answers to its keywords. */
   readonly replies: (number: HeldNumber) => Promise<Replies>;
   readonly countries: readonly string[];
 }
@@ -39,16 +39,16 @@ export interface InboundDeps {
 /** `kept_back`: the service answered it, no bot sees it. */
 export type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
 
-/** Two machines that answer each other with HELP or START stop here. */
+/** Stops two machines that answer each other with HELP or START. */
 const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
 
-/** Answers what keeps it, to be run in one transaction; undefined: it was kept before. */
+/** Returns the operation that stores it, to be run in one transaction; undefined: it was stored before. */
 export type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
 
 export function createInbound(deps: InboundDeps): TakeText {
   const { store, clock } = deps;
 
-  /** What is said back, where that can be done. */
+  /** Sends the reply, if that is possible. */
   function* answer(tx: SharedTx, number: HeldNumber, to: string, kind: ServiceKind, words: string): Op<void> {
     if (number.smsState !== 'active' || refusedDestination(to, deps.countries) !== null) return;
     yield* deps.outbound.queue(tx, number, { to, text: words, by: 'service', kind });
@@ -66,7 +66,7 @@ export function createInbound(deps: InboundDeps): TakeText {
     const { changed } = yield* deps.stops.apply(tx, said);
     if (changed === 'stale' || text.isAnswered) return false;
     if (changed === 'changed') return true;
-    // Of a STOP that was said before, nothing more is said; a first START is confirmed, also where there was no STOP.
+    // A repeated STOP gets no reply; a first START is confirmed, even without an earlier STOP.
     if (action === 'stop') return false;
     return !(yield* saidSince(tx, number.id, text.from, 'start', clock.now() - quietMs.start));
   }
@@ -82,14 +82,14 @@ export function createInbound(deps: InboundDeps): TakeText {
     if ((await store.read((tx) => isKnown(tx, text))) !== null) return undefined;
     const read = readKeyword(text.text);
     const keyword = read === null || read.kind === 'unclear' ? null : read.kind;
-    // A question of the person's own, which more than the database answers.
+    // A request of the person's own, which involves more than the database.
     const heard = keyword === null ? await deps.own.hear(number, text.from, text.text) : null;
     const words = keyword === null ? null : (await deps.replies(number))[keyword];
     const code = keyword === null && heard === null ? codeIn(text.text) : null;
     const unclear = read?.kind === 'unclear' ? 'It may mean STOP. If it does, mark them as opted out.' : null;
     return function* (tx) {
       const now = yield* deps.numbers.read(tx, number.id);
-      // Nobody's any more: what they wrote is not for the next one.
+      // The number belongs to nobody: this text is not for its next owner.
       if (now === null) return 'released';
       const proof = { numberId: now.id, e164: text.from, by: 'Proven by a text of the code from that number.' };
       const agreed = code !== null && (yield* deps.invites.prove(tx, { ...proof, code }));

@@ -1,6 +1,5 @@
 /**
- * Texts of numbers: inbound, outbound, who said STOP, and the person's own phone. Composes its parts. Must not know how
- * numbers are bought or registered.
+ * Texts of numbers: inbound, outbound, opt-outs, and the person's own phone. Composes its parts. Must not know how numbers are bought or registered.
  */
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { ApprovalService } from '../../approvals/index.ts';
@@ -51,15 +50,15 @@ export interface TextsDeps
   readonly numbers: Numbers;
   readonly consents: Pick<Consents, 'basisFor'>;
   readonly invites: Pick<InviteProofs, 'prove'>;
-  /** In the transaction of each STOP. */
+  /** Called in the transaction of each STOP. */
   readonly onStop: readonly OnStop[];
-  /** What the number answers STOP, START and HELP with. */
+  /** The number's answers to STOP, START and HELP. */
   readonly replies: (number: HeldNumber) => Promise<Replies>;
   readonly limits: OutboundDeps['limits'];
   readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
   readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
   readonly admits?: (userId: string) => boolean | Promise<boolean>;
-  /** Whom texts may go to; default US and Canada. */
+  /** Countries that texts may go to; default US and Canada. */
   readonly countries?: readonly string[];
   /** See {@link import('./send.ts').SendDeps}. */
   readonly patienceMs?: number;
@@ -97,7 +96,7 @@ export function createTexts(given: TextsDeps): Texts {
       return undefined;
     }
     const number = await numberOf(event, text.to);
-    // A good signature over another number's text: all numbers of an account share the key.
+    // A valid signature over another number's text: all numbers of an account share the key.
     if (number === null || !text.to.includes(number.e164)) {
       log.warn('A text came for a number that nobody has here.', { event: event.id });
       return undefined;

@@ -1,7 +1,6 @@
 /**
- * What a text asks of the service itself: STOP, START, HELP. A word counts only as the whole message. Whole clauses
- * that any reader would take for "stop" count too (47 CFR 64.1200(a)(10)); what may mean it is delivered and marked for
- * the owner. Pure. Must not know who wrote.
+ * Requests in a text to the service itself: STOP, START, HELP. A word counts only as the whole message. Whole clauses that any reader would take for
+ * "stop" count too (47 CFR 64.1200(a)(10)); a text that may mean it is delivered and marked for the owner. Pure. Must not know who wrote.
  */
 
 export type Keyword = 'stop' | 'start' | 'help';
@@ -9,7 +8,7 @@ export type Keyword = 'stop' | 'start' | 'help';
 export interface ReadKeyword {
   /** `unclear`: it may mean STOP. */
   readonly kind: Keyword | 'unclear';
-  /** What was found in it, as it is compared: lower case without signs. */
+  /** The matching words, as compared: lower case without punctuation. */
   readonly matched: string;
 }
 
@@ -19,7 +18,7 @@ export const stopWords: readonly string[] = [
   ...['stop all', 'revoke', 'opt out', 'optout', 'remove', 'arret'],
 ];
 export const startWords: readonly string[] = ['start', 'unstop', 'un stop'];
-/** Of the first list, those that mean nothing else. */
+/** Words of the first list that mean nothing else. */
 const plainStop = ['stop', 'stopall', 'unsubscribe', 'revoke', 'optout', 'arret'];
 export const helpWords: readonly string[] = ['help'];
 
@@ -35,7 +34,7 @@ const texts =
   '(?:texts?|text messages?|messages?|msgs?|sms|spam|notifications?|alerts?|promotions?|marketing|communications?)';
 const some = '(?:(?:any|more|these|this|those|your|the|all|such|of) )*';
 
-/** Clauses that say so. Each is matched as a whole, without what is polite around it. */
+/** Clauses that mean it. Each is matched as a whole, without polite words around it. */
 const stopClauses: readonly RegExp[] = [
   `${not} (?:text|texting|messag(?:e|ing)|msg|contact|contacting|call|calling|sms|writ(?:e|ing)|bother|bothering|harass|harassing|spam|spamming) (?:to )?${who}${ever}`,
   `(?:do not|dont|stop|quit) (?:text|texting|message|messaging|spamming)${ever}`,
@@ -54,32 +53,32 @@ const stopClauses: readonly RegExp[] = [
   'cease and desist',
 ].map((clause) => new RegExp(`^(?:${clause})$`));
 
-/** Before such a clause: whom it is told how often. */
+/** Words before such a clause: greetings and repetitions. */
 const clauseHead =
   /^(?:and|so|but|no|again|seriously|listen|can you|could you|would you|will you|you need to|you must|i said|i told you(?: to)?|i asked you(?: to)?|i am asking you to|im asking you to|for the last time) /;
 
-/** Says how much, not what. */
+/** Words of quantity, not of subject. */
 const curse = /\b(?:fucking|fuckin|freaking|frigging|bloody|damn|goddamn) /g;
 
-/** Words of ordinary sentences in which the same letters mean something else. */
+/** Ordinary words in which the same letters mean something else. */
 const harmless =
   /\b(?:bus|train|tram|metro|subway|truck|pit|rest|full|next|last|first|non|one|door|short|tour) stops?\b|\bstop(?:ped|s|ping|over)?(?: \w+)? (?:by|in|at|over|off|light|sign|watch)\b/g;
 const mayMeanStop =
   /\b(?:stop|stopall|unsubscribe|unsubscribed|optout|opt out|opt me out|opted out|revoke|spam|(?:do not|dont|never|quit) (?:text|texting|message|messaging|contact|call|calling|send|sending)|remove (?:me|my number)|take me off|leave me alone|harassment|lawyer|do not call list|fcc|tcpa)\b/;
 
-/** What phones send when a message was marked with a heart or a thumb: it quotes us. */
+/** Phones send these when somebody marks a message with a heart or a thumb: the text quotes us. */
 const reaction =
   /^\s*(?:liked|loved|disliked|laughed at|emphasi[sz]ed|questioned|reacted .{1,16} to|removed an? .{1,20} from)\s+["“«'‘]/iu;
 
-/** Nobody says STOP at greater length; what is longer is read this far, so that it costs no more. */
+/** No STOP is longer; a longer text is read only this far, so that it costs no more. */
 const mostRead = 2000;
 
-/** As words are compared: one form of each letter, lower case, no accents, signs or pictures between words. */
+/** The form for comparing words: one form of each letter, lower case, no accents, signs or pictures between words. */
 export function plain(text: string): string {
   const spelled = text
     .slice(0, mostRead)
     .normalize('NFKD')
-    // Accents, joiners and what cannot be seen stand inside of words.
+    // Accents, joiners and invisible characters are within words.
     .replace(/[\p{M}\p{Cf}'’‘`´]/gu, '')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
@@ -130,7 +129,7 @@ function isMistyped(word: string): boolean {
   return word.startsWith('s') && word !== 'spot' && letters.length === 4 && letters.sort().join('') === 'opst';
 }
 
-/** What the message asks of the service; null: it is for whoever has the number. */
+/** The request to the service; null: the text is for the owner of the number. */
 export function readKeyword(text: string): ReadKeyword | null {
   const whole = plain(text);
   if (whole === '' || reaction.test(text)) return null;
@@ -147,7 +146,7 @@ export function readKeyword(text: string): ReadKeyword | null {
   return found === null ? null : { kind: 'unclear', matched: found[0] };
 }
 
-/** The word that the whole of it is, said once, again and again, or with others of the list. */
+/** The keyword that makes up the whole text, said once, repeatedly, or with others of the list. */
 function stopWord(bare: string): string | null {
   if (stopWords.includes(bare)) return bare;
   const said = bare.replace(/\bopt out\b/g, 'optout').split(' ');
@@ -166,7 +165,7 @@ function withoutPolite(bare: string): string {
   return left;
 }
 
-/** Each with and without what leads to it: "no more texts" begins like "no, stop texting me". */
+/** Each with and without its opening words: "no more texts" begins like "no, stop texting me". */
 function clausesOf(text: string): string[] {
   const clauses = [text, ...text.slice(0, mostRead).split(/[.!?;\n\r]+/)].map((clause) =>
     plain(clause).replace(curse, ''),

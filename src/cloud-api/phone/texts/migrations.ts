@@ -1,6 +1,6 @@
 /**
- * Texts of numbers, who said STOP, and the person's own phone. `peer`: the other side. `carrier_key`: `in:` or `out:` and the carrier's
- * id, so that each is there once. `said_at`: by the carrier's clock. Who opted out is kept also after the number has gone.
+ * Texts of numbers, who said STOP, and the person's own phone. `peer`: the other side. `carrier_key`: `in:` or `out:` and the carrier's id, so that
+ * each is stored once. `said_at`: by the carrier's clock. Opt-outs are kept even after the number has gone.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 

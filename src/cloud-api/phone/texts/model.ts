@@ -1,10 +1,10 @@
-/** A text as it is kept, its transitions, and its wire shape. Pure. Must not know SQL or the carrier. */
+/** A text as stored, its transitions, and its wire shape. Pure. Must not know SQL or the carrier. */
 import type { Media, TextMessage, textStatuses } from '../../../contracts/phone/texts.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 
 export type TextStatus = (typeof textStatuses)[number];
 
-/** What the service itself says, and why. */
+/** The service's own texts, and the reason for each. */
 export type ServiceKind = 'stop' | 'start' | 'help' | 'own' | 'approval';
 
 /** Times in milliseconds since the epoch. */
@@ -23,13 +23,13 @@ export interface TextRow {
   readonly parts: number;
   readonly status: TextStatus;
   readonly reason: string | null;
-  /** The carrier's, of a failure. */
+  /** The carrier's error code of a failure. */
   readonly code: string | null;
   readonly by: 'person' | 'bot' | 'service' | null;
   readonly kind: ServiceKind | null;
   readonly botId: string | null;
   readonly botName: string | null;
-  /** The computer it is brought to, or that asked for it. */
+  /** The computer that receives it, or that requested it. */
   readonly computerId: string | null;
   readonly carrierKey: string | null;
   /** 1: it may mean STOP. */
@@ -41,8 +41,8 @@ export interface TextRow {
 }
 
 /**
- * Where a text that goes out may go from each status. Carriers' receipts come late, twice and out of order: what has ended stays so,
- * but for `unconfirmed`, which says that nobody knew.
+ * The moves of an outbound text, by status. Carriers' receipts come late, twice and out of order: a final status stays, except `unconfirmed`, which
+ * only says that the outcome is unknown.
  */
 export const textMoves: Readonly<Record<TextStatus, readonly TextStatus[]>> = {
   received: [],
@@ -59,13 +59,13 @@ export const textMoves: Readonly<Record<TextStatus, readonly TextStatus[]>> = {
 export const statusesBefore = (to: TextStatus): TextStatus[] =>
   (Object.keys(textMoves) as TextStatus[]).filter((from) => textMoves[from].includes(to));
 
-/** What is said although its reader said STOP: that it was heard, and what was asked. */
+/** Texts that go out although their recipient said STOP: the confirmation, and what they asked for. */
 export const exemptKinds: readonly ServiceKind[] = ['stop', 'help'];
 
 export const isExempt = ({ by, kind }: Pick<TextRow, 'by' | 'kind'>): boolean =>
   by === 'service' && kind !== null && exemptKinds.includes(kind);
 
-/** The code stands on the person's own phone alone: keys and programs read this list, too. */
+/** The code appears only on the person's own phone: keys and programs read this list, too. */
 const withoutCode = (text: string) => text.replace(/\b(YES|NO) \d{6}\b/g, '$1 ······');
 
 export function toMessage(row: TextRow): TextMessage {

@@ -1,6 +1,6 @@
 /**
- * Who said STOP to a number and who wrote to it first: the log that only grows, and beside it what holds now. Ordered
- * by when it was said, not by when it arrived, because webhooks overtake each other. Must not know texts.
+ * Who said STOP to a number and who wrote to it first: an append-only log, and beside it the current state. Ordered by when it was said, not by when
+ * it arrived, because webhooks overtake each other. Must not know texts.
  */
 import type { OptOutEntry } from '../../../contracts/phone/texts.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -18,11 +18,11 @@ export interface Change {
   readonly at: number;
 }
 
-/** `same`: it was so before. `stale`: something newer holds. */
+/** `same`: no change. `stale`: something newer holds. */
 export type Changed = 'changed' | 'same' | 'stale';
 
 export interface OptOutLog extends OptOuts {
-  /** Logs it, whatever comes of it. */
+  /** Logs it, whatever its effect. */
   change(tx: SharedTx, change: Change): Op<{ readonly changed: Changed; readonly entry: OptOutEntry }>;
   texted(tx: SharedTx, numberId: string, peer: string, at: number): Op<void>;
   /** Newest first, after `after`. */
@@ -34,7 +34,7 @@ export interface OptOutLog extends OptOuts {
       readonly limit: number;
     },
   ): Op<readonly (EntryRow & { readonly created_at: number })[]>;
-  /** When what holds now was said; null: nothing ever was. */
+  /** When the current state was said; null: nothing was ever said. */
   changedAt(tx: SharedReader, numberId: string, peer: string): Op<number | null>;
 }
 
@@ -90,7 +90,7 @@ export function createOptOuts({ ids }: { ids: Ids }): OptOutLog {
       const entry: OptOutEntry = { e164: peer, action, source, evidence: words, at: iso(at) };
       const before = yield* held(tx, numberId, peer);
       const out = action === 'stop' ? 1 : 0;
-      // At one time, STOP is the later one.
+      // At equal times, STOP counts as the later one.
       const isStale =
         before !== undefined &&
         (at < before.changedAt || (at === before.changedAt && out === 0 && before.optedOut === 1));

@@ -1,7 +1,7 @@
 /**
- * Outbound texts: one lane a pair of numbers, each text sent once. Whether it may leave is decided in the transaction
- * before it does, so STOP wins over whatever was queued. A text that got no answer is looked up at the carrier before
- * it is tried again (paid-steps.ts). Must not know who asked, nor routes.
+ * Outbound texts: one lane for each pair of numbers, each text sent once. The transaction just before sending decides whether it may leave, so STOP
+ * wins over queued texts. An unanswered text is looked up at the carrier before it is tried again (paid-steps.ts). Must not know who asked, or
+ * routes.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
@@ -26,7 +26,7 @@ export interface OutboundDeps {
   readonly numbers: Pick<Numbers, 'read'>;
   readonly optOuts: Pick<OptOutLog, 'isOptedOut'>;
   readonly limits: (tx: SharedReader, number: HeldNumber) => Asked<TextLimits>;
-  /** The carrier has them on its own list of who said STOP. */
+  /** The carrier's own opt-out list has them. */
   readonly blocked: (tx: SharedTx, row: TextRow, said: string, at: number) => Op<unknown>;
   readonly openLanes: OpenPhoneLanes;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
@@ -41,30 +41,30 @@ export interface NewText {
 }
 
 export interface Outbound {
-  /** In the transaction of its cause; it leaves once that is durable. Answers its id. */
+  /** In the transaction of its cause; it is sent once that is durable. Returns its id. */
   queue(tx: SharedTx, number: HeldNumber, text: NewText): Op<string>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Told whenever a text has left or will not. */
+/** Called whenever a text was sent or will not be. */
 export const textsTopic = 'phone-texts';
 
 /** Carriers drop a text that waited longer, and nobody expects an answer any more. */
 const keptMs = 4 * 60 * 60_000;
-/** Only a prompt confirmation of a STOP is allowed; a later one is one text too many. */
+/** Only a prompt confirmation of a STOP is allowed; a late one is one text too many. */
 const answerKeptMs = 5 * 60_000;
 const minuteMs = 60_000;
 const backoffMs = [5_000, 20_000, 60_000, 300_000];
 const rateMs = 10_000;
-/** The carrier's records lag behind, and so long its receipts, which name the text, are waited for. */
+/** How long to wait for receipts, which name the text, while the carrier's records lag behind. */
 const silenceMs = 2 * 60_000;
-/** While its records cannot be read, so long the other texts to the same person wait behind it. */
+/** While the carrier's records cannot be read, other texts to the same person wait this long behind it. */
 const unreadableMs = 10 * 60_000;
 const nobodyKnows = 'The carrier gave no answer; nobody knows whether it was sent. It is not sent again.';
 const parallel = 32;
 
-/** It is not sent, and `status` says what became of it; null: that was settled before. */
+/** It is not sent, and `status` has the outcome; null: it was settled before. */
 class Withheld extends CarrierFault {
   readonly status: TextStatus | null;
   constructor(status: TextStatus | null, reason: string) {
@@ -73,7 +73,7 @@ class Withheld extends CarrierFault {
   }
 }
 
-/** It goes later. */
+/** It is sent later. */
 class Slowed extends CarrierFault {
   readonly forMs: number;
   constructor(forMs: number, reason: string) {
@@ -82,7 +82,7 @@ class Slowed extends CarrierFault {
   }
 }
 
-/** That its records cannot be read says nothing of what was sent. */
+/** Unreadable records say nothing about what was sent. */
 function cannotTell(thrown: unknown, forGood: boolean): never {
   if (!(thrown instanceof CarrierFault)) throw thrown;
   if (forGood) throw new Withheld('unconfirmed', nobodyKnows);
@@ -108,12 +108,12 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     }
   }
 
-  /** What became of one that was begun. A receipt may have told already. */
+  /** The result of a text that was begun. A receipt may have arrived already. */
   async function findSent(id: string): Promise<{ readonly carrierId: string; readonly parts: number } | null> {
     const row = await store.read((tx) => findText(tx, id));
     if (row === null) throw new Withheld(null, 'The text is gone.');
     if (row.carrierKey !== null) return { carrierId: row.carrierKey.slice('out:'.length), parts: row.parts };
-    // It never came as far as that.
+    // It was never begun.
     if (row.leftAt === null) return null;
     const asked = { from: row.ours, to: row.peer, tag: id, since: row.leftAt };
     const since = clock.now() - row.leftAt;
@@ -151,7 +151,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const now = clock.now();
     const { perMinute } = yield* deps.limits(tx, number);
     const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
-    // One that is tried again within the minute is among them.
+    // A text tried again within the minute is among them.
     if (full !== null && (row.leftAt === null || row.leftAt <= now - minuteMs)) {
       const reason = `It goes out slowly: this number may send ${perMinute} texts a minute.`;
       yield* noteOnText(tx, id, { reason });
@@ -204,7 +204,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
   }
 
   function* settled(tx: SharedTx, id: string, to: TextStatus, changes: Parameters<typeof moveText>[3]): Op<void> {
-    // A receipt was faster, and says more: its status stays, what it did not know is noted.
+    // A receipt was faster, and knows more: keep its status, and add what it lacked.
     const moved = yield* moveText(tx, id, to, changes);
     if (!moved && to === 'sent') yield* noteOnText(tx, id, { carrierKey: changes?.carrierKey, parts: changes?.parts });
     tx.afterCommit(tell);

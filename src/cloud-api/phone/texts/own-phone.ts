@@ -1,7 +1,6 @@
 /**
- * The person's own phone: named in settings, confirmed by a text from it, and from then on able to answer an approval
- * with yes or no. From anybody else the same words are an ordinary message. Owns `phone_own` and `phone_approval_code`;
- * must not know lanes.
+ * The person's own phone: named in settings, confirmed by a text from it, and from then on able to answer an approval with yes or no. From anybody
+ * else the same words are an ordinary message. Owns `phone_own` and `phone_approval_code`; must not know lanes.
  */
 import { randomInt } from 'node:crypto';
 import type { ApprovalDecision } from '../../../contracts/approvals/approval.ts';
@@ -31,7 +30,7 @@ export interface OwnPhonesDeps {
   readonly admits: (userId: string) => boolean | Promise<boolean>;
 }
 
-/** What was heard from the own phone: kept back, answered, and noted with it. */
+/** A text from the own phone: kept back, answered, and recorded with it. */
 export interface Heard {
   readonly reason: string;
   readonly answer: string;
@@ -40,10 +39,10 @@ export interface Heard {
 
 export interface OwnPhones {
   read(userId: string): Promise<OwnPhone>;
-  /** Answers the code that is to be texted from it, and until when. */
+  /** Returns the code to text from it, and until when. */
   name(userId: string, e164: string, numberId: string): Promise<{ readonly code: string; readonly until: number }>;
   forget(userId: string): Promise<void>;
-  /** Null: the words are for the bot. */
+  /** Null: the text is for the bot. */
   hear(number: HeldNumber, from: string, text: string): Promise<Heard | null>;
   confirmed(tx: SharedReader, userId: string): Op<{ readonly e164: string; readonly numberId: string } | null>;
   /** A code for this approval; null: it has one, or there were too many lately. */
@@ -55,7 +54,7 @@ export interface OwnPhones {
 const confirmMs = 15 * 60_000;
 const mostWrong = 5;
 const wrongMs = 60 * 60_000;
-/** Texts to one person and hour: bots that ask without end must not fill a phone. */
+/** Texts to one person per hour: bots that ask without end must not fill a phone. */
 const mostAsked = 20;
 const hourMs = 60 * 60_000;
 const keptMs = 24 * 60 * 60_000;
@@ -76,7 +75,7 @@ interface Row {
 const select = `SELECT user_id AS "userId", e164, number_id AS "numberId", code, code_until AS "codeUntil", wrong,
   wrong_since AS "wrongSince", confirmed_at AS "confirmedAt" FROM phone_own WHERE user_id = ?`;
 const answerWords = /^\s*(yes|no)[\s,:.-]+(\d{6})\s*[.!]*\s*$/i;
-/** Six digits and nothing else, as somebody texts a code that they were shown; null: other words. */
+/** Six digits and nothing else, like a code that somebody was shown; null: other words. */
 export const codeIn = (text: string): string | null =>
   /^\s*(\d{6})\s*\.?\s*$/.exec(text.normalize('NFKC'))?.[1] ?? null;
 
@@ -85,7 +84,7 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
 
   function* wrongAgain(tx: SharedTx, { userId, e164 }: Row): Op<void> {
     const own = yield* tx.get<Row>(select, userId);
-    // Others may have guessed meanwhile, by another number; of another phone nothing was guessed.
+    // Others may have guessed in the meantime, through another number; nobody guessed for another phone.
     if (own === undefined || own.e164 !== e164) return;
     const now = clock.now();
     const isNew = now - own.wrongSince > wrongMs;
@@ -95,7 +94,7 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
 
   const isShut = (own: Row) => own.wrong >= mostWrong && clock.now() - own.wrongSince <= wrongMs;
 
-  /** A wrong code is an ordinary message, and one that was guessed at is good no more. */
+  /** A wrong code is an ordinary message, and after guesses a code becomes invalid. */
   async function confirm(own: Row, number: HeldNumber, text: string): Promise<Heard | null> {
     const code = codeIn(text);
     if (code === null || own.numberId !== number.id || own.codeUntil <= clock.now() || isShut(own)) return null;

@@ -1,4 +1,4 @@
-/** How many parts a text takes: what the carrier will count, as far as that can be known before. Pure. */
+/** How many parts a text takes: an estimate of what the carrier will count. Pure. */
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { longestText, mostParts } from '../../../contracts/phone/values.ts';
 
@@ -7,10 +7,10 @@ export function partsOf(text: string): number {
   return new SegmentedMessage(text).segmentsCount;
 }
 
-/** Letters of GSM-7 in all its parts together, and units of UTF-16 where one letter is none of them. */
+/** GSM-7 letters in all its parts together, or UTF-16 units if one letter is not in GSM-7. */
 const mostGsm7 = mostParts * 153;
 const mostUnits = mostParts * 67;
-/** None of GSM-7 is among these, so that nothing needs to be counted letter by letter. */
+/** No GSM-7 letter is among these, so nothing needs to be counted letter by letter. */
 const surelyWide = /[^\u0000-\u03ff\u20ac]/;
 
 /** Why it is too long, in a sentence; null: it may be sent. */

@@ -1,6 +1,6 @@
 /**
- * What became of a text after the carrier took it: webhooks that come late, twice and out of order. A status that has ended never moves
- * back (model.ts). Must not know the carrier's payloads.
+ * Receipts of a text after the carrier accepted it: webhooks that come late, twice and out of order. A final status never moves back (model.ts). Must
+ * not know the carrier's payloads.
  */
 import type { Op, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { Fees } from '../fees.ts';
@@ -13,11 +13,11 @@ import { findByCarrier, findText, moveText, noteOnText } from './store.ts';
 export interface ReceiptsDeps {
   readonly store: SharedStore;
   readonly fees: Pick<Fees, 'text'>;
-  /** The carrier has them on its own list of who said STOP, since `at`. */
+  /** The carrier's own opt-out list has them, since `at`. */
   readonly blocked: (tx: SharedTx, row: TextRow, said: string, at: number) => Op<unknown>;
 }
 
-/** `numberId`: that it was posted to. False: no text of ours. */
+/** `numberId`: the number that it was posted to. False: no text of ours. */
 export function takeReceipt(
   { store, fees, blocked }: ReceiptsDeps,
   receipt: TextReceipt,
@@ -27,7 +27,7 @@ export function takeReceipt(
     const row = yield* textOf(tx, receipt, numberId);
     if (row === null) return false;
     const { status, code, said, parts } = receipt;
-    // It answers for one whose sending got no answer.
+    // It settles a text whose sending got no answer.
     if (row.carrierKey === null) yield* noteOnText(tx, row.id, { carrierKey: `out:${receipt.carrierId}` });
     const failed = status === 'failed' ? { code, reason: deliveryReason(code, said) } : {};
     const unconfirmed = status === 'unconfirmed' ? { reason: 'Their carrier does not say whether it arrived.' } : {};
@@ -49,7 +49,7 @@ function* textOf(tx: SharedTx, { carrierId, tags }: TextReceipt, numberId: strin
   if (known !== null) return isOf(known, numberId) ? known : null;
   for (const tag of tags) {
     const tagged = yield* findText(tx, tag);
-    // Queued: nothing of it has left yet.
+    // Queued: nothing of it was sent yet.
     const fits = tagged?.direction === 'out' && tagged.carrierKey === null && tagged.status !== 'queued';
     if (tagged !== null && fits && isOf(tagged, numberId)) return tagged;
   }

@@ -14,7 +14,7 @@ export interface ReconcileDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** Only adds: who is on our list alone has told us in another way. Answers how many were missing. */
+/** Only adds: a person who is only on our list opted out in another way. Returns how many were missing. */
 export async function reconcileOptOuts(deps: ReconcileDeps): Promise<number> {
   let missing = 0;
   for (const number of await deps.numbers.all()) {

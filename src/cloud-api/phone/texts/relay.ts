@@ -1,7 +1,7 @@
 /**
- * Brings texts to the computer of their bot: one lane a computer and conversation, signed for its device, retried for
- * 24 hours. A text belongs to the bot that had the number when it came, even when the number moves meanwhile. Owns what
- * each answer of a computer means; must not know keywords.
+ * Delivers texts to the computer of their bot: one lane for each computer and conversation, signed for its device, retried for 24 hours. A text
+ * belongs to the bot that had the number when it came, even if the number moves in the meantime. Owns the meaning of each response of a computer;
+ * must not know keywords.
  */
 import { deliverText, type Media, type RelayedText } from '../../../contracts/phone/texts.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';
@@ -20,13 +20,13 @@ export interface RelayDeps {
   readonly isLinked: (computerId: string) => boolean | Promise<boolean>;
   readonly openLanes: OpenPhoneLanes;
   readonly events: Pick<EventBackbone, 'emit'>;
-  /** In the transaction that notes that it was brought, so that it is told once. */
+  /** In the transaction that records the delivery, so that it is announced once. */
   readonly pushDirectly: (tx: SharedTx, message: DirectMessage) => Op<unknown>;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
 export interface Relay {
-  /** In the transaction that keeps it. */
+  /** In the transaction that stores it. */
   append(
     tx: SharedTx,
     row: Pick<TextRow, 'id' | 'numberId' | 'userId' | 'peer'> & { readonly computerId: string },
@@ -40,10 +40,10 @@ export interface Relay {
 const backoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
 const keptMs = 24 * 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
-/** A lane of a computer that is away sleeps until the link wakes it; so often it looks whether it missed that. */
+/** The lane of an absent computer sleeps until the link wakes it; it checks this often in case it missed that. */
 const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: 5 * 60_000 };
 const parallel = 64;
-/** As much as an event carries (contracts/events/registry.ts). */
+/** As much as an event may contain (contracts/events/registry.ts). */
 const longestTold = 20_000;
 
 const computerIn = (lane: string) => lane.slice(0, lane.indexOf('/'));
@@ -60,18 +60,18 @@ export function createRelay(deps: RelayDeps): Relay {
     const { method, path } = deliverText;
     const body = deliveryOf(row, item.attempt);
     const answered = await deps.call(computerId, { method, path, body, signal }).catch(async (thrown: unknown) => {
-      // Cut off with its link: that is no attempt that failed, and the link says when to try again.
+      // Cut off with its link, so this does not count as a failed attempt; the link says when to try again.
       if (await deps.isLinked(computerId)) throw thrown;
       return null;
     });
     if (answered === null) return asleep;
     const { status } = answered;
     if (status === 200) return { to: 'done', commit: (tx) => brought(tx, row, computerId) };
-    // 401: a clock that is off; it is signed anew the next time.
+    // 401: the clock is off; the next attempt gets a new signature.
     if (status >= 500 || [401, 408, 425, 429].includes(status)) {
       return { to: 'retry', reason: `the computer answered ${status}` };
     }
-    // Not why: its words may quote the text.
+    // The reason is left out: it may quote the text.
     if (status !== 410) deps.log.warn('A computer refused a text.', { id: row.id, computer: computerId, status });
     const reason = status === 410 ? 'The bot is gone from its computer.' : `The computer refused it (${status}).`;
     return { to: 'dead', reason, commit: (tx) => lost(tx, row, reason) };
@@ -90,7 +90,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (row !== null) yield* lost(tx, row, 'It waited 24 hours for the computer of its bot.');
   }
 
-  /** Its person is told, once a day and conversation; the text itself is in the list. */
+  /** Notifies its person once a day for each conversation; the text itself is in the list. */
   function* lost(tx: SharedTx, row: TextRow, reason: string): Op<void> {
     yield* noteOnText(tx, row.id, { reason });
     const now = clock.now();

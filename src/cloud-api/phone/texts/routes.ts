@@ -1,4 +1,4 @@
-/** Conversations, texts and opt-outs of a number, and the person's own phone (contracts/phone/texts.ts). Edge alone. */
+/** Conversations, texts and opt-outs of a number, and the person's own phone (contracts/phone/texts.ts). Only HTTP. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import * as contract from '../../../contracts/phone/texts.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';

@@ -1,7 +1,6 @@
 /**
- * The text-send route. Refuses in this order: 400 `bad_request`, 413 `too_long`, 404 `number_not_found`, 403
- * `sms_not_active`, 403 `recipient_opted_out`, 403 `no_consent`, 429 `daily_limit`, and what the carrier says, 502
- * `carrier_refused`. Must not know how a text leaves.
+ * The text-send route. Refuses in this order: 400 `bad_request`, 413 `too_long`, 404 `number_not_found`, 403 `sms_not_active`, 403
+ * `recipient_opted_out`, 403 `no_consent`, 429 `daily_limit`, and for the carrier's refusal 502 `carrier_refused`. Must not know how a text leaves.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { sendText } from '../../../contracts/phone/texts.ts';
@@ -24,12 +23,12 @@ export interface SendDeps {
   readonly limits: OutboundDeps['limits'];
   readonly outbound: Pick<Outbound, 'queue'>;
   readonly countries: readonly string[];
-  /** How long an answer of the carrier is waited for; what takes longer is queued. */
+  /** How long to wait for the carrier's answer; a slower text stays queued. */
   readonly patienceMs?: number;
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** Shorter than the time-outs of who asks. */
+/** Shorter than the time-outs of clients. */
 const usualPatienceMs = 8_000;
 const lookMs = 1_000;
 
@@ -71,7 +70,7 @@ export function sendRoute(deps: SendDeps): BoundRoute {
     });
   }
 
-  /** Once the carrier has taken or refused it; as it stands where that takes long, or it goes out slowly. */
+  /** Resolves once the carrier has accepted or refused it; with its current state if that takes long, or it is sent slowly. */
   async function outcome(id: string, signal: AbortSignal): Promise<TextRow> {
     const until = clock.monotonic() + (deps.patienceMs ?? usualPatienceMs);
     while (true) {

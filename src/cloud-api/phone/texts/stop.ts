@@ -1,6 +1,6 @@
 /**
- * STOP and START, from whichever source: the log, and with STOP the end of everything that waits for that pair of
- * numbers, in one transaction. Must not know how it was read.
+ * STOP and START, from any source: the log and, with STOP, the end of everything that waits for that pair of numbers, in one transaction. Must not
+ * know how it was read.
  */
 import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store.ts';
 import type { OnStop } from '../ports.ts';
@@ -8,7 +8,7 @@ import type { Change, OptOutLog } from './opt-outs.ts';
 import { cancelWaiting } from './store.ts';
 
 export interface Stops {
-  /** STOP that is not stale ends what waits, also when it was said before. */
+  /** A STOP that is not stale ends what waits, even if it was said before. */
   apply(tx: SharedTx, change: Change): ReturnType<OptOutLog['change']>;
   isOptedOut(tx: SharedReader, numberId: string, peer: string): Op<boolean>;
 }

@@ -12,7 +12,7 @@ const insert = `INSERT INTO phone_text (id, number_id, user_id, ours, peer, dire
 const touch = `INSERT INTO phone_contact (number_id, peer, last_id, last_at) VALUES (?, ?, ?, ?)
   ON CONFLICT (number_id, peer) DO UPDATE SET last_id = excluded.last_id, last_at = excluded.last_at`;
 
-/** False: the carrier brought it before. */
+/** False: the carrier delivered it before. */
 export function* addText(tx: SharedTx, row: Omit<TextRow, 'leftAt' | 'relayedAt'>): Op<boolean> {
   const about = [row.id, row.numberId, row.userId, row.ours, row.peer, row.direction, row.text, row.media, row.parts];
   const state = [row.status, row.reason, row.code, row.by, row.kind, row.botId, row.botName, row.computerId];
@@ -46,7 +46,7 @@ const columnOf: Readonly<Record<keyof Changes, string>> = {
   leftAt: 'left_at',
 };
 
-/** False: it may not go there from where it is. */
+/** False: its status does not allow the move. */
 export function* moveText(tx: SharedTx, id: string, to: TextStatus, changes: Changes = {}): Op<boolean> {
   const from = statusesBefore(to);
   if (from.length === 0) return false;
@@ -72,7 +72,7 @@ function fieldsOf(changes: Changes): [string, Value][] {
 
 const exempt = exemptKinds.map((kind) => `'${kind}'`).join(', ');
 
-/** What waits for that pair, but for answers to STOP and HELP; `peer` null: all that waits for the number. Answers how many. */
+/** Texts that wait for that pair, except answers to STOP and HELP; `peer` null: all that wait for the number. Returns how many. */
 export function* cancelWaiting(tx: SharedTx, numberId: string, peer: string | null, reason: string): Op<number> {
   const sql = `UPDATE phone_text SET status = 'cancelled', reason = ? WHERE number_id = ? AND status = 'queued'`;
   if (peer === null) return (yield* tx.run(sql, reason, numberId)).changes;
@@ -80,7 +80,7 @@ export function* cancelWaiting(tx: SharedTx, numberId: string, peer: string | nu
   return (yield* tx.run(pair, reason, numberId, peer)).changes;
 }
 
-/** Counted towards the day: what was taken to be sent, but for answers of the service. The newest first. */
+/** Counted towards the day: texts accepted for sending, except answers of the service. The newest first. */
 const counted = `number_id = ? AND direction = 'out' AND (kind IS NULL OR kind = 'approval') AND at > ? AND status <> 'cancelled'
   AND NOT (status = 'failed' AND carrier_key IS NULL)`;
 
@@ -95,14 +95,14 @@ export function* nthSince(tx: SharedReader, numberId: string, since: number, n: 
   return (yield* tx.get<{ at: number }>(sql, numberId, since, n - 1))?.at ?? null;
 }
 
-/** When the n-th newest left; null: fewer did since. */
+/** When the n-th newest was sent; null: fewer were since. */
 export function* nthLeftSince(tx: SharedReader, numberId: string, since: number, n: number): Op<number | null> {
   const sql = `SELECT left_at AS at FROM phone_text WHERE number_id = ? AND left_at > ? AND left_at IS NOT NULL
     ORDER BY left_at DESC LIMIT 1 OFFSET ?`;
   return (yield* tx.get<{ at: number }>(sql, numberId, since, n - 1))?.at ?? null;
 }
 
-/** Whether the service said so to them since. */
+/** Whether the service sent them this since. */
 export function* saidSince(tx: SharedReader, numberId: string, peer: string, kind: string, since: number): Op<boolean> {
   const sql = `SELECT 1 AS found FROM phone_text WHERE number_id = ? AND peer = ? AND kind = ? AND at > ? LIMIT 1`;
   return (yield* tx.get(sql, numberId, peer, kind, since)) !== undefined;

@@ -1,6 +1,6 @@
 /**
- * Events of the carrier on their way to who reads them: one lane a subject, in order, for 24 hours. Owns tries and giving up; must not know
- * signatures, nor what an event means.
+ * Delivers the carrier's events to their readers: one lane for each subject, in order, for 24 hours. Owns retries and giving up; must not know
+ * signatures, or what an event means.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { LaneItem, SharedLaneOutcome } from '../../../kit/lane/lane.ts';
@@ -12,18 +12,18 @@ import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
 export const keptMs = 24 * 60 * 60_000;
-/** Of one subject. Whoever may post must not be able to fill the disk. */
+/** Limit for one subject, so that senders cannot fill the disk. */
 export const mostWaiting = 10_000;
-/** From this attempt on it is told that one does not get through. */
+/** From this attempt on, a failing event is logged. */
 const toldFrom = 3;
 
 export interface Delivery {
-  /** Whose it is, by the beginning of its type; null: nobody reads such. */
+  /** The reader by the beginning of its type; null: nobody reads it. */
   readerOf(type: string): CarrierEventReader | null;
-  /** Where it waits among those of its subject. */
+  /** Its lane within its subject. */
   laneOf(reader: CarrierEventReader, event: CarrierEvent): string;
   isFull(lane: string): boolean;
-  /** Resolves once its receipt is durable, and with it the row that brings it to its reader. */
+  /** Resolves once its receipt and the row that delivers it are durable. */
   take(lane: string, id: string, event: CarrierEvent): Promise<Seen>;
   forgetOld: Receipts['forgetOld'];
   start(): Promise<void>;
@@ -48,7 +48,7 @@ export function createDelivery({ store, clock, readers, openLanes, log }: Delive
       const commit = await readerOf(event.type)?.take(event, signal);
       return typeof commit === 'function' ? { to: 'done', commit } : { to: 'done' };
     } catch (error) {
-      // Not its words: they may quote the event.
+      // The error's words are left out: they may quote the event.
       if (attempt >= toldFrom && !signal.aborted) {
         log.warn('An event of the carrier does not get through; it is brought again.', { ...nameOf(event), attempt });
       }
@@ -57,7 +57,7 @@ export function createDelivery({ store, clock, readers, openLanes, log }: Delive
   }
 
   function* onExpired(tx: SharedTx, { id, body }: LaneItem): Op<void> {
-    // Nobody read it: sent again, it is a first one.
+    // Nobody read it, so it counts as new when it is sent again.
     yield* tx.run('DELETE FROM phone_webhook_receipt WHERE id = ?', id);
     tx.afterCommit(() =>
       log.error('An event of the carrier was given up after 24 hours.', nameOf(body as CarrierEvent)),

@@ -1,6 +1,6 @@
 /**
- * Where the carrier posts to: an address for each number, and one for everything that belongs to no number. Brings
- * signed events to the parts that read them; must not know what they mean.
+ * The addresses to which the carrier posts: one for each number, and one for everything that belongs to no number. Delivers signed events to the
+ * parts that read them; must not know what they mean.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ export { phoneWebhookMigrations } from './migrations.ts';
 export interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> {
   readonly carrier: Pick<PartDeps['carrier'], 'name'>;
   readonly numbers: Pick<Numbers, 'byAddress'>;
-  /** The first whose prefix fits takes an event. */
+  /** The first matching prefix takes an event. */
   readonly readers: readonly CarrierEventReader[];
 }
 
@@ -32,7 +32,7 @@ export function createWebhooks(deps: WebhooksDeps): PhonePart {
     routes: [
       bindWithHead(relayAddress, async ({ params, query, request, response, requestId }) => {
         const number = await numbers.byAddress(params.address);
-        // The same whether it never was or was revoked.
+        // The same response for an unknown and a revoked address.
         if (number === null) throw gone();
         answer(response, requestId, await receive(request, number, query));
       }),

@@ -1,4 +1,4 @@
-/** What the carrier has posted in the last seven days, by a hash of its id: so that it is taken once. Never its content. */
+/** The carrier's posts of the last seven days, by a hash of each id, so that each is taken once. Never their content. */
 import type { Migration } from '../../../kit/store/store.ts';
 
 export const phoneWebhookMigrations: readonly Migration[] = [

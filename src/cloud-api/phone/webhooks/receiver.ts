@@ -1,7 +1,7 @@
 /**
- * Takes what the carrier posts: checks the signature over the raw bytes, the time, the size, and that the event is
- * about the number that it was posted to; then stores the receipt and the row for its reader in one durable commit,
- * before the answer. The work is done later, because the carrier waits only two seconds.
+ * Receives the carrier's posts: checks the signature over the raw bytes, the time, the size, and that the event is about the number that it was
+ * posted to; then stores the receipt and the row for its reader in one durable commit, before the answer. The work is done later, because the carrier
+ * waits only two seconds.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -19,7 +19,7 @@ export const largestPosted = 256 * 1024;
 
 export type Taken = 'accepted' | 'duplicate' | 'ignored';
 
-/** `to`: the number of the address; null: the carrier's own. Throws 401, 413, 400 for what is no event, 429. */
+/** `to`: the number of the address; null: the carrier's own. Throws 401, 413, 400 for a body that is no event, 429. */
 export type Receive = (
   request: IncomingMessage,
   to: HeldNumber | null,
@@ -28,7 +28,7 @@ export type Receive = (
 
 export interface ReceiverDeps {
   readonly clock: Clock;
-  /** Base64 of 32 bytes; anything else: nobody is believed. */
+  /** Base64 of 32 bytes; with any other value, every post is refused. */
   readonly publicKey: string;
   readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'take'>;
 }
@@ -43,7 +43,7 @@ export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Re
     const now = clock.now();
     if (key === null || !isSigned(key, request.headers, body, now)) throw invalidSignature();
     const posted = read(body, String(request.headers['telnyx-timestamp']));
-    // Said as of a forged one: whoever replays it learns nothing.
+    // The same response as for a forged one: a replay learns nothing.
     if (to !== null && !isOfNumber(posted, to.e164)) throw invalidSignature();
     const reader = delivery.readerOf(posted.type);
     if (reader === null) return 'ignored';
@@ -56,7 +56,7 @@ export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Re
   };
 }
 
-/** One event that goes to two addresses is told at both. */
+/** An event that goes to two addresses is accepted at both. */
 const receiptOf = ({ id, type }: PostedEvent) => hash('sha256', `${type} ${id}`, 'base64url');
 
 function eventOf(
@@ -77,7 +77,7 @@ function eventOf(
 function read(bytes: Buffer, timestamp: string): PostedEvent {
   const value = jsonIn(bytes);
   if (value === undefined) throw invalid('it is not JSON in UTF-8');
-  // Nobody reads it, and written once more it would overflow.
+  // Nobody reads it, and serializing it again would overflow the stack.
   if (isDeeper(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
   const event = readEvent(value, bytes, timestamp);
   if (event === null) throw invalid('it has no id and type that can be read');

@@ -8,7 +8,7 @@ import { inner, needed, type TelnyxClient } from './client.ts';
 import { holdTone } from './hold-tone.ts';
 
 const voice = { voice: 'female', language: 'en-US' } as const;
-/** For keys to be pressed. */
+/** Time for pressing keys. */
 const patienceMs = 15_000;
 
 export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): CarrierCalls {
@@ -39,7 +39,7 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
       try {
         await command((actions) => actions.hangup(legId, { command_id: key }));
       } catch (error) {
-        // It has hung up by itself.
+        // The caller has hung up.
         if (!(error instanceof CarrierFault && error.kind === 'gone')) throw error;
       }
     },
@@ -51,7 +51,7 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
         }),
       ),
     resume: (legId, key) => command((actions) => actions.stopPlayback(legId, { stop: 'all', command_id: key })),
-    // The wire mutes in conferences alone: what the bot is saying ends, and who speaks for it looks whether it may go on.
+    // The wire mutes only in conferences: this stops the bot's current speech, and its speaker checks before it continues.
     mute: (legId, key) => command((actions) => actions.stopPlayback(legId, { stop: 'all', command_id: key })),
     unmute: async () => {},
     speak: (legId, text, key) =>

@@ -1,7 +1,6 @@
 /**
- * The carrier's own client, loaded with the first request and limited to one attempt: by default it retries a POST
- * twice, and so could send a text or buy a number three times. Turns what it throws into {@link CarrierFault}s. Must
- * not know any resource.
+ * The carrier's own client, loaded with the first request and limited to one attempt: by default it retries a POST twice, and so could send a text or
+ * buy a number three times. Turns its errors into {@link CarrierFault}s. Must not know any resource.
  */
 import type Telnyx from 'telnyx';
 import { CarrierFault } from '../port.ts';
@@ -11,31 +10,31 @@ export interface TelnyxOptions {
   /** With its version, `https://api.telnyx.com/v2`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Of the voice application that numbers belong to. */
+  /** The voice application of our numbers. */
   readonly connectionId: string;
-  /** As search answers it. */
+  /** The name in search results. */
   readonly name: 'telnyx' | 'simulator';
-  /** Where receipts of texts go before the profile's own address, with the text's tag; absent: to the profile's alone. */
+  /** Where receipts of texts go before the profile's own address, with the text's tag; absent: only to the profile's. */
   readonly receiptsUrl?: string;
   readonly fetch?: typeof fetch;
 }
 
 export interface How {
   readonly asked: Asked;
-  /** Nothing is changed by it: an answer that is missing leaves nothing open. */
+  /** The request changes nothing: a missing answer leaves nothing uncertain. */
   readonly reads?: true;
-  /** Values of the request that must not come back in words. */
+  /** Values of the request that must not appear in messages. */
   readonly secrets?: readonly (string | undefined)[];
 }
 
 export interface TelnyxClient {
-  /** One request. Throws {@link CarrierFault} alone. */
+  /** One request. Throws only {@link CarrierFault}. */
   ask<T>(how: How, request: (telnyx: Telnyx) => Promise<T>): Promise<T>;
 }
 
 export const timeoutMs = 10_000;
 
-/** Before anything was sent: none of these can have been done. */
+/** Errors before anything was sent: the request was certainly not done. */
 const neverSent = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
   ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_INVALID_URL'],
@@ -43,7 +42,7 @@ const neverSent = new Set([
 
 export function createTelnyxClient(options: TelnyxOptions): TelnyxClient {
   let loaded: Promise<Telnyx> | null = null;
-  // A build that is damaged is tried again with the next request.
+  // The next request tries again to load a damaged build.
   const load = () => {
     loaded ??= open(options).catch((error: unknown) => {
       loaded = null;
@@ -87,7 +86,7 @@ function asFault(error: unknown, { asked, reads, secrets = [] }: How): CarrierFa
     );
     return reads === true && fault.kind === 'unknown' ? again(fault) : fault;
   }
-  // The client's own words for a refusal quote the whole body: none of them are passed on, here neither.
+  // The client's messages for a refusal quote the whole body: they are not passed on.
   if (reads === true || neverSent.has(codeIn(error))) {
     return new CarrierFault('service', 'The carrier could not be reached.', { code: codeIn(error) });
   }
@@ -97,7 +96,7 @@ function asFault(error: unknown, { asked, reads, secrets = [] }: How): CarrierFa
 const again = ({ message, code, fields, retryAfter }: CarrierFault) =>
   new CarrierFault('service', message, { code, fields, retryAfter });
 
-/** Of the system, somewhere within what was thrown. */
+/** The system's error code, at any depth of the thrown error. */
 function codeIn(error: unknown): string {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const { code } = at as { code?: unknown };
@@ -106,22 +105,19 @@ function codeIn(error: unknown): string {
   return '';
 }
 
-/**
- * The registry answers with a flat object, everything else inside `data`. The carrier's documentation shows both for
- * the registry.
- */
+/** The registry answers with a flat object, everything else inside `data`. The carrier's documentation shows both for the registry. */
 export function inner<T extends object>(body: T | { data?: T } | null | undefined): T {
   const given = (body ?? {}) as { data?: unknown };
   return (typeof given.data === 'object' && given.data !== null ? given.data : given) as T;
 }
 
-/** What an answer must hold. It was done, and nobody can tell what: it is looked for. */
+/** A required part of an answer. Without it, the step was done with an unknown result, and is looked up. */
 export function needed<T>(value: T | null | undefined, what: string): T {
   if (value !== undefined && value !== null && value !== '') return value;
   throw new CarrierFault('unknown', `The carrier answered without ${what}.`);
 }
 
-/** As many of a list as are looked through. */
+/** Limit of list entries to look through. */
 export async function first<T>(list: AsyncIterable<T>, most = 250): Promise<T[]> {
   const found: T[] = [];
   for await (const one of list) {
@@ -131,7 +127,7 @@ export async function first<T>(list: AsyncIterable<T>, most = 250): Promise<T[]>
   return found;
 }
 
-/** What is gone already needs no ending. */
+/** A resource that is gone already counts as removed. */
 export async function unlessGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;

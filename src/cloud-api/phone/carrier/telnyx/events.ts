@@ -1,7 +1,4 @@
-/**
- * Reads what the carrier posts: in an envelope, or flat as the registry does. Pure; each event's reader decides what it
- * means.
- */
+/** Reads the carrier's posts: in an envelope, or flat as the registry sends them. Pure; each event's reader decides what it means. */
 import { hash } from 'node:crypto';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -9,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 export interface PostedEvent {
   readonly id: string;
   readonly type: string;
-  /** Milliseconds since the epoch; null: it does not say. */
+  /** Milliseconds since the epoch; null: the event does not say. */
   readonly occurredAt: number | null;
   readonly payload: Json;
 }
@@ -17,7 +14,7 @@ export interface PostedEvent {
 const longestId = 200;
 const longestType = 100;
 
-/** Null: it is none. `at`: the signed time, which tells flat ones apart that say the same. */
+/** Null: no event. `at`: the signed time, which distinguishes flat events with equal content. */
 export function readEvent(body: unknown, bytes: Buffer, at: string): PostedEvent | null {
   if (!isObject(body)) return null;
   if (isObject(body.data) && 'event_type' in body.data) return enveloped(body.data);
@@ -33,7 +30,7 @@ function enveloped({ id, event_type: type, occurred_at: occurred, payload }: Jso
   return { id, type, occurredAt: Number.isNaN(at) ? null : at, payload: isObject(payload) ? payload : {} };
 }
 
-/** Which of the registry's it is, by what it names. */
+/** Which of the registry's events it is, by the fields it has. */
 function flatType(body: Json): string | null {
   const names = (...fields: string[]) => fields.some((field) => isName(body[field], longestId));
   if (names('phoneNumber') && names('campaignId')) return '10dlc.phone_number.update';

@@ -1,6 +1,6 @@
 /**
- * What the carrier's refusals mean: its four shapes of an error, and what each code stands for as data. An unknown code
- * counts as a fault of the service: nobody is blamed for what we cannot read. Must not know requests.
+ * The meaning of the carrier's refusals: its four shapes of an error, and the kind of each code as data. An unknown code counts as a fault of the
+ * service: nobody is blamed for what we cannot read. Must not know requests.
  */
 import { CarrierFault, type CarrierFaultKind } from '../port.ts';
 
@@ -9,13 +9,13 @@ export interface CarrierError {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** Of the request, in the carrier's words. */
+  /** Field of the request, by the carrier's name. */
   readonly field: string | null;
 }
 
 const codesOf = (kind: CarrierFaultKind, ...codes: string[]) => codes.map((code) => [code, kind] as const);
 
-/** What each code stands for, whatever was asked, by the carrier's own documentation. */
+/** The kind of each code for any request, by the carrier's own documentation. */
 export const kindOfCode: ReadonlyMap<string, CarrierFaultKind> = new Map([
   // Money, level, key, rate, outage: ours or theirs.
   ...codesOf('service', '20100', '20012', '20013', '20014', '20016', '20017', '20002', '10009'),
@@ -23,10 +23,10 @@ export const kindOfCode: ReadonlyMap<string, CarrierFaultKind> = new Map([
   // The form that a person filled in.
   ...codesOf('details', '10004', '10015', '10027'),
   ...codesOf('not_found', '10005'),
-  // Buying: 85000 is a number that was searched too long ago. The last two are our own connection and profile.
+  // Buying: 85000 is a number whose search was too long ago. The last two are our own connection and profile.
   ...codesOf('taken', '85000', '85001', '85006'),
   ...codesOf('service', '85004', '85005'),
-  // Texts, at once. 40300 is said of STOP and of destinations alike: see below.
+  // Texts, at once. 40300 means STOP as well as destinations: see below.
   ...codesOf('destination', '40300', '40301', '40309', '40310', '40319'),
   ...codesOf('content', '40302', '40322', '40328'),
   ...codesOf('service', '40305', '40312', '40314', '40315', '40318', '40320', '40331', '40333'),
@@ -37,22 +37,22 @@ export const kindOfCode: ReadonlyMap<string, CarrierFaultKind> = new Map([
   // Calls.
   ...codesOf('gone', '90018', '90015'),
   ...codesOf('service', '90034'),
-  // A telephone number that is none: the one that is called, or one in a form.
+  // An invalid telephone number: the callee's, or one in a form.
   ...codesOf('destination', '10016'),
 ]);
 
-/** What was asked, where the same answer means different things. */
+/** The request, where the same code has different meanings. */
 export type Asked = 'search' | 'order' | 'text' | 'call' | 'form' | 'campaign' | 'code' | 'port' | 'other';
 
 const speaksOfStop = /\bstop\b|opt(?:ed)?[ -]?out|block rule|unsubscribed/i;
 
-/** Of an error of a text, at once or by a receipt. */
+/** The kind of a text's error, at once or in a receipt. */
 export function kindOfTextError(error: Pick<CarrierError, 'code' | 'title' | 'detail'>): CarrierFaultKind {
   if (error.code === '40300' && speaksOfStop.test(`${error.title} ${error.detail}`)) return 'opted_out';
   return kindOfCode.get(error.code) ?? 'service';
 }
 
-/** What a status says where no code is known. `unknown`: it may have been done. */
+/** The kind of a status without a known code. `unknown`: it may have been done. */
 export function kindOfStatus(status: number, asked: Asked): CarrierFaultKind {
   if (status === 404) return asked === 'call' ? 'gone' : 'not_found';
   if (status === 408 || status === 409 || status >= 500) return 'unknown';
@@ -65,7 +65,7 @@ export function kindOfStatus(status: number, asked: Asked): CarrierFaultKind {
 /** The kind of a whole refusal. */
 export function kindOf(status: number, errors: readonly CarrierError[], asked: Asked): CarrierFaultKind {
   const first = errors[0];
-  // Whatever the code: it may have been done, or is somebody else's by now.
+  // Whatever the code: it may have been done, or belongs to somebody else by now.
   const byStatus = kindOfStatus(status, asked);
   if (byStatus === 'unknown' || byStatus === 'wrong_pin' || status === 402 || status === 429) return byStatus;
   if (first === undefined || first.code === '') return byStatus;
@@ -73,7 +73,7 @@ export function kindOf(status: number, errors: readonly CarrierError[], asked: A
   if (first.code === '10010' && asked === 'call' && /whitelist/i.test(`${first.title} ${first.detail}`))
     return 'destination';
   const kind = kindOfCode.get(first.code);
-  // What is wrong with a request that holds nothing of a person's is our fault.
+  // A refused request without a person's input is our fault.
   if (kind === 'details' && asked !== 'form' && asked !== 'campaign' && asked !== 'port') {
     return asked === 'text' ? 'destination' : 'service';
   }
@@ -86,7 +86,7 @@ const textOf = (value: unknown) => (typeof value === 'string' || typeof value ==
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** All errors of a body, in any of its shapes; empty where it has none that can be read. */
+/** All errors of a body, in any of its shapes; empty if none can be read. */
 export function errorsOf(body: unknown): readonly CarrierError[] {
   const whole = recordOf(body);
   if (Array.isArray(whole.errors)) return whole.errors.map(oneOf);
@@ -110,12 +110,12 @@ function oneOf(value: unknown): CarrierError {
 }
 
 const longestMessage = 300;
-/** The relay address of a number, which the carrier quotes where it cannot reach it. */
+/** The relay address of a number, which the carrier quotes when it cannot reach it. */
 const relayLike = /[0-9a-f]{64}/gi;
-/** An EIN, however it is written; longer rows of digits are telephone numbers. */
+/** An EIN in any notation; longer rows of digits are telephone numbers. */
 const einLike = /(?<![\d+])\d{2}-?\d{7}(?!\d)/g;
 
-/** Words that may be shown and kept: without the EIN, pin or account that the carrier repeats in them. */
+/** A message that may be shown and stored: without the EIN, pin or account that the carrier repeats in it. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {
@@ -130,18 +130,18 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 export interface Refusal {
   readonly status: number;
   readonly body: unknown;
-  /** Seconds, as the header says; null: it says nothing. */
+  /** Seconds from the header; null: there is no such header. */
   readonly retryAfter: number | null;
 }
 
-/** What a refusal of the carrier is thrown as. `secrets`: values of the request that must not come back in words. */
+/** Builds the error for a refusal of the carrier. `secrets`: values of the request that must not appear in messages. */
 export function faultOf(refusal: Refusal, asked: Asked, secrets: readonly string[] = []): CarrierFault {
   const errors = errorsOf(refusal.body);
   const kind = kindOf(refusal.status, errors, asked);
   const words = errors
     .map(({ title, detail, field }) => {
       const said = detail || title;
-      // FastAPI names the field apart from what is wrong with it.
+      // FastAPI names the field separately from the error.
       return field !== null && !said.includes(field) && title === '' ? `${field}: ${said}` : said;
     })
     .filter((one) => one !== '')

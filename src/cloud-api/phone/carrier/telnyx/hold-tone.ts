@@ -1,4 +1,4 @@
-/** What is heard by who waits: a soft tone every two seconds, so that the line does not seem dead. Sent with the command: it is at no address. */
+/** The sound on hold: a soft tone every two seconds, so that the line does not seem dead. Sent with the command, as no address serves it. */
 const rate = 8_000;
 const seconds = 2;
 const toneSeconds = 0.35;
@@ -10,7 +10,7 @@ export function holdTone(): string {
   const samples = Buffer.alloc(rate * seconds, 128);
   const toned = rate * toneSeconds;
   for (let at = 0; at < toned; at += 1) {
-    // Rises and falls, so that it does not click.
+    // Fades in and out, so that it does not click.
     const swell = Math.sin((Math.PI * at) / toned);
     samples[at] = 128 + Math.round(loudness * swell * Math.sin((2 * Math.PI * pitch * at) / rate));
   }

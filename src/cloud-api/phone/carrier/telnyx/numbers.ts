@@ -3,14 +3,14 @@ import { iso } from '../../../../kit/clock/clock.ts';
 import type { CarrierNumbers, CarrierOffer, NumberOrder } from '../port.ts';
 import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
 
-/** The keywords that the carrier answers itself. Its own three cannot be taken away. */
+/** The keywords that the carrier answers itself. Its own three cannot be removed. */
 const keywords = {
   stop: ['STOP', 'STOPALL', 'STOP ALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT'],
   start: ['START', 'UNSTOP'],
   info: ['HELP', 'INFO'],
 } as const;
 
-/** Of who texts: each has its own answers, and the carrier knows none for all. */
+/** The countries of senders: each has its own answers, and the carrier has no entry for all. */
 const countries = ['US', 'CA'] as const;
 
 const dayMs = 24 * 60 * 60_000;
@@ -39,7 +39,7 @@ function orderOf(wire: WireOrder): NumberOrder {
   };
 }
 
-/** In the order in which they count: what was bought is not bought again. */
+/** The most important first: a bought number is not bought again. */
 const best = (orders: readonly NumberOrder[]) =>
   orders.find(({ state }) => state === 'done') ?? orders.find(({ state }) => state === 'pending') ?? orders[0] ?? null;
 
@@ -115,7 +115,7 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
     },
 
     async monthlyCosts(now) {
-      // At most 31 days; the last one is not included.
+      // At most 31 days; the last one is excluded.
       const day = (days: number) => iso(now + days * dayMs).slice(0, 'yyyy-mm-dd'.length);
       const answer = await ask({ asked: 'other', reads: true }, (telnyx) =>
         telnyx.chargesBreakdown.retrieve({ start_date: day(-30), end_date: day(1) }),
@@ -150,7 +150,7 @@ export function createTelnyxNumbers({ ask }: TelnyxClient, connectionId: string)
       const found = await ask({ asked: 'other', reads: true }, (telnyx) =>
         first(telnyx.messagingProfiles.list({ filter: { name } })),
       );
-      // The filter is a part of the name, and asks nothing of its letters' size.
+      // The filter matches part of the name and ignores case.
       const same = found.find((one) => one.name === name);
       return same === undefined ? null : { id: needed(same.id, 'the id of a profile') };
     },

@@ -13,7 +13,7 @@ function orderOf(wire: PortingOrder): CarrierPortOrder {
   return {
     orderId: needed(wire.id, 'the id of a port'),
     e164s: phone_numbers.flatMap(({ phone_number }) => phone_number ?? []),
-    // A word that nobody knows is on its way.
+    // An unknown word counts as on its way.
     state: portStates.find((one) => one === status?.value) ?? 'in-process',
     messaging: portMessagingStates.find((one) => one === messaging?.messaging_port_status) ?? 'pending',
     problems: (status?.details ?? []).map(({ code, description }) => ({
@@ -24,7 +24,7 @@ function orderOf(wire: PortingOrder): CarrierPortOrder {
   };
 }
 
-/** Without what was not given: an empty part would clear what is there. Undefined: nothing was. */
+/** Omits missing fields: an empty one would clear the stored value. Undefined: nothing was given. */
 function given<T extends object>(values: T): Partial<T> | undefined {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<T>);
@@ -108,7 +108,7 @@ export function createTelnyxPorts({ ask }: TelnyxClient, connectionId: string): 
         read(orderId).then(async ({ state }) => {
           if (state === 'ported' || state === 'cancelled' || state === 'cancel-pending') return;
           await ask({ asked: 'other' }, async (telnyx) => {
-            // Only what was handed in can be cancelled.
+            // Only a submitted order can be cancelled.
             if (state === 'draft') await telnyx.portingOrders.delete(orderId);
             else await telnyx.portingOrders.actions.cancel(orderId);
           });

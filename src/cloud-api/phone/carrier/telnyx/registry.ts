@@ -17,7 +17,7 @@ export const campaignStates: Readonly<Record<string, Campaign['state']>> = {
   TCR_EXPIRED: 'blocked',
 };
 
-/** What a number's word stands for; one that could not be taken off is still on. */
+/** The meaning of a number's status; one that could not be removed is still assigned. */
 export const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
   ASSIGNED: 'assigned',
   FAILED_UNASSIGNMENT: 'assigned',
@@ -36,7 +36,7 @@ export function brandState({ status, identityStatus }: Pick<TelnyxBrand, 'status
 
 type Problems = Brand['problems'];
 
-/** Its papers say a text; its events bring lists. */
+/** Its documentation says a text; its events contain lists. */
 function problemsOf(reasons: unknown): Problems {
   if (typeof reasons === 'string') return reasons.trim() === '' ? [] : [{ fields: [], text: reasons }];
   if (!Array.isArray(reasons)) return [];
@@ -53,11 +53,11 @@ const reasonOf = (reasons: unknown) =>
     .map(({ text }) => withoutSecrets(text, []))
     .join(' ') || null;
 
-/** The registry has no reference of ours in a brand: the address of its events carries it. */
+/** The registry stores no reference of ours in a brand: the address of its events carries it. */
 const webhookOf = ({ webhookUrl, key }: BrandAsked) =>
   key === undefined ? webhookUrl : `${webhookUrl}?ref=${encodeURIComponent(key)}`;
 
-/** What a sole proprietor does not have is not sent. */
+/** Omits the fields that a sole proprietor does not have. */
 function brandBody(asked: BrandAsked) {
   const { key: _key, webhookUrl: _url, ein, companyName, ...rest } = asked;
   const business = asked.entityType === 'SOLE_PROPRIETOR' ? {} : { ein, companyName };
@@ -67,7 +67,7 @@ function brandBody(asked: BrandAsked) {
 
 const digits = (text: string | undefined) => text?.replace(/\D/g, '') ?? '';
 
-/** Whether it is what was asked for, told by our key, or else by who it is. */
+/** Whether it is the wanted one: by our key, otherwise by its business. */
 function isAsked(brand: TelnyxBrand, asked: BrandAsked): boolean {
   if (asked.key !== undefined) return brand.webhookURL === webhookOf(asked);
   if (brand.status === 'REGISTRATION_FAILED' || brand.displayName !== asked.displayName) return false;
@@ -113,14 +113,14 @@ function campaignOf(wire: Partial<TelnyxCampaignCsp>): Campaign {
   return { campaignId: needed(wire.campaignId, 'a campaign id'), state, reason: reasonOf(wire.failureReasons) };
 }
 
-/** `@OTP_PIN@` is the carrier's word for where the code stands. */
+/** The carrier replaces `@OTP_PIN@` with the code. */
 const withPin = (words: string) =>
   words.includes('{pin}') ? words.replaceAll('{pin}', '@OTP_PIN@') : `${words} @OTP_PIN@`;
 
 export function createTelnyxRegistry(client: TelnyxClient): CarrierRegistry {
   const { ask } = client;
 
-  /** Why, field by field; what failed has failed also where nobody says why. */
+  /** The reasons, field by field; a failure counts even if none is given. */
   async function feedbackOf(brandId: string): Promise<Problems> {
     try {
       const { category } = await ask({ asked: 'other', reads: true }, (telnyx) =>
@@ -176,7 +176,7 @@ export function createTelnyxRegistry(client: TelnyxClient): CarrierRegistry {
     readBrand: async (brandId) => brandOf(await readBrand(brandId)),
 
     async correctBrand(brandId, asked) {
-      // An update replaces the whole record, and what was verified cannot change.
+      // An update replaces the whole record, and verified fields cannot change.
       const { entityType, country, companyName, ein } = await readBrand(brandId);
       const { mobilePhone: _, ...body } = brandBody({ ...asked, entityType, country, companyName, ein } as BrandAsked);
       const answer = await ask({ asked: 'form', secrets: [ein] }, (telnyx) =>

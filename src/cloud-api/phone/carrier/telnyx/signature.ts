@@ -1,23 +1,23 @@
 /**
- * Who posted: Ed25519 over `<telnyx-timestamp>|<raw body>`, at most five minutes off either way. Our own check, because
- * some builds of the carrier's client verify another scheme and refuse real events. Fails closed.
+ * Verifies the sender of a post: Ed25519 over `<telnyx-timestamp>|<raw body>`, at most five minutes off either way. Our own check, because some
+ * builds of the carrier's client verify another scheme and refuse real events. Fails closed.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** Either way, seconds. */
 export const signatureTolerance = 300;
-/** What stands before the 32 bytes of such a key in DER (RFC 8410). */
+/** Prefix of the 32 bytes of such a key in DER (RFC 8410). */
 const derOfEd25519 = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** `key`: base64 of 32 bytes; null: it is none. */
+/** `key`: base64 of 32 bytes; null: an invalid one. */
 export function readPublicKey(key: string): KeyObject | null {
   const bytes = Buffer.from(key, 'base64');
   if (bytes.length !== 32 || bytes.toString('base64') !== key.trim()) return null;
   return createPublicKey({ key: Buffer.concat([derOfEd25519, bytes]), format: 'der', type: 'spki' });
 }
 
-/** `body`: as it came. `now`: milliseconds since the epoch. */
+/** `body`: the raw bytes. `now`: milliseconds since the epoch. */
 export function isSigned(key: KeyObject, headers: IncomingHttpHeaders, body: Buffer, now: number): boolean {
   const { 'telnyx-timestamp': timestamp, 'telnyx-signature-ed25519': signature } = headers;
   if (typeof timestamp !== 'string' || typeof signature !== 'string' || !/^\d{1,12}$/.test(timestamp)) return false;

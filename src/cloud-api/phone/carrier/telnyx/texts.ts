@@ -3,7 +3,7 @@ import { iso } from '../../../../kit/clock/clock.ts';
 import { CarrierFault, type CarrierTexts } from '../port.ts';
 import { first, inner, needed, type TelnyxClient } from './client.ts';
 
-/** Records of that many texts are looked through for one that got no answer. */
+/** How many records of texts are searched for an unanswered one. */
 const mostRecords = 250;
 /** Its clock may be behind ours. */
 const clocksApartMs = 5 * 60_000;
@@ -18,7 +18,7 @@ interface TextRecord {
 }
 
 export function createTelnyxTexts({ ask }: TelnyxClient, receiptsUrl: string | undefined): CarrierTexts {
-  /** The wire has no field for it: the address of its receipts carries it. */
+  /** The wire has no field for the tag: the address of its receipts carries it. */
   const receiptsOf = (tag: string) =>
     receiptsUrl === undefined ? {} : { webhook_url: `${receiptsUrl}?tag=${encodeURIComponent(tag)}` };
 
@@ -68,7 +68,7 @@ export function createTelnyxTexts({ ask }: TelnyxClient, receiptsUrl: string | u
         ),
         ask({ asked: 'other', reads: true }, (telnyx) => first(telnyx.messagingProfiles.listPhoneNumbers(profileId))),
       ]);
-      // Its papers do not agree on which of the two is who said it: it is the one that is not ours.
+      // Its documentation contradicts itself on which of the two sent STOP: it is the one that is not ours.
       const numbers = new Set(ours.map((one) => one.phone_number));
       return said.flatMap(({ from, to, keyword, created_at }) => {
         const e164 = from !== undefined && numbers.has(from) ? to : from;

@@ -4,14 +4,14 @@ import { CarrierFault, type CarrierRegistry, type TollFreeAsked, type TollFreeRe
 import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts';
 import { withoutSecrets } from './faults.ts';
 
-/** What each of its words stands for; all others are on their way. "Waiting For Customer": the person must act. */
+/** The meaning of each of its words; any other means under review. "Waiting For Customer": the person must act. */
 export const tollFreeStates: Readonly<Record<string, TollFreeRequest['state']>> = {
   Verified: 'verified',
   Rejected: 'rejected',
   'Waiting For Customer': 'rejected',
 };
 
-/** The carrier's steps of texts a month. */
+/** The carrier's steps of texts per month. */
 const volumes = [
   ...[[10, '10'] as const, [100, '100'] as const, [1_000, '1,000'] as const, [10_000, '10,000'] as const],
   ...[[100_000, '100,000'] as const, [250_000, '250,000'] as const, [500_000, '500,000'] as const],
@@ -91,7 +91,7 @@ export function createTelnyxTollFree({ ask }: TelnyxClient): TollFree {
       telnyx.messagingTollfree.verification.requests.retrieve(requestId),
     ).then(inner);
 
-  /** A correction sends the whole form again, and the EIN of a verified business is not kept here. */
+  /** A correction sends the whole form again, and the EIN of a verified business is not stored here. */
   async function einOf(requestId: string): Promise<string> {
     const { businessRegistrationNumber } = await read(requestId);
     if (businessRegistrationNumber) return businessRegistrationNumber;
@@ -132,7 +132,7 @@ export function createTelnyxTollFree({ ask }: TelnyxClient): TollFree {
           ask({ asked: 'form' }, (telnyx) => telnyx.messagingTollfree.verification.requests.delete(requestId)),
         );
       } catch (error) {
-        // One that is settled cannot be withdrawn, and costs nothing.
+        // A settled request cannot be withdrawn, and costs nothing.
         if (!(error instanceof CarrierFault && error.kind === 'details')) throw error;
       }
     },
