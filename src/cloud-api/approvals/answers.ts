@@ -1,7 +1,6 @@
 /**
- * Brings answers to the computers that asked: one lane a computer, appended in the transaction of the answer, so that a
- * crash loses none. The computer reports whether it acted on the answer or no longer waited. Must not know how a
- * computer is reached.
+ * Brings answers to the computers that asked. Each computer has one lane, and the transaction of the answer appends to it, so a crash loses none. The
+ * computer reports whether it acted on the answer or had stopped waiting. Must not know how a computer is reached.
  */
 import type { AnswerOutcome, ApprovalAnswerBody } from '../../contracts/approvals/approval.ts';
 import { answerApproval } from '../../contracts/approvals/routes.ts';
@@ -30,7 +29,7 @@ export interface AnswersDeps {
 }
 
 export interface Answers {
-  /** In the transaction that resolved the row. */
+  /** Call it in the transaction that resolved the row. */
   queue(tx: SharedTx, row: ApprovalRow): Op<boolean>;
   /** The computer can be reached again. */
   wake(computerId: string): void;
@@ -38,7 +37,7 @@ export interface Answers {
   close(): Promise<void>;
 }
 
-/** A computer that stays away longer than this after the deadline would find its hold long gone. */
+/** After the deadline plus this long, the computer's hold is long gone. */
 const keptAfterExpiryMs = 24 * 60 * 60_000;
 
 export function createAnswers({ openLanes, call, store, clock, log }: AnswersDeps): Answers {
@@ -50,7 +49,7 @@ export function createAnswers({ openLanes, call, store, clock, log }: AnswersDep
       if (!applied) return { to: 'done' };
       return { to: 'done', commit: (tx) => store.applied(tx, item.id, clock.now()) };
     }
-    // 401: a clock that is off, or a signature that was taken: signed anew the next time.
+    // 401: the computer's clock is off, or the signature was used before. The next attempt gets a new signature.
     if (status === 401 || status === 408 || status === 429 || status >= 500) {
       return { to: 'retry', reason: `the computer answered ${status}` };
     }

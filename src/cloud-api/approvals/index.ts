@@ -1,6 +1,6 @@
 /**
- * Approvals of every area: the one table, its routes and the lane that brings answers back. Owns their composition; the
- * host gives it the store and the way to a computer.
+ * Approvals of every area: the one table, its routes and the lane that delivers answers. Owns their composition; the host passes in the store and the
+ * way to a computer.
  */
 import { listApprovals, putApproval, resolveApproval } from '../../contracts/approvals/routes.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -24,7 +24,7 @@ export interface ApprovalsDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** An approval is shown this long after it could last be answered; the ledger of its computer keeps that it was. */
+/** An approval is shown this long after its last moment to be answered; the ledger of its computer keeps the record. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
 export interface Approvals {
@@ -33,7 +33,7 @@ export interface Approvals {
   readonly service: ApprovalService;
   /** The computer answers again: what waits for it is sent at once. */
   wake(computerId: string): void;
-  /** What is older than it is kept. */
+  /** Removes what is older than the retention. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;

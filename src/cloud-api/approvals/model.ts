@@ -48,7 +48,7 @@ export interface ApprovalRow {
 export type ApprovalMove = 'resolve' | 'withdraw';
 export type ApprovalPhase = 'pending' | 'expired' | 'resolved';
 
-/** What each move does in each phase: where it leads, or why it is refused. */
+/** What each move does in each phase: the next phase, or the reason for the refusal. */
 export const approvalMoves: Readonly<
   Record<ApprovalPhase, Readonly<Record<ApprovalMove, 'resolved' | 'answered' | 'expired' | 'nothing'>>>
 > = {

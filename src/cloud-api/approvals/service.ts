@@ -1,6 +1,6 @@
 /**
- * The rules of approvals behind every route: one row, one winner, the same refusals everywhere. Tells listeners of this
- * process what changed, once it is durable. Must not know HTTP.
+ * The rules of approvals behind every route: one row, one winner, the same refusals everywhere. Notifies listeners in this process of each change
+ * once it is durable. Must not know HTTP.
  */
 import type { Approval, ApprovalDecision, ApprovalDetail, ApprovalReport } from '../../contracts/approvals/approval.ts';
 import { approvalEventId, byOwnClock, parseApprovalEventId } from '../../contracts/approvals/approval.ts';
@@ -26,12 +26,12 @@ export interface ApprovalEvent {
 export interface Decision {
   readonly decision: ApprovalDecision;
   readonly note: string | null;
-  /** By whom, and through which door. */
+  /** Who answers, and through which interface. */
   readonly userId: string;
   readonly surface: string;
 }
 
-/** Until when this person can answer it (milliseconds since the epoch), and what is asked; `unknown`: there is none of theirs. */
+/** Until when this person can answer it (milliseconds since the epoch), and the question. `unknown`: this person has no such approval. */
 export type Answerable =
   | {
       readonly until: number;
@@ -51,14 +51,14 @@ export interface ApprovalService {
   list(listing: { userId: string; state?: 'pending' | 'resolved'; limit?: number }): Promise<Approval[]>;
   owns(userId: string, id: string): Promise<boolean>;
   open(tx: SharedReader, id: string, userId: string): Op<Answerable>;
-  /** Where the engine's ledger stood before the approval of this event id; null when it is not known to this user. */
+  /** The position of the engine's ledger before the approval of this event id; null when this user has no such approval. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
-  /** Returns the way to stop. */
+  /** Returns a function that unsubscribes. */
   onEvent(listener: (event: ApprovalEvent) => void): () => void;
   close(): void;
 }
 
-/** The backbone: each change is told in its own transaction. */
+/** The backbone: each change is written to it in its own transaction. */
 export interface EmitApprovalEvent {
   emit<T extends 'approval.requested' | 'approval.resolved'>(
     tx: SharedTx,
@@ -71,7 +71,7 @@ export interface EmitApprovalEvent {
       readonly computerId: string;
     },
   ): Op<boolean>;
-  /** Each one that any process stored. Returns the way to stop. */
+  /** Every event that any process stores. Returns a function that unsubscribes. */
   follow(
     types: readonly ('approval.requested' | 'approval.resolved')[],
     listener: (event: { readonly type: string; readonly sourceId: string }) => Promise<void>,
@@ -83,7 +83,7 @@ export interface ApprovalServiceDeps {
   readonly answers: Pick<Answers, 'queue'>;
   readonly events: EmitApprovalEvent;
   readonly clock: Clock;
-  /** Other processes answer and ask on the same database: what they did is told here as well. */
+  /** Other processes answer and ask on the same database; listeners here hear of that as well. */
   readonly shared: boolean;
 }
 
@@ -126,7 +126,7 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
       })
     : () => {};
 
-  /** What other processes must hear, too, comes back from the database. */
+  /** Events that other processes must hear come back from the database. */
   function tellHere(type: ApprovalEvent['data']['type'], row: ApprovalRow): void {
     if (!shared) tell(type, row);
   }
@@ -135,10 +135,10 @@ export function createApprovalService(deps: ApprovalServiceDeps): ApprovalServic
     check,
     close: stop,
     async put(id, given, owner) {
-      // What the computer's clock says counts for nothing here: only how long it still waits does.
+      // The computer's clock does not count here, only how long it still waits.
       const report = byOwnClock(given, clock.now());
       const put = await store.put(id, report, owner, emit);
-      // Another computer's id reads as one that cannot be used: whose it is stays unsaid.
+      // Another computer's id reads as unusable, so nobody learns who has it.
       if (put === 'foreign') throw unknown(id);
       if (put.change !== 'nothing')
         tellHere(put.change === 'requested' ? 'approval.requested' : 'approval.resolved', put.row);

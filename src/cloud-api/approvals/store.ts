@@ -1,6 +1,6 @@
 /**
- * Approvals in the database: whole operations, nothing awaited inside. One winner by `UPDATE … WHERE state =
- * 'pending'`, in whichever process. One SQL text serves both engines. Must not know HTTP.
+ * Approvals in the database: whole operations, with no await inside. `UPDATE … WHERE state = 'pending'` decides the one winner, in any process. One
+ * SQL text serves both engines. Must not know HTTP.
  */
 
 import type { ApprovalDecision, ApprovalReport } from '../../contracts/approvals/approval.ts';
@@ -33,8 +33,8 @@ export interface ApprovalListing {
 
 export interface ApprovalStore {
   /**
-   * Writes what a runtime says of its approval, as often as it says it. `foreign`: the id is another computer's.
-   * `change` says what it did: nothing when it was known already. `changed` runs in its transaction.
+   * Writes what a runtime reports about its approval; may be repeated. `foreign`: the id belongs to another computer. `change` is null when nothing
+   * changed. `changed` runs in its transaction.
    */
   put(
     id: string,
@@ -49,7 +49,7 @@ export interface ApprovalStore {
   ): Promise<{ won: boolean; row: ApprovalRow } | null>;
   /** The computer acted on the answer. Idempotent. */
   applied(tx: SharedTx, id: string, at: number): Asked<unknown>;
-  /** Removes what expired before, however it ended. */
+  /** Removes what expired before then, whatever its outcome. */
   forget(before: number): Promise<void>;
   get(id: string): Promise<ApprovalRow | null>;
   find(tx: SharedReader, id: string): Op<ApprovalRow | null>;
@@ -71,7 +71,7 @@ const withdrawIt = `UPDATE approval SET state = 'resolved', resolved_at = ?, res
   WHERE id = ? AND state = 'pending'`;
 const moveEnd = `UPDATE approval SET expires_at = ? WHERE id = ? AND state = 'pending'`;
 const newestFirst = 'ORDER BY requested_at DESC, id DESC';
-/** A list without a limit still ends. */
+/** Caps a list that names no limit. */
 const most = 1000;
 
 function* read(tx: SharedReader, id: string): Op<ApprovalRow | null> {

@@ -1,6 +1,6 @@
 /**
- * Answers what a run waits for, through the run. It is the approval of the one table, so the first answer wins
- * whichever route it comes through. Must not know how a run goes on.
+ * Answers the question of a run, through the run. It is a row of the one approvals table, so the first answer wins whichever route it takes. Must not
+ * know how a run continues.
  */
 import type { Approval, ApprovalDecision } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -29,23 +29,20 @@ export interface ApproveDeps {
       },
     ): Promise<Approval>;
   };
-  /** Null: no project of a cloud without hosted computers lets keys answer. */
+  /** Null: no hosted-computer project here lets keys answer. */
   readonly hosted: Pick<HostedDevices, 'approvalMode'> | null;
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
-/**
- * The run is read again until it has seen the answer, and the question may still be on its way to the cloud. Both are
- * given this long.
- */
+/** How long to read the run again until it has seen the answer, and to wait for a question that is still on its way to the cloud. */
 const patienceMs = 5_000;
 const lookEveryMs = 50;
 /** Bytes of a run. */
 const longestRun = 16 * 1024 * 1024;
 
 export function createApproveRoute({ computers, approvals, hosted, clock, timers }: ApproveDeps): BoundRoute {
-  /** Of the computer that has it, as this caller. */
+  /** Reads it from its computer, as this caller. */
   async function read(context: Context<Route>, runId: string, at: { computerId: string; path: string; seek: boolean }) {
     const path = getRun.path.replace(':runId', encodeURIComponent(runId));
     const question = { context, computerId: at.computerId, path, method: 'GET' };
@@ -70,7 +67,7 @@ export function createApproveRoute({ computers, approvals, hosted, clock, timers
     );
   }
 
-  /** The computer's word of the question may arrive a moment after its run told of it. */
+  /** The question may reach the cloud a moment after its run shows it. */
   async function resolve(id: string, decision: Parameters<typeof approvals.resolve>[1], signal: AbortSignal) {
     const until = clock.monotonic() + patienceMs;
     for (;;) {

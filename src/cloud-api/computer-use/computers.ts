@@ -1,6 +1,6 @@
 /**
- * The caller's computers as this area asks them: one, or each linked one until one knows the run or session. Owns what
- * is answered about a computer that is away. Must not know what is asked.
+ * The caller's computers as this area asks them: one, or each linked one until one knows the run or session. Owns the response for a computer that is
+ * away. Must not know what the request means.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -29,15 +29,15 @@ export interface CallersComputers {
   /** Throws 503 `computer_unavailable` while it is away. */
   ask(question: Question): Promise<IncomingMessage>;
   /**
-   * The first answer of a computer that knows the thing: the one that the question names, then the caller's other linked ones.
-   * Throws what the first one said where none does.
+   * The first answer of a computer that knows the run or session: first the computer that the request names, then the caller's other linked ones. If
+   * none knows it, throws the first one's error.
    */
   askUntilKnown(question: Question): Promise<{ readonly computerId: string; readonly answer: IncomingMessage }>;
 }
 
-/** Bytes of an answer that says only what is wrong. */
+/** Limit in bytes for an error body. */
 const longestRefusal = 64 * 1024;
-/** What a computer says of a thing that it does not have, or, being older, of a route. */
+/** How a computer refuses an id that it does not have or, if it is older, a route that it does not know. */
 const unknownThere: ReadonlySet<string> = new Set(['run_not_found', 'session_not_found', 'not_found', 'not_built']);
 
 export function createCallersComputers({ engines, computers, advice }: CallersComputersDeps): CallersComputers {
@@ -52,7 +52,7 @@ export function createCallersComputers({ engines, computers, advice }: CallersCo
     }
   }
 
-  /** Null: it does not know the thing, or it is away; `said` then has what it said. */
+  /** Null: it does not know the id, or it is away; `said` then has its error. */
   async function tryOne(question: Question, said: AppError[]): Promise<IncomingMessage | null> {
     try {
       const answer = await ask(question);
@@ -95,14 +95,14 @@ export function createCallersComputers({ engines, computers, advice }: CallersCo
   };
 }
 
-/** As the computer said it. */
+/** The computer's own error, unchanged. */
 async function refusalOf(answer: IncomingMessage): Promise<AppError> {
   const text = (await readAnswer(answer, longestRefusal)).toString();
   let said: { error?: unknown; message?: unknown } = {};
   try {
     said = JSON.parse(text) as typeof said;
   } catch {
-    // A page of something between: it does not know the thing either.
+    // A page from a proxy in between: treat it as unknown, too.
   }
   const { error: wireCode, message } = said;
   return new AppError('not_found', typeof message === 'string' ? message : 'It is not there.', '', {

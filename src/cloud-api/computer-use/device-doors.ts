@@ -1,6 +1,6 @@
 /**
- * The device routes of the cloud: `this-device` is the computer that the call names, an id is one of the caller's
- * computers, and a hosted computer is left to its own area. Must not know members, leases or frames.
+ * The device routes of the cloud: `this-device` is the computer that the call names, an id is one of the caller's computers, and hosted computers go
+ * to their own area. Must not know members, leases or frames.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
@@ -11,7 +11,7 @@ import { deliver } from '../link/deliver.ts';
 import type { CallersComputers } from './computers.ts';
 import { type HostedDevices, hostedIdStart } from './hosted-port.ts';
 
-/** What a computer calls itself. */
+/** A computer's name for itself. */
 const itself = 'this-device';
 
 export function createDeviceDoors(
@@ -26,7 +26,7 @@ export function createDeviceDoors(
       await deliver(await computers.ask({ context, ...target, limit }), context);
       return;
     }
-    // As the route writes it: a path may come with letters in percents, and the hosted half tells by it what is asked.
+    // Decoded as the route has it: clients may percent-encode the path, and the hosted half matches on it.
     const query = /\?.*$/.exec(context.request.url ?? '')?.[0] ?? '';
     const path = `${route.path.replace(':id', itself)}${query}`;
     if (id.startsWith(hostedIdStart)) {

@@ -1,6 +1,6 @@
 /**
- * The cloud's half of computer use: a proxy without a table in front of the caller's computers, and the answer to what
- * a run asks. Owns its composition; must not know a member or a state of a run.
+ * The cloud's half of computer use: a proxy without a table in front of the caller's computers, and the route that answers a run's approvals. Owns
+ * its composition; must not know a member or a state of a run.
  */
 import type { BoundRoute } from '../../kit/http/types.ts';
 import { type ApproveDeps, createApproveRoute } from './approve.ts';
@@ -12,7 +12,7 @@ import { createRunProxy } from './run-proxy.ts';
 export type { HostedDevices } from './hosted-port.ts';
 
 export interface ComputerUseDeps extends CallersComputersDeps, Omit<ApproveDeps, 'computers' | 'hosted'> {
-  /** Null where no hosted computers are made. */
+  /** Null where hosted computers are not offered. */
   readonly hosted: HostedDevices | null;
 }
 

@@ -11,7 +11,7 @@ import { deliver } from '../link/deliver.ts';
 import type { CallersComputers, Question } from './computers.ts';
 import { hostedIdStart } from './hosted-port.ts';
 
-/** Their bodies may name a computer. */
+/** Routes whose bodies may name a computer. */
 const namesComputer: ReadonlySet<Route> = new Set<Route>([executeRun, createSession]);
 const namesThing = (route: Route) => /:(?:runId|sessionId)\b/.test(route.path);
 
@@ -22,14 +22,14 @@ export function createRunProxy(computers: CallersComputers): { readonly routes: 
     await deliver(answer, context);
   }
 
-  /** `seek`: it may be on another computer than the default one. */
+  /** `seek`: the run may be on a computer other than the default one. */
   async function questionOf(context: Context<Route>, route: Route): Promise<{ question: Question; seek: boolean }> {
     const limit = route.bodyLimit ?? defaultBodyLimit;
     if (route.method === 'GET') {
       const { named, ...target } = await computers.targetOf(context);
       return { question: { context, ...target }, seek: !named && namesThing(route) };
     }
-    // Read, as it may have to be sent twice.
+    // The body is read, as it may have to be sent twice.
     const body = await readRaw(context.request, limit);
     const says = namesComputer.has(route) ? fieldsOf(body) : {};
     if (says.computer_id !== undefined) {
@@ -45,7 +45,7 @@ export function createRunProxy(computers: CallersComputers): { readonly routes: 
   return { routes: runRoutes.map((route) => bindPassThrough(route, (context) => pass(context, route))) };
 }
 
-/** What is no text, or no JSON, the computer refuses with its reason. */
+/** The computer refuses bodies that are not JSON text, with its own reason. */
 function fieldsOf(body: Buffer): { readonly computer_id?: string; readonly session_id?: string } {
   try {
     const { computer_id, session_id } = JSON.parse(body.toString()) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * The routes of connectors on their way to the caller's computer, at both mounts, unread but for the trail of events, to which the
- * cloud adds what never came there. Must not know what the others mean.
+ * Passes the routes of connectors to the caller's computer, at both mounts, unread. Only the trail of events is changed: the cloud adds the events
+ * that never reached the computer. Must not know what the other routes mean.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
@@ -55,7 +55,7 @@ export function createConnectorProxy({ store, engines, advice }: ConnectorProxyD
     const answer = await engines.ask({ context, computerId, path: asked }).catch((thrown: unknown) => {
       throw thrown instanceof Unanswered ? unavailable(thrown, advice) : thrown;
     });
-    // A limit that is none, a subscription that there is not: the computer has said so.
+    // The computer has already refused an invalid limit or an unknown subscription.
     if (answer.statusCode !== 200) return deliver(answer, context);
     const theirs = JSON.parse((await readAnswer(answer, largestPage)).toString()) as Page;
     const limit = Number(query.get('limit') ?? usualLimit);

@@ -1,7 +1,6 @@
 /**
- * The cloud's half of connector events: it listens for each subscription of its computers, also while they are off, and
- * brings them the events that came. Owns the registrations and the receipts; the connectors themselves are the
- * computer's.
+ * The cloud's half of connector events: it listens for each subscription of its computers, also while they are off, and delivers the events to them.
+ * Owns the registrations and the receipts; the connectors themselves are on the computer.
  */
 import { eventCallback, registerSubscription, unregisterSubscription } from '../../contracts/connectors/relay.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
@@ -15,11 +14,11 @@ export { connectorEventMigrations } from './migrations.ts';
 export type { OpenRelayLanes } from './relay.ts';
 
 export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
-  /** Of callbacks and their secrets. */
+  /** Seals callbacks' keys and their secrets. */
   readonly sealer: Sealer;
-  /** Whose a computer is now; null: nobody's. */
+  /** The person who has a computer now; null: nobody. */
   readonly ownerOf: (computerId: string) => Promise<string | null>;
-  /** Of this cloud, without a slash at the end. */
+  /** This cloud's address, without a slash at the end. */
   readonly origin: string;
 }
 
@@ -27,9 +26,9 @@ export interface ConnectorEvents {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: what waits for it is sent at once. */
   wake(computerId: string): void;
-  /** Nobody listens for it any more, unless it was paired anew with the same person. */
+  /** Stops listening for the computer, unless the same person paired it again. */
   pairingEnded(computerId: string): Promise<void>;
-  /** Receipts of what nobody has sent for seven days, and what was to end with a pairing when the cloud itself ended. */
+  /** Removes receipts of events unseen for seven days, and finishes endings of pairings that a restart interrupted. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * What the cloud listens for on behalf of computers, and each event that came for seven days: its receipt, never its data. `key` and
- * `secrets` are sealed; `expired`: events that were given up and of which the computer was not told; those of the notice are
- * being told. `ended_at`: the server has said that it sends no more; until it is subscribed to again nothing is taken.
+ * The cloud's listeners on behalf of computers, and a receipt, never the data, of each event of the last seven days. `key` and `secrets` are sealed.
+ * `expired`: dropped events that the computer does not know of yet; the notice under way reports those of `notice`. `ended_at`: the server has said
+ * that it sends no more; nothing is accepted until someone subscribes again.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

@@ -1,14 +1,13 @@
 /**
- * What became of each event that came: the mark that identifies a repeated event for seven days after it was last seen,
- * and what the trail shows of events that never reached the computer. Never keeps their data. Must not know lanes or
- * signatures.
+ * Receipts of events: the mark that identifies a repeated event for seven days after it was last seen, and the trail's entries for events that never
+ * reached the computer. Never keeps their data. Must not know lanes or signatures.
  */
 import { hash } from 'node:crypto';
 import type { RelayedEvent } from '../../contracts/connectors/relay.ts';
 import type { Receipt } from '../../kit/receipts/receipts.ts';
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
-/** A subscription, and whose computer it is on. */
+/** A subscription and the computer it is on. */
 export interface SubscriptionName {
   readonly computerId: string;
   readonly subscriptionId: string;
@@ -24,17 +23,17 @@ export interface LeftReceipt {
   readonly receivedAt: number;
 }
 
-/** Events looked up at once. */
+/** Limit of events per lookup. */
 const most = 200;
 
-/** Of one event of one subscription; also the id of its item in the lanes. */
+/** Identifies one event of one subscription; also the id of its item in the lanes. */
 export const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
   hash('sha256', `${computerId}/${subscriptionId}/${eventId}`, 'base64url');
 
 const left = `SELECT id, event_id AS "eventId", name, status, reason, received_at AS "receivedAt" FROM connector_receipt
   WHERE computer_id = ? AND subscription_id = ? AND status <> 'taken' AND kind = 'event'`;
 
-/** What is brought to the computer of what a server posted. */
+/** The part of a server's post that goes to the computer. */
 export type PostedParcel =
   | { readonly kind: 'event'; readonly event: RelayedEvent; readonly receivedAt: string }
   | { readonly kind: 'gap'; readonly cursor: string | null }
@@ -62,13 +61,13 @@ export function receiptOf(to: SubscriptionName, { id, name, parcel }: Posted, no
   } satisfies Receipt;
 }
 
-/** Of what an event says; how far its server has come (`cursor`) and when it says it was (`timestamp`) may differ when it is sent again. */
+/** Hashes the event without `cursor` and `timestamp`, which may differ when the server sends it again. */
 function saidOf(parcel: PostedParcel): string {
   const said = parcel.kind === 'event' ? [parcel.event.name, parcel.event.data] : parcel;
   return hash('sha256', JSON.stringify(said), 'base64url');
 }
 
-/** What never got to the computer and is sent again, as on a refresh from the stored cursor, is a first one. */
+/** An event that never reached the computer counts as new when it is sent again, as after a refresh from the stored cursor. */
 export function* known(
   tx: SharedTx,
   { id, said, seen_at }: ReturnType<typeof receiptOf>,
@@ -92,13 +91,13 @@ export function* lost(tx: SharedTx, id: string, status: 'dead' | 'expired', reas
   yield* tx.run('UPDATE connector_receipt SET status = ?, reason = ? WHERE id = ?', status, reason, id);
 }
 
-/** What still waits for a subscription that is gone never came: sent again to the next one, it is a first one. */
+/** Events that still wait for a removed subscription never arrived; the next subscription takes them as new. */
 export function* dropWaiting(tx: SharedTx, { computerId, subscriptionId }: SubscriptionName): Op<void> {
   const sql = `DELETE FROM connector_receipt WHERE computer_id = ? AND subscription_id = ? AND status <> 'taken' AND status = 'waiting'`;
   yield* tx.run(sql, computerId, subscriptionId);
 }
 
-/** Where a list goes on: after this one, which is newer. */
+/** The entry after which a list continues; the entry itself is newer. */
 export interface Place {
   readonly at: number;
   readonly id: string;
@@ -128,7 +127,7 @@ export function* receivedAt(
   const ids = eventIds.slice(0, most).map((eventId) => receiptId(name, eventId));
   const found = new Map<string, number>();
   if (ids.length === 0) return found;
-  // As many places as there may be: one text for both engines, whatever the page.
+  // One placeholder per possible id, so that every page uses the same text in both engines.
   const places = Array.from({ length: most }, () => '?').join(', ');
   const rows = yield* tx.all<{ eventId: string; at: number }>(
     `SELECT event_id AS "eventId", received_at AS at FROM connector_receipt WHERE id IN (${places})`,

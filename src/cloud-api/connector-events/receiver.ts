@@ -22,17 +22,20 @@ export interface ReceiverDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** What the server hears. */
+/** The response to the server. */
 export type Received =
   | { readonly status: 202; readonly body: { readonly status: 'accepted' | 'duplicate' } }
   | { readonly status: 200; readonly body: { readonly challenge: string } };
 
-/** Answers once what came is durable. Throws 410 for a key that nobody has, 401 unsigned, 413, 400 for what is no event, 409, 429. */
+/**
+ * Answers once the event is durable. Throws 410 for an unknown key, 401 for a missing or bad signature, 413, 400 for a body that is no event, 409,
+ * 429.
+ */
 export type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
 
 const longestId = 500;
 
-/** What a body says, once it is known to be signed. */
+/** Reads a body once its signature is verified. */
 type Said = { readonly kind: 'verification'; readonly challenge: string } | ({ readonly kind: 'parcel' } & Posted);
 
 export function createReceiver({ clock, registrations, relay, log }: ReceiverDeps): Receive {
@@ -44,7 +47,7 @@ export function createReceiver({ clock, registrations, relay, log }: ReceiverDep
     const webhook = { id: one(id), timestamp: one(timestamp), signature: one(signature), body };
     const now = clock.now();
     if (isSignedWebhook(known.keysAt(now), webhook, now)) return { to: known, body };
-    // Another replica may have been told a newer secret.
+    // Another replica may have stored a newer secret.
     const fresh = await registrations.find(key, true);
     if (fresh === null) throw gone();
     if (isSignedWebhook(fresh.keysAt(now), webhook, now)) return { to: fresh, body };
@@ -120,7 +123,7 @@ function parse(bytes: Buffer): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalid('it is not a JSON object in UTF-8');
   }
-  // No computer reads it, and written once more it would overflow.
+  // No computer reads it, and serializing it again would overflow the stack.
   if (isDeeper(value, maxDepth)) throw invalid(`it nests deeper than ${maxDepth} levels`);
   return value as Record<string, unknown>;
 }

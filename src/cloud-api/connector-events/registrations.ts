@@ -1,6 +1,6 @@
 /**
- * What the cloud listens for: one registration a subscription of a computer, with its callback's key and its secrets,
- * sealed. A new secret is valid at once, the one before it for another hour. Must not know events.
+ * What the cloud listens for: one registration for each subscription of a computer, with its callback's key and its secrets, sealed. A new secret is
+ * valid at once, and the previous one stays valid for an hour. Must not know events.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -19,12 +19,12 @@ export interface RegistrationsDeps {
 export interface Registration extends SubscriptionName {
   readonly userId: string;
   readonly keyHash: string;
-  /** Those that are good at a time, milliseconds since the epoch. */
+  /** The secrets that are valid at a time (milliseconds since the epoch). */
   keysAt(now: number): Buffer[];
 }
 
 export interface Registrations {
-  /** Answers the key of its callback, the same for as long as it is registered. Throws `usage` for a secret that is none. */
+  /** Returns the key of its callback, which stays the same while it is registered. Throws `usage` for an invalid secret. */
   put(
     name: SubscriptionName,
     given: {
@@ -35,24 +35,21 @@ export interface Registrations {
     },
   ): Promise<string>;
   remove(tx: SharedTx, name: SubscriptionName): Op<void>;
-  /** Null: nobody listens there. From memory unless `fresh`: whether it is still so, {@link existing} tells. */
+  /** Null: nobody listens there. Reads from memory unless `fresh`; {@link existing} tells whether it still holds. */
   find(key: string, fresh?: boolean): Promise<Registration | null>;
-  /**
-   * Finds a row while it is registered, which stays until the transaction that asks has ended. `ended`: also one that its
-   * server has ended.
-   */
+  /** Finds a registered row, which stays until the caller's transaction has ended. `ended`: also finds a row that its server has ended. */
   existing(registration: Registration, ended?: 'ended'): Fragment<typeof stillThere>;
-  /** Its server sends no more: nothing is taken until it is put again. */
+  /** Its server sends no more: nothing is accepted until it is registered again. */
   end(tx: SharedTx, registration: Registration): Op<void>;
-  /** Subscriptions of a computer that are not this person's; null: all. */
+  /** Removes subscriptions of a computer that are not this person's; null: all. */
   ofOthers(tx: SharedReader, computerId: string, userId: string | null): Op<readonly SubscriptionName[]>;
-  /** Computers that something is registered for. */
+  /** Computers with at least one registration. */
   computers(): Promise<readonly string[]>;
-  /** One more event was given up. False: nobody is there to be told of it. */
+  /** Counts one more dropped event. False: the registration is gone. */
   expire(tx: SharedTx, name: SubscriptionName): Op<boolean>;
-  /** Of how many its computer is told now; the same until that is {@link told}. Null: there is nothing to tell. */
+  /** How many dropped events to report to its computer; the number stays the same until {@link told}. Null: nothing to report. */
   notice(tx: SharedTx, name: SubscriptionName): Op<Notice | null>;
-  /** Answers whether more were given up meanwhile. */
+  /** Returns whether more were dropped in the meantime. */
   told(tx: SharedTx, name: SubscriptionName, notice: Notice): Op<boolean>;
 }
 
@@ -77,10 +74,10 @@ interface Secret {
 
 /** Interface E: "the old one verifies for 1 hour". */
 const supersededKeptMs = 60 * 60_000;
-/** A computer that cannot reach its server may bring a new one each minute; each costs whoever posts a signature a comparison. */
+/** A computer that cannot reach its server may register a new secret each minute; each one costs a signature comparison for every post. */
 const mostSecrets = 64;
 const mostRegistrations = 1000;
-/** In memory. */
+/** Limit of the cache. */
 const mostKnown = 10_000;
 const keyBytes = 32;
 
@@ -92,8 +89,8 @@ const stillLive = { sqlite: live, postgres: `${live} FOR KEY SHARE` };
 
 export function createRegistrations({ store, sealer, clock }: RegistrationsDeps): Registrations {
   /**
-   * By the hash of the key. What another replica changed since is found out where it matters; of a secret that it replaced nobody is
-   * told, so none is taken from here for longer than it would be good for after that.
+   * Cache by the hash of the key. Callers that need certainty read afresh. Nobody announces a secret that another replica replaced, so an entry is
+   * used no longer than the replaced secret stays valid.
    */
   const known = new Map<string, { readonly registration: Registration; readonly until: number }>();
   const place = (what: string, { computerId, subscriptionId }: SubscriptionName) =>
@@ -222,7 +219,7 @@ const idsOf = ({ computerId, subscriptionId }: SubscriptionName) => [computerId,
 const nameOf = (row: Row): SubscriptionName => ({ computerId: row.computer_id, subscriptionId: row.subscription_id });
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
-/** The same secret again changes nothing: whoever did not hear the answer sends it once more. */
+/** Repeating the same secret changes nothing: a client that missed the response sends it again. */
 function superseded(secrets: readonly Secret[], secret: string, now: number): readonly Secret[] {
   const [newest] = secrets;
   if (newest?.secret === secret) return secrets;

@@ -1,6 +1,6 @@
 /**
- * Brings events to the computer: one lane a subscription, signed for the computer's device, retried for 24 hours. Owns
- * what each answer of a computer means; must not know servers or their signatures.
+ * Delivers events to the computer: one lane for each subscription, signed for the computer's device, retried for 24 hours. Owns the meaning of each
+ * response of a computer; must not know servers or their signatures.
  */
 import { deliverEvent, type EventDelivery } from '../../contracts/connectors/relay.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -21,12 +21,12 @@ import type { Notice, Registration, Registrations } from './registrations.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
 export const relayBackoffMs = [5_000, 15_000, 30_000, 60_000, 120_000, 300_000];
-/** From receipt. */
+/** Counted from receipt. */
 const keptMs = 24 * 60 * 60_000;
-/** A lane of a computer that is away sleeps until the link wakes it; so often it looks whether it missed that. */
+/** The lane of an absent computer sleeps until the link wakes it; it checks this often in case it missed that. */
 const asleepMs = 5 * 60_000;
 const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
-/** Whoever may post must not be able to fill the disk. */
+/** Keeps servers that may post from filling the disk. */
 export const mostWaiting = 10_000;
 const longestReason = 300;
 
@@ -50,15 +50,15 @@ export type OpenRelayLanes = (how: {
   readonly backoffMs: readonly number[];
 }) => SharedLanes;
 
-/** Of what an item of a lane is made. `notice`: events were given up; how many, stands with the registration. */
+/** The content of a lane's item. `notice`: events were dropped; the registration has their number. */
 type Parcel = PostedParcel | { readonly kind: 'notice' };
 
 export interface Relay {
-  /** Resolves once its receipt is durable, and with it the row that brings it to the computer. */
+  /** Resolves once the event's receipt and the row that delivers it are durable. */
   take(to: Registration, posted: Posted): Promise<Seen>;
-  /** Whether so many wait for this subscription that no more are taken. */
+  /** Whether this subscription's queue is full. */
   isFull(name: SubscriptionName): boolean;
-  /** The subscription is gone: what waits for it is dropped. */
+  /** The subscription is gone: its waiting events are dropped. */
   drop(tx: SharedTx, name: SubscriptionName): Op<void>;
   /** The computer answers again. */
   wake(computerId: string): void;
@@ -74,7 +74,7 @@ function nameIn(lane: string): SubscriptionName {
   return { computerId: lane.slice(0, cut), subscriptionId: lane.slice(cut + 1) };
 }
 
-/** One of a lane at a time. */
+/** One item of a lane at a time. */
 const noticeOf = (lane: string): LaneAppend => ({
   lane,
   id: `expired ${lane}`,
@@ -96,7 +96,7 @@ export function createRelay(deps: RelayDeps): Relay {
     if (body === null) return { to: 'done' };
     const { method, path } = deliverEvent;
     const answered = await deps.call(name.computerId, { method, path, body, signal }).catch(async (thrown: unknown) => {
-      // Cut off with its link: that is no attempt that failed, and the link says when to try again.
+      // Cut off with its link, so this does not count as a failed attempt; the link says when to try again.
       if (await isLinked()) throw thrown;
       return null;
     });
@@ -109,9 +109,9 @@ export function createRelay(deps: RelayDeps): Relay {
       };
     }
     const reason = reasonOf(status, answer);
-    // 401: a clock that is off; it is signed anew the next time.
+    // 401: the clock is off; the next attempt gets a new signature.
     if (status >= 500 || [401, 408, 425, 429].includes(status)) return { to: 'retry', reason };
-    // Not why: its words may quote the event.
+    // The reason is left out: it may quote the event.
     if (status !== 410) log.warn('A computer refused an event of a connector.', { ...name, status });
     return { to: 'dead', reason, commit: (tx) => lost(tx, item.id, 'dead', reason) };
   }
@@ -134,7 +134,7 @@ export function createRelay(deps: RelayDeps): Relay {
       return receipts.take({
         receipt,
         item: { lane: laneOf(to), body: posted.parcel, deadline: now + keptMs, person: to.userId },
-        // Whoever did not hear that their end was taken says so again.
+        // A server that missed the response to its ending sends the ending again.
         wanted: registrations.existing(to, ends ? 'ended' : undefined),
         known: (tx) => known(tx, receipt),
         also: ends ? (tx) => registrations.end(tx, to) : undefined,
@@ -162,7 +162,7 @@ function deliveryOf(parcel: Parcel, subscriptionKey: string, notice: Notice | nu
   return notice === null ? null : { subscriptionKey, type: 'expired', count: notice.count, notice: notice.id };
 }
 
-/** In the computer's own words, where it has some. */
+/** Uses the computer's own words, if it sent any. */
 function reasonOf(status: number, answer: unknown): string {
   if (status === 410) return 'The subscription has ended on the computer.';
   const said = answer as { error?: unknown; message?: unknown } | null;

@@ -1,12 +1,12 @@
 /**
- * What became of each event: the computer's entries, and between them the events that never reached it. Pages through
- * both lists at once. Must not know how a computer is asked.
+ * The trail of events: the computer's entries, merged with the events that never reached it. Pages through both lists at once. Must not know how a
+ * computer is asked.
  */
 import type { TrailEvent } from '../../contracts/connectors/subscription.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { LeftReceipt, Place } from './receipts.ts';
 
-/** Where a page begins: at the computer's page of `cursor`, after its first `skip`; here after `before`. */
+/** Where a page begins: in the computer's list at the page of `cursor` after its first `skip`, in ours after `before`. */
 export interface TrailPlace {
   readonly cursor: string | null;
   readonly skip: number;
@@ -21,7 +21,7 @@ export interface MergedTrail {
   readonly next: TrailPlace | null;
 }
 
-/** `theirs`: the computer's page of `at.cursor`; `left`: ours after `at.before`, of which there may be more where it is full. */
+/** `theirs`: the computer's page of `at.cursor`; `left`: our entries after `at.before`, with possibly more to come if the page is full. */
 export function mergeTrail(
   at: TrailPlace,
   limit: number,
@@ -35,10 +35,10 @@ export function mergeTrail(
   while (events.length < limit) {
     const their = theirs.events[skip];
     const our = left[ours];
-    // What comes after their page may be newer than ours: only the next page tells.
+    // Our remaining entries may be older than the computer's next page, so they wait for it.
     if (their === undefined && (our === undefined || theirs.nextCursor !== null)) break;
     const ourTurn = our !== undefined && (their === undefined || our.receivedAt > timeOf(their));
-    // Taken a moment ago and not yet noted here, or refused there and known to both: it shows once, as it is there.
+    // The computer took it a moment ago and it is not noted here yet, or it was refused there and both know: show only the computer's entry.
     const known = our !== undefined && (ourTurn ? there.has(our.eventId) : our.eventId === their?.eventId);
     if (!ourTurn) {
       events.push(their as TrailEvent);
@@ -67,7 +67,7 @@ export function writePlace(place: TrailPlace): string {
   return Buffer.from(JSON.stringify([cursor, skip, before?.at ?? null, before?.id ?? null])).toString('base64url');
 }
 
-/** Null: it is none of ours. */
+/** Null: not one of our cursors. */
 export function readPlace(text: string): TrailPlace | null {
   try {
     const [cursor, skip, at, id] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];

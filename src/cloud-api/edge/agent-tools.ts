@@ -1,7 +1,4 @@
-/**
- * The tools of the agents server: they read what a person's bots do and change nothing. Must not know how a computer is
- * asked.
- */
+/** The tools of the agents server: they read what a person's bots do and change nothing. Must not know how a computer is asked. */
 import { z } from 'zod';
 import { Id } from '../../contracts/common/values.ts';
 import { agentTranscript, getAgent, listAgents } from '../../contracts/factory/agents-routes.ts';
@@ -44,7 +41,7 @@ export const agentTools: readonly EdgeTool[] = [
     description: 'What bots were run for, newest first, without output.',
     input: z.strictObject({ agent: bot.optional(), ...runFilter, ...pages }),
     async run({ agent, ...query }, computer) {
-      // Runs are kept by id: an address is looked up.
+      // Runs are stored by bot id, so an address is looked up first.
       const id = agent === undefined ? undefined : (await computer.get(getAgent, { params: { id: agent } })).id;
       return computer.get(listAgentRuns, { query: { ...query, bot: id } });
     },

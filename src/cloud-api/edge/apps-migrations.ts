@@ -1,4 +1,4 @@
-/** Apps that were let in at the edge: when first, and with which scopes last. */
+/** Apps that were let in at the edge: when each first came, and the scopes it had last. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const edgeAppMigrations: readonly Migration[] = [

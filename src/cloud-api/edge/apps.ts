@@ -7,11 +7,11 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 
-/** What of an API key an app is shown by. */
+/** The parts of an API key by which an app is shown. */
 export interface AppKey {
   readonly name: string;
   readonly scopes: readonly string[];
-  /** Neither revoked nor at its end. */
+  /** Neither revoked nor expired. */
   readonly lives: boolean;
 }
 
@@ -23,12 +23,12 @@ export interface AppsDeps {
 }
 
 export type ListedApp = Omit<EdgeApp, 'subscriptions'> & {
-  /** Its credential lives, as far as can be known: a key that was revoked does not. */
+  /** Whether its credential is still valid, as far as can be known: false for a revoked key. */
   readonly lives: boolean;
 };
 
 export interface Apps {
-  /** Notes its first use. Costs nothing from the second one on. */
+  /** Notes its first use. Costs nothing after the first call. */
   admit(principal: Principal): Promise<void>;
   /** Newest first. */
   list(userId: string): Promise<ListedApp[]>;
@@ -43,15 +43,15 @@ interface AppRow {
 
 const keyPrefix = 'key:';
 const tokenPrefix = 'oidc:';
-/** Known to be written down, in this process. */
+/** Apps known to be stored, in this process. */
 const mostKnown = 10_000;
 
-/** The app behind a credential; null: a person in person, who is no app. */
+/** The app behind a credential; null for a person who acts in person. */
 export function clientIdOf({ kind, keyId, client }: Principal): string | null {
   if (kind === 'key') return keyId === undefined ? null : `${keyPrefix}${keyId}`;
   if (client?.startsWith(tokenPrefix) !== true) return null;
   const id = decoded(client.slice(tokenPrefix.length));
-  // No provider's client may be taken for a key.
+  // An OpenID client must never look like a key.
   return id.startsWith(keyPrefix) ? `${tokenPrefix}${id}` : id;
 }
 
@@ -60,7 +60,7 @@ export function keyIdOf(clientId: string): string | null {
 }
 
 export function createApps({ store, clock, keyOf }: AppsDeps): Apps {
-  // By person and app, the scopes that are written down; the oldest goes first.
+  // The stored scopes by person and app; the oldest entry is evicted first.
   const known = new Map<string, string>();
 
   return {

@@ -24,16 +24,16 @@ export interface AskedRoute {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
 }
 
-/** The computer of one caller. Both throw the computer's own refusal, or `computer_unavailable` with since when. */
+/** The computer of one caller. Both methods throw the computer's own refusal, or `computer_unavailable` with the time since when. */
 export interface AskedComputer {
   get<R extends Route>(route: R, asked?: AskedRoute): Promise<RouteAnswer<R>>;
-  /** `key`: a second one with the same key does nothing twice. */
+  /** `key`: idempotency key; a repeated call with the same key has no second effect. */
   post<R extends Route>(route: R, body: RouteBody<R>, key?: string): Promise<RouteAnswer<R>>;
 }
 
 export type AskComputer = (request: McpRequest) => AskedComputer;
 
-/** Bytes of one answer: a model reads it, and the cloud holds it for so long. */
+/** Limit in bytes of one answer: a model reads it, and the cloud holds it in memory. */
 const longestAnswer = 4 * 1024 * 1024;
 
 export function createAskComputer({ engines, link, advice }: AskComputerDeps): AskComputer {
@@ -48,7 +48,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
         computerId,
         path,
         method: sent ? 'POST' : 'GET',
-        // The caller's own headers are about the request to the edge, and must not decide what happens once at the computer.
+        // The caller's own headers belong to the request at the edge; its idempotency key must not apply at the computer.
         headers: { 'content-type': 'application/json', 'idempotency-key': key ?? randomUUID() },
         reads: !sent,
         ...(sent ? { body: Buffer.from(JSON.stringify(body)) } : {}),
@@ -61,7 +61,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
     return read(text, status);
   }
 
-  /** A computer that is away, with since when; anything else as it is. */
+  /** Adds since when a computer is away; leaves any other error unchanged. */
   async function unreached(fault: unknown, computerId: string): Promise<unknown> {
     if (!(fault instanceof AppError) || fault.code !== 'transport') return fault;
     const { linked, since } = await link.state(computerId);
@@ -74,7 +74,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
   }
 
   function read(text: Buffer, status: number): unknown {
-    // The link's own credential was refused, or its word: nothing that the caller could mend.
+    // The computer refused the link's own credential or its word, which the caller cannot mend.
     if (status === 401 || status === 421) {
       throw new AppError('transport', `The computer refused the word of this cloud (HTTP ${status}).`, advice);
     }
@@ -88,7 +88,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
     const refused = FactoryError.safeParse(answer);
     if (!refused.success) throw new AppError('transport', `The computer answered HTTP ${status}.`, advice);
     const { code, fact, action } = refused.data.error;
-    // What is wrong at the computer is its own fault, not one of this cloud.
+    // A server error of the computer is not one of this cloud.
     throw new AppError(code === 'internal' ? 'transport' : code, fact, action, { wireCode: code });
   }
 

@@ -1,7 +1,7 @@
 /**
- * The tools of one bot's connector: they talk to that bot and read its runs. The app of a vendor's bot is that bot: it
- * reads what is written to it and answers as it. Owns that no call reaches another bot, another bot's messages, or a
- * thread in which somebody else writes. Must not know how a computer is asked.
+ * The tools of one bot's connector: they talk to that bot and read its runs. The app of a vendor's bot is that bot: it reads the messages to it and
+ * answers as it. Owns that no call reaches another bot, another bot's messages, or a thread in which somebody else writes. Must not know how a
+ * computer is asked.
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
@@ -99,7 +99,7 @@ function needsThread({ address }: Agent): AppError {
   });
 }
 
-/** The bot of the address that was asked: by its id alone, since an address may be another bot's tomorrow. */
+/** Looks the bot up only by its id, since its address may be another bot's tomorrow. */
 export async function botOf(computer: AskedComputer, { place }: McpRequest): Promise<Agent> {
   const id = String(place.id);
   const bot = await computer.get(getAgent, { params: { id } });
@@ -107,7 +107,7 @@ export async function botOf(computer: AskedComputer, { place }: McpRequest): Pro
   throw new AppError('not_found', `There is no bot ${JSON.stringify(id)}.`, 'Use the id that list_agents says.');
 }
 
-/** Of this bot, and with nobody outside in it. */
+/** A thread of this bot in which nobody from outside takes part. */
 async function findThread(computer: AskedComputer, bot: Agent, id: string): Promise<Thread> {
   let cursor: string | undefined;
   do {
@@ -130,7 +130,7 @@ async function openThread(computer: AskedComputer, bot: Agent, text: string, key
   throw new AppError('transport', 'The computer planned a thread in place of opening one.', 'Try again.');
 }
 
-/** Keys of a person are one list at their computer: those of an app are its own there. */
+/** All idempotency keys of a person share one namespace at their computer, so an app's keys get a prefix. */
 function keyOf({ principal }: McpRequest, bot: string, key: string): string {
   return `edge_${hash('sha256', JSON.stringify([clientOf(principal), bot, key]), 'hex').slice(0, 40)}`;
 }

@@ -1,8 +1,7 @@
 /**
- * What is sent to apps: one lane a subscription, in order. A message is retried by a fixed schedule and then given up;
- * the subscription stays. Before each attempt it is checked again that the app may still be told. Control messages say
- * that something was lost (`gap`) or that a subscription has ended (`terminated`). Must not know where events come
- * from.
+ * Deliveries to apps: one lane for each subscription, in order. A message is retried on a fixed schedule and then dropped; the subscription stays.
+ * Each attempt first checks again that the app may still receive events. Control messages say that something was lost (`gap`) or that a subscription
+ * has ended (`terminated`). Must not know where events come from.
  */
 import { type ControlMessage, type DeliveredEvent, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -21,11 +20,11 @@ export type EndReason = 'ended_by_owner' | 'access_revoked';
 type Owed = Pick<SubscriptionRow, 'id' | 'epoch' | 'user_id' | 'gap'>;
 
 export interface Deliveries {
-  /** Queues an event in the transaction that claims it. Where too many wait already it is lost, and the app is told of that. */
+  /** Queues an event in the transaction that claims it. If the queue is full, the event is lost and the app gets a `gap`. */
   queue(tx: SharedTx, row: Owed, event: DeliveredEvent): Op<void>;
-  /** Ends a subscription; its app is told, nothing else is sent. */
+  /** Ends a subscription: its app hears of that and gets nothing else. */
   end(tx: SharedTx, id: string, reason: EndReason): Op<void>;
-  /** Asks again at once: what is not owed any more goes. */
+  /** Checks the queue again at once and drops what is no longer owed. */
   wake(id: string): void;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -43,26 +42,26 @@ export interface DeliveriesDeps {
   readonly random?: () => number;
 }
 
-/** An event as it is, or a control message with an id of its own. */
+/** An event unchanged, or a control message with an id of its own. */
 type Letter = { readonly epoch: string } & (
   | { readonly event: DeliveredEvent }
   | { readonly messageId: string; readonly control: ControlMessage }
 );
 
-/** `refused`: the address itself does not want it. */
+/** `refused`: the address rejected this message. */
 type Outcome = 'delivered' | 'refused' | 'lost';
 
 const minute = 60_000;
 const waits = [1000, 10_000, minute, 5 * minute, 15 * minute];
 const mostAttempts = waits.length + 1;
-/** Behind an address that fails nobody's disk fills up, and nothing arrives that is older. */
+/** Limits what queues up behind a failing address, so that it fills no disk and delivers nothing outdated. */
 const mostWaiting = 1000;
 const keptMs = 24 * 60 * minute;
-/** What an address is answering when we end it may answer so long: cut off, it would be sent again by the next start or another replica. */
+/** At shutdown, an address that is answering gets this long: cut off, the message would be sent again after the next start or by another replica. */
 const lastMs = 1000;
-/** Addresses that hang hold each place ten seconds. */
+/** An address that hangs holds each place for ten seconds. */
 const parallel = 64;
-/** What the address says of this message: it is not sent again, whatever the subscription. */
+/** Responses that reject this message: it is not sent again, whatever the subscription. */
 const finalStatuses: ReadonlySet<number> = new Set([410, 413]);
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
@@ -104,7 +103,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (posted.answered && posted.status >= 200 && posted.status < 300) {
       return { to: 'done', commit: (tx) => deliver(tx, row, letter) };
     }
-    // Cut off by our own end: it goes on with the next start.
+    // Cut off by our shutdown: delivery continues after the next start.
     if (signal.aborted && !posted.answered) return { to: 'retry', reason: 'cut off', at: clock.now() };
     const fault = posted.answered ? faultOfStatus(posted.status) : posted.fault;
     const isFinal = posted.answered && isFinalAnswer(posted.status, letter);
@@ -137,7 +136,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     yield* subscriptions.nextIsFirst(tx, row);
     if (!('event' in letter)) return;
     yield* subscriptions.givenUp(tx, row);
-    // What the address itself did not want, it does not miss.
+    // A message that the address rejected is not a loss to it.
     if (!isFinal) yield* tellOfLoss(tx, row, letter.event.eventId);
   }
 
@@ -152,7 +151,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     yield* tellOfLoss(tx, row, letter.event.eventId);
   }
 
-  /** One message at a time: what is lost before the app has heard of it, it learns by the same one. */
+  /** One `gap` at a time: losses before the app has received it are covered by the same one. */
   function* tellOfLoss(tx: SharedTx, row: Owed, cursor: string): Op<void> {
     if (yield* subscriptions.lost(tx, row)) yield* append(tx, row, { type: 'gap', cursor });
   }
@@ -168,7 +167,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const row = yield* subscriptions.find(tx, id);
     if (row === null || row.ended_at !== null) return;
     if (!isLive(row, clock.now())) {
-      // Its app has let it run out, and knows nothing of it any more.
+      // Its app has let it expire, and does not know it any more.
       yield* subscriptions.remove(tx, row);
       return;
     }
@@ -198,7 +197,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   };
 }
 
-/** Aborted a little after `signal`. By the real time, as all that is waited for in the network. */
+/** Aborts a little after `signal`. Uses real time, like every wait on the network. */
 function soonAfter(signal: AbortSignal): { readonly signal: AbortSignal; forget(): void } {
   const cut = new AbortController();
   let cancel = () => {};
@@ -220,7 +219,7 @@ function isEnding(letter: Letter): boolean {
   return 'control' in letter && letter.control.type === 'terminated';
 }
 
-/** Who does not know `gap` refuses it: it must not hold up what comes after. */
+/** An app that does not know `gap` rejects it; that must not hold up what follows. */
 function isFinalAnswer(status: number, letter: Letter): boolean {
   if (finalStatuses.has(status)) return true;
   const isGap = 'control' in letter && letter.control.type === 'gap';

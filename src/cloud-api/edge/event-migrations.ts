@@ -1,8 +1,8 @@
 /**
- * Subscriptions of apps at the edge. `epoch` is new with each life of a subscription, so that what was queued in an earlier one is known.
- * `since`: it is owed what was stored from then on. `gap`: something was lost, and its app is being told, or will be before the next event. `failures`: of
- * the message that is first; attempts that our own end cut off are none. `edge_claim`: what was queued already; `edge_position`: up to where claims are
- * not needed any more. Deliveries themselves are lanes.
+ * Subscriptions of apps at the edge. `epoch` is new with each life of a subscription, so that rows queued in an earlier life can be recognised.
+ * `since`: events stored from then on are owed. `gap`: something was lost, and its app hears of it before the next event. `failures`: attempts of the
+ * first message; attempts cut off by our shutdown do not count. `edge_claim`: events that were queued; `edge_position`: up to where claims are no
+ * longer needed. Deliveries themselves are lanes.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

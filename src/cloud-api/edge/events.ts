@@ -1,6 +1,6 @@
 /**
- * Events of the public edge: apps list them, subscribe with a webhook, and get what happens, signed. Owns the
- * composition of subscriptions, verification, fan-out and deliveries; must not know endpoints, tools or pages.
+ * Events of the public edge: apps list them, subscribe with a webhook, and receive them signed. Owns the composition of subscriptions, verification,
+ * fan-out and deliveries; must not know endpoints, tools or pages.
  */
 import { type EdgeSubscription, endEdgeSubscription } from '../../contracts/edge/routes.ts';
 import { eventMethods, eventsCapability } from '../../contracts/tool-server/mcp-events.ts';
@@ -39,16 +39,16 @@ export interface EdgeEventsDeps {
 }
 
 export interface EdgeEvents {
-  /** For {@link McpServiceOptions.methods}; `visit` says which server a request is for, and whose it is. */
+  /** For {@link McpServiceOptions.methods}; `visit` names the server of a request and its caller. */
   methods(visit: (request: McpRequest) => EdgeVisit): NonNullable<McpServiceOptions['methods']>;
   /** For {@link McpServiceOptions.extensions}, the same in both eras. */
   readonly capabilities: Capabilities;
-  /** The owner's end of a subscription. */
+  /** The owner ends the subscription. */
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
-  /** What each app of a person is subscribed to, by client id. */
+  /** The subscriptions of each of a person's apps, by client id. */
   subscriptionsOf(userId: string): Promise<ReadonlyMap<string, readonly EdgeSubscription[]>>;
-  /** What ended a week ago. */
+  /** Removes what ended a week ago. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;

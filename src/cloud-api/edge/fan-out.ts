@@ -1,7 +1,6 @@
 /**
- * From what happened to what is sent: each event is queued once for each subscription that is owed it, over all replicas, claimed in
- * the transaction that queues it, so that none is lost when a replica dies. Owns `edge_claim` and `edge_position`; must not know
- * what a delivery is.
+ * Queues events for subscriptions: each event once for each subscription that is owed it, over all replicas, claimed in the transaction that queues
+ * it, so that none is lost when a replica dies. Owns `edge_claim` and `edge_position`; must not know what a delivery is.
  */
 
 import type { NotifiableEvent } from '../../contracts/events/registry.ts';
@@ -44,10 +43,10 @@ interface Owed {
   readonly gap: SubscriptionRow['gap'];
 }
 
-/** A wake that was lost costs this much; a file of SQLite has one process, which is told of all that it stores. */
+/** The delay that a lost wake causes. A SQLite file has one process, which gets every wake itself. */
 const pollMs = { sqlite: 60_000, postgres: 3_000 } as const;
 const afterFaultMs = 3_000;
-/** Longer than any transaction lives and clocks of replicas differ: what was stored before is all there. */
+/** Longer than any transaction lives and any two replicas' clocks differ: everything stored before that is visible. */
 const settledMs = 2 * 60_000;
 const batch = 100;
 const through = "COALESCE((SELECT through FROM edge_position WHERE name = 'fan-out'), 0)";
@@ -85,20 +84,23 @@ export function createFanOut(deps: FanOutDeps): FanOut {
 
   async function drain(): Promise<void> {
     const began = clock.now();
-    // PostgreSQL plans for a position passed as a value; for one read in the same statement it expects a third of all rows.
+    // PostgreSQL plans well for a position passed as a value; for one read in the same statement it expects a third of all rows.
     const place = await store.get<{ through: number }>(`SELECT ${through} AS through`);
-    // The plus signs keep planners from walking through all that was ever stored.
+    // The plus signs keep planners from walking through all stored events.
     const first = 'SELECT min(+seq) AS seq FROM user_event WHERE stored_at > ?';
     let from = (await store.get<{ seq: number | null }>(first, place?.through ?? 0))?.seq ?? null;
     while (from !== null && !closed) {
       const start = from;
-      // Claims do without a serial order: of two that come at once, one waits for the other and finds it taken.
+      // Claims need no serializable order: of two at once, the second waits for the first and then finds the row taken.
       from = await store.write((tx) => queueFrom(tx, start), { isolation: 'rows' });
     }
     if (!closed) await advance(began - settledMs);
   }
 
-  /** The next batch that nobody has queued; answers where it ended, null: nothing was left. What is stored late at a lower place, the next look finds. */
+  /**
+   * Queues the next unclaimed batch; returns where it ended, or null if nothing was left. The next look finds events that are stored late at a lower
+   * place.
+   */
   function* queueFrom(tx: SharedTx, place: number): Op<number | null> {
     const rows = yield* tx.all<Owed>(
       `SELECT e.seq, e.id AS event, e.type, e.occurred_at, e.stored_at, e.data, s.id AS subscription, s.epoch,
@@ -120,14 +122,14 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     if ((yield* tx.run(claim, row.subscription, row.event, row.stored_at)).changes === 0) return;
     const data = JSON.parse(row.data) as Record<string, unknown> & { botId?: string };
     if (!concerns({ server: row.server, arguments: JSON.parse(row.arguments) as JsonObject }, data)) return;
-    // Which run it was and how it ended; why is for its person.
+    // Says which run it was and how it ended; only its person may see why.
     if (row.type === 'agent.run.completed') data.title = runWordsIn(String(data.title)).name;
     const event = { eventId: row.event, name: row.type, timestamp: iso(row.occurred_at), data };
     const to = { id: row.subscription, epoch: row.epoch, user_id: row.user_id, gap: row.gap };
     yield* deps.deliveries.queue(tx, to, event);
   }
 
-  /** All that was stored until then is queued, and is not looked at again; its claims go a little later. Writes only where something happened. */
+  /** Everything stored until then is queued and not looked at again; its claims are removed a little later. Writes only if something happened. */
   async function advance(to: number): Promise<void> {
     const happened = `SELECT 1 AS found FROM user_event WHERE stored_at > ${through} AND stored_at <= ? LIMIT 1`;
     if ((await store.get(happened, to)) !== undefined) {

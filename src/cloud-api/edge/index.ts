@@ -1,7 +1,7 @@
 /**
- * The public edge: two MCP servers for outside apps, the page that describes them, and what a person sees of the apps
- * that were let in. Events are answered here and tools by the caller's computer, so an app can subscribe while the
- * computer sleeps. Must not know how events are delivered or what a tool does.
+ * The public edge: two MCP servers for outside apps, the page that describes them, and a person's list of the apps they let in. The cloud answers for
+ * events and the caller's computer for tools, so an app can subscribe while the computer sleeps. Must not know how events are delivered or what a
+ * tool does.
  */
 import {
   type EdgeSubscription,
@@ -32,7 +32,7 @@ export { createEdgeEvents, type EdgeEvents, edgeEventMigrations } from './events
 export interface EdgeDeps extends AskComputerDeps {
   readonly events: EdgeEvents;
   readonly apps: Apps;
-  /** Where the edge is, without a slash at the end. */
+  /** The edge's address, without a slash at the end. */
   readonly edgeUrl: string;
   readonly version: string;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
@@ -118,7 +118,7 @@ export function createEdge(deps: EdgeDeps): Edge {
           const its: EdgeSubscription[] = [...(subscriptions.get(app.clientId) ?? [])];
           return { lives, app: { ...app, subscriptions: its } };
         });
-        // Whose key has ended is let in no more; it is shown until its last subscription has ended, too.
+        // An app whose key has ended is refused, but it is listed until its last subscription has ended, too.
         const shown = all.filter(({ lives, app }) => lives || app.subscriptions.length > 0);
         return { body: { apps: shown.map(({ app }) => app) } };
       }),
@@ -137,7 +137,7 @@ export function createEdge(deps: EdgeDeps): Edge {
   };
 }
 
-/** Which server a request is for, and by which app. */
+/** The server that a request is for, and the app that sends it. */
 function visitOf({ place, principal }: McpRequest) {
   const server: EdgeServer = typeof place.id === 'string' ? `bots/${place.id}` : 'agents';
   const clientId = clientIdOf(principal);

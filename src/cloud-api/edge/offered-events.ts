@@ -1,6 +1,5 @@
 /**
- * Which events the servers of the edge offer, as `events/list` and the catalog say it: the registry's, whole. Pure. Must not know
- * who is subscribed.
+ * The events that the edge's servers offer, for `events/list` and the catalog: exactly those of the registry. Pure. Must not know who is subscribed.
  */
 import { z } from 'zod';
 import { type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';
@@ -17,7 +16,7 @@ export interface OfferedEvent {
   readonly payloadSchema: JsonObject;
 }
 
-/** No bot does these. */
+/** Events that no bot causes. */
 const ofNoBot: ReadonlySet<NotifiableEvent> = new Set(['usage.threshold']);
 
 const agentsArguments = z.strictObject({
@@ -31,7 +30,7 @@ export const offeredEvents: readonly OfferedEvent[] = notifiableEvents
     title,
     description,
     servers: ofNoBot.has(type) ? (['agents'] as const) : (['agents', 'bots'] as const),
-    // Open: an app that checks payloads must not break when one says more.
+    // Left open: an app that validates payloads must not fail on a new field.
     payloadSchema: schemaOf(z.looseObject(payload.shape)),
   }))
   .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -57,13 +56,13 @@ export function offers(server: EdgeServer, name: string): name is NotifiableEven
   return offeredEvents.some((event) => event.name === name && event.servers.includes(kindOf(server)));
 }
 
-/** What is wrong with the arguments of a subscription; null: nothing. */
+/** The error in a subscription's arguments; null if they are valid. */
 export function argumentsProblem(server: EdgeServer, given: JsonObject): string | null {
   const issue = argumentsOf(server).safeParse(given).error?.issues[0];
   return issue === undefined ? null : ['arguments', ...issue.path.map(String), issue.message].join(': ');
 }
 
-/** Whether an event is for a subscription: those of a bot's server, or with its id, get what that bot does. */
+/** Whether an event is for a subscription: one at a bot's server, or with a bot's id, gets only that bot's events. */
 export function concerns(
   subscription: { readonly server: string; readonly arguments: JsonObject },
   data: { readonly botId?: string | undefined },

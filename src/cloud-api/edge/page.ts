@@ -1,4 +1,4 @@
-/** What the root of the edge says to whoever opens it: in a browser a short page, else the same as JSON. Pure. Must not know callers. */
+/** The root page of the edge: a short page for browsers, the same as JSON for everybody else. Pure. Must not know callers. */
 import { botIdMark, type EdgeAbout } from '../../contracts/edge/routes.ts';
 import { mcpVersions } from '../../contracts/tool-server/mcp.ts';
 import { escapeHtml, page } from '../../kit/http/plain-page.ts';

@@ -1,6 +1,6 @@
 /**
- * One signed POST to an app (Standard Webhooks): with every secret that is valid now, a new timestamp each attempt, no
- * redirects, only public addresses. Reports the outcome in the few words that the protocol has. Must not know rows.
+ * One signed POST to an app (Standard Webhooks): signed with every valid secret, a new timestamp each attempt, no redirects, only public addresses.
+ * Reports the outcome in the few words that the protocol has. Must not know rows.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { webhookHeaders } from '../../contracts/tool-server/mcp-events.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Egress } from '../../kit/egress/egress.ts';
 import { signWebhook } from '../../kit/signing/webhook.ts';
 
-/** Never anything that the other side wrote, nor what an address leads to in our network. */
+/** Never contains anything that the other side wrote, or what an address leads to in our network. */
 export type PostFault = 'connection_refused' | 'timeout' | 'tls_error' | 'http_4xx' | 'http_5xx';
 
 export type Posted =
@@ -26,12 +26,12 @@ export interface Post {
 }
 
 export interface Poster {
-  /** Never throws for what the other side does. */
+  /** Never throws for the other side's behaviour. */
   post(post: Post): Promise<Posted>;
 }
 
 const timeoutMs = 10_000;
-/** An echo of a challenge, and some room; the rest is not read. */
+/** Room for an echoed challenge and a little more; the rest is not read. */
 const largestAnswer = 4096;
 
 export function createPoster({ clock, egress }: { clock: Clock; egress: Pick<Egress, 'request'> }): Poster {
@@ -60,13 +60,13 @@ export function createPoster({ clock, egress }: { clock: Clock; egress: Pick<Egr
   };
 }
 
-/** A redirect is not followed, and so is no better than a refusal. */
+/** Redirects are not followed, so one counts as a refusal. */
 export function faultOfStatus(status: number): PostFault {
   return status >= 500 ? 'http_5xx' : 'http_4xx';
 }
 
 function faultOf(error: unknown): Exclude<PostFault, 'http_4xx' | 'http_5xx'> {
-  // A private address looks like one where nobody listens: nobody learns by us what our network has.
+  // A private address is reported like one where nobody listens, so that nobody can map our network.
   if (!(error instanceof AppError) || error.code !== 'transport') return 'connection_refused';
   const cause = error.cause as { name?: unknown; code?: unknown } | undefined;
   const code = String(cause?.code ?? '');

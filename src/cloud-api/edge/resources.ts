@@ -1,7 +1,6 @@
 /**
- * What apps may read at the edge beside calling tools: boards and runs by the addresses that they have at the tool
- * server, asked of the caller's computer. There are no files and no prompts: an app sees bots, not the workspace. Must
- * not know how a computer is asked.
+ * The resources that apps may read at the edge beside calling tools: boards and runs at their tool-server addresses, read from the caller's computer.
+ * There are no files and no prompts: an app sees bots, not the workspace. Must not know how a computer is asked.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -19,7 +18,7 @@ import type { AskComputer } from './ask-computer.ts';
 import type { BotOf } from './run-tools.ts';
 
 const mimeType = 'application/json';
-/** Of each kind, in a list. */
+/** Limit for each kind in a list. */
 const mostListed = 50;
 
 const runTemplate: ListedTemplate = {
@@ -42,7 +41,7 @@ export const noPrompts: PromptProvider = {
   },
 };
 
-/** `botOf`: whose runs are shown, as for the tools. `boards`: campaigns are of no one bot. */
+/** `botOf`: the bot whose runs are shown, as for the tools. `boards`: off for one bot's server, as a campaign belongs to no single bot. */
 export function createEdgeResources(ask: AskComputer, botOf: BotOf, { boards }: { boards: boolean }): ResourceProvider {
   const templates = boards ? [boardTemplate, runTemplate] : [runTemplate];
   return {
@@ -68,7 +67,7 @@ export function createEdgeResources(ask: AskComputer, botOf: BotOf, { boards }: 
       if (run === null) return null;
       const bot = await botOf(computer, request);
       const found = await orNull<AgentRun>(computer.get(getAgentRun, { params: { id: run } }));
-      // Another bot's run is as unknown as one that never was.
+      // Another bot's run is reported like one that does not exist.
       return asJson(uri, bot !== null && found?.botId !== bot ? null : found);
     },
   };

@@ -1,4 +1,4 @@
-/** Runs of bots as both servers show them: whose are shown is the server's to say. Must not know how a computer is asked. */
+/** Runs of bots as both servers show them; the server decides whose runs. Must not know how a computer is asked. */
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { Id } from '../../contracts/common/values.ts';
@@ -12,7 +12,7 @@ import type { McpRequest } from '../../kit/mcp/service.ts';
 import type { AskedComputer } from './ask-computer.ts';
 import { type EdgeTool, edgeTool } from './tools.ts';
 
-/** As routes page, in JSON. */
+/** The JSON page that routes return. */
 export const pages = {
   limit: z.int().min(1).max(200).optional().meta({ description: 'Default 50.' }),
   cursor: z.string().max(500).optional().meta({ description: '`nextCursor` of the answer before.' }),
@@ -25,14 +25,14 @@ export const runFilter = {
 };
 const oneRun = z.strictObject({ run: Id.meta({ description: 'Id of a run, from list_runs.' }) });
 
-/** Which bot's runs are shown: null any of the person's. Throws where the bot is not the caller's. */
+/** The bot whose runs are shown; null for all of the person's. Throws if the bot is not the caller's. */
 export type BotOf = (computer: AskedComputer, request: McpRequest) => Promise<string | null>;
 
 export function runTools(botOf: BotOf, of: string): readonly EdgeTool[] {
   const find = async (id: string, computer: AskedComputer, request: McpRequest): Promise<AgentRun> => {
     const bot = await botOf(computer, request);
     const run = await computer.get(getAgentRun, { params: { id } });
-    // Another bot's run is as unknown as one that never was.
+    // Another bot's run is reported like one that does not exist.
     if (bot !== null && run.botId !== bot)
       throw new AppError('not_found', `There is no run ${JSON.stringify(id)}.`, 'List them with list_runs.');
     return run;

@@ -39,11 +39,11 @@ export interface SubscribingDeps {
   readonly egress: Pick<Egress, 'refusal'>;
   readonly subscriptions: Subscriptions;
   readonly verification: Verification;
-  /** What waits for this subscription is not sent any more. */
+  /** Drops this subscription's queue. */
   readonly dropped: (id: string) => void;
 }
 
-/** Shorter ones would have apps refresh all the time. */
+/** A shorter life would have apps refresh all the time. */
 const shortestTtlMs = 5 * 60_000;
 const longestUrl = 2000;
 type Params = z.infer<typeof SubscribeParams>;
@@ -51,7 +51,7 @@ type Params = z.infer<typeof SubscribeParams>;
 export function createSubscribing(deps: SubscribingDeps): Subscribing {
   const { store, clock, egress, subscriptions, verification } = deps;
 
-  /** What an address must be, whatever is behind it. */
+  /** The form that a delivery address must have, whatever is behind it. */
   function urlProblem(url: string): string | null {
     if (url.length > longestUrl) return `delivery.url is longer than ${longestUrl} characters`;
     if (!URL.canParse(url)) return 'delivery.url is no address';
@@ -89,7 +89,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     const expiresAt = clock.now() + ttlOf(ttlMs);
     const kept = await store.write((tx) => subscriptions.put(tx, key, { secret, expiresAt }));
     if (kept === 'too_many') return tooMany;
-    // What an earlier life of it left would hold up this one.
+    // The queue of an earlier life would hold up this one.
     if (kept.before === null) deps.dropped(id);
     const result: SubscribeResult = {
       ...{ id, refreshBefore: iso(expiresAt), cursor: null, truncated: false },
@@ -132,7 +132,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
   };
 }
 
-/** Absent: a day; null: as long as there is. */
+/** Absent: a day; null: the longest there is. */
 function ttlOf(given: number | null | undefined): number {
   if (given === undefined) return usualTtlMs;
   return given === null ? longestTtlMs : Math.trunc(Math.min(Math.max(given, shortestTtlMs), longestTtlMs));

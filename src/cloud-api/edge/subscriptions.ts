@@ -1,6 +1,6 @@
 /**
- * Rows of subscriptions at the edge: their derived id, life, secrets (sealed; a superseded one counts for an hour), and how their
- * deliveries go. Owns `edge_subscription`; must not know methods, posts or lanes.
+ * Rows of subscriptions at the edge: their derived id, life, secrets (sealed; a superseded one stays valid for an hour), and the state of their
+ * deliveries. Owns `edge_subscription`; must not know methods, posts or lanes.
  */
 import { hash } from 'node:crypto';
 import type { EdgeSubscription } from '../../contracts/edge/routes.ts';
@@ -30,19 +30,19 @@ export interface SubscriptionRow {
   readonly previous_until: number | null;
   readonly since: number;
   readonly expires_at: number;
-  /** Its app is being told that it has ended. */
+  /** The message that reports its end is on its way. */
   readonly ended_at: number | null;
   readonly last_delivery_at: number | null;
   readonly last_error: PostFault | null;
   readonly failed_since: number | null;
-  /** Of the message that is first. */
+  /** Attempts of the first message. */
   readonly failures: number;
   readonly given_up_at: number | null;
-  /** Something was lost: the app is being told (`waiting`), or is to be told before the next event. */
+  /** Something was lost: the `gap` is being sent (`waiting`), or is due before the next event. */
   readonly gap: 'none' | 'waiting' | 'owed';
 }
 
-/** All that a subscription is; each part of it fixed. */
+/** The identity of a subscription; no part of it ever changes. */
 export interface SubscriptionKey {
   readonly userId: string;
   readonly clientId: string;
@@ -53,30 +53,30 @@ export interface SubscriptionKey {
 }
 
 export type Life = Pick<SubscriptionRow, 'id' | 'epoch'>;
-/** Null where it has just begun. */
+/** Null in a new subscription. */
 export type Kept = { readonly before: SubscriptionRow | null } | 'too_many';
 
 export interface Subscriptions {
   get(id: string): Promise<SubscriptionRow | null>;
   find(tx: SharedReader, id: string): Op<SubscriptionRow | null>;
-  /** Of a person, with those that ran out and without those that were ended. */
+  /** A person's subscriptions, including expired ones and without ended ones. */
   of(userId: string): Promise<readonly SubscriptionRow[]>;
-  /** How many live ones an app has beside this one. */
+  /** How many other live ones an app has. */
   others(tx: SharedReader, key: SubscriptionKey): Op<number>;
-  /** Begins it, or renews it: the superseded secret counts for an hour more. */
+  /** Begins or renews it; a superseded secret stays valid for an hour. */
   put(tx: SharedTx, key: SubscriptionKey, given: { secret: string; expiresAt: number }): Op<Kept>;
-  /** Those that sign now, the newest first. Throws where the master key does not open them. */
+  /** The secrets that sign now, the newest first. Throws if the master key does not open them. */
   keysOf(row: SubscriptionRow): readonly Buffer[];
   remove(tx: SharedTx, life: Life): Op<boolean>;
   end(tx: SharedTx, life: Life): Op<void>;
   delivered(tx: SharedTx, life: Life): Op<void>;
   failed(tx: SharedTx, life: Life, fault: PostFault): Op<void>;
   givenUp(tx: SharedTx, life: Life): Op<void>;
-  /** Another message is first: it has its own tries. */
+  /** Another message is first: its attempts start at zero. */
   nextIsFirst(tx: SharedTx, life: Life): Op<void>;
-  /** Something was lost. False: the app is being told already. */
+  /** Notes that something was lost. False: a `gap` is on its way already. */
   lost(tx: SharedTx, life: Life): Op<boolean>;
-  /** What came of telling it: `none` is owed any more, or it is to be told again. */
+  /** The outcome of sending the `gap`: `none` is owed any more, or it is due again. */
   toldOfLoss(tx: SharedTx, life: Life, gap: 'none' | 'owed'): Op<void>;
   forget(now: number): Promise<void>;
 }
@@ -141,7 +141,7 @@ export function createSubscriptions({ store, clock, ids, sealer }: Subscriptions
     );
   }
 
-  /** One change of a subscription in this life of it. */
+  /** One change of a subscription within this life. */
   function* change(tx: SharedTx, { id, epoch }: Life, set: string, ...values: (string | number | null)[]): Op<number> {
     return (yield* tx.run(`UPDATE edge_subscription SET ${set} WHERE id = ? AND epoch = ?`, ...values, id, epoch))
       .changes;
@@ -177,7 +177,7 @@ export function createSubscriptions({ store, clock, ids, sealer }: Subscriptions
       yield* change(tx, row, 'expires_at = ?', expiresAt);
       const known = opened(row);
       if (known === secret) return { before: row };
-      // One that does not open any more signs nothing either.
+      // A secret that cannot be opened cannot sign either.
       yield* change(
         tx,
         row,

@@ -1,6 +1,6 @@
 /**
- * Tools of an edge server from a table: a schema of what each takes, and what it asks the caller's computer. The list is the same for
- * everybody and needs no computer. Must not know which tools there are.
+ * Tools of an edge server from a table: the schema of each tool's input, and its request to the caller's computer. The list is the same for everybody
+ * and needs no computer. Must not know which tools there are.
  */
 import { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether an address wants what is to be sent there: a signed challenge that it must echo before the first delivery.
- * The result is kept for a week for each app and address. Owns `edge_verified`; must not know subscriptions.
+ * Verifies that an address wants deliveries: a signed challenge that it must echo before the first one. The result is kept for a week for each app
+ * and address. Owns `edge_verified`; must not know subscriptions.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { longestTtlMs } from '../../contracts/tool-server/mcp-events.ts';
@@ -33,7 +33,7 @@ export interface VerificationDeps {
   readonly poster: Poster;
 }
 
-/** A minute, of one destination and of one app: nobody makes us knock at doors for them. An app may begin with all that it may have. */
+/** Limits per minute, for one destination and for one app, so that nobody uses us to probe addresses. An app may start with its whole limit. */
 const mostOfHost = 300;
 const mostOfApp = 120;
 const windowMs = 60_000;
@@ -43,7 +43,7 @@ export function createVerification({ store, clock, ids, poster }: VerificationDe
   const tries = new Map<string, number>();
   let windowEnds = Number.NEGATIVE_INFINITY;
 
-  /** Within a minute, in this process. */
+  /** Attempts within a minute, in this process. */
   function tooOften(name: string, most: number): boolean {
     if (clock.monotonic() >= windowEnds) {
       tries.clear();

@@ -1,4 +1,4 @@
-/** Who comes to the edge, and whether they may still be told. */
+/** The caller at the edge, and whether it may still receive events. */
 import type { EdgeServer } from './offered-events.ts';
 
 /** An app of a person: `clientId` is a token's client_id, or `key:<id>`. */
@@ -7,14 +7,14 @@ export interface EdgeApp {
   readonly clientId: string;
 }
 
-/** Which server is asked, and by which app; null: by nobody who could subscribe. */
+/** The server and the app that asks; null: a caller who cannot subscribe. */
 export interface EdgeVisit {
   readonly server: EdgeServer;
   readonly app: EdgeApp | null;
 }
 
 /**
- * Whether this app may still be told: its person is let in, its key lives and has the scope. Asked before each attempt; false ends
- * the subscription, and the app is told.
+ * Whether this app may still receive events: its person is let in, its key is valid and has the scope. Checked before each attempt; false ends the
+ * subscription, and the app hears of it.
  */
 export type MayStill = (app: EdgeApp & { readonly scope: 'agents:read' | 'bots:act' }) => boolean | Promise<boolean>;

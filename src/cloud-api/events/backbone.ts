@@ -1,7 +1,6 @@
 /**
- * The event backbone of the cloud. What happened to a user is a row, written in the transaction of its cause and kept
- * once by `(user, type, source id)`. Wakes readers in every process; a reader that misses a wake finds the row when it
- * polls. Must not know who reads.
+ * The event backbone of the cloud. Each event of a user is a row, written in the transaction of its cause and kept once by `(user, type, source id)`.
+ * Wakes readers in every process; a reader that misses a wake finds the row when it polls. Must not know who reads.
  */
 
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
@@ -15,9 +14,9 @@ import { follow } from '../../kit/wake/follow.ts';
 export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
   readonly userId: string;
   readonly type: T;
-  /** Names what happened: a second event of this user and type with the same one is not kept. */
+  /** Identifies the event: a second one of this user and type with the same id is dropped. */
   readonly sourceId: string;
-  /** At its producer, milliseconds since the epoch. */
+  /** The producer's time, milliseconds since the epoch. */
   readonly occurredAt: number;
   readonly data: EventData<T>;
   /** The computer that forwarded it. */
@@ -34,17 +33,17 @@ export interface FollowedEvent {
 }
 
 export interface EventBackbone {
-  /** False: it was known. */
+  /** False: it was stored before. */
   emit<T extends NotifiableEvent>(tx: SharedTx, event: NewEvent<T>): Op<boolean>;
   /** Notes that this computer forwards events. */
   forwarded(tx: SharedTx, computerId: string): Op<void>;
   /** Whether this computer has ever forwarded an event. */
   forwards(tx: SharedReader, computerId: string): Op<boolean>;
-  /** Called once events are durable. Returns the way to stop. */
+  /** Called once events are durable. Returns a function that unsubscribes. */
   onEmit(listener: () => void): () => void;
-  /** Each new event of these types, once, by whichever process it was stored, in no certain order. Returns the way to stop. */
+  /** Each new event of these types, once, whichever process stored it, in no particular order. Returns a function that unsubscribes. */
   follow(types: readonly NotifiableEvent[], listener: (event: FollowedEvent) => void | Promise<void>): () => void;
-  /** Removes what was stored before. */
+  /** Removes what was stored before then. */
   forget(before: number): Promise<void>;
 }
 
@@ -66,7 +65,7 @@ export function createEventBackbone(deps: BackboneDeps): EventBackbone {
   return {
     *emit(tx, { userId, type, sourceId, occurredAt, data, computerId = null as string | null }) {
       const now = clock.now();
-      // A producer whose clock is ahead has nothing to tell us of the future.
+      // A producer whose clock is ahead cannot report the future.
       const times = [Math.min(occurredAt, now), now];
       const values = [ids.next('event'), userId, type, sourceId, computerId, ...times, JSON.stringify(data)];
       if ((yield* tx.run(insert, ...values)).changes === 0) return false;

@@ -21,11 +21,11 @@ type Checked =
 export interface Events {
   readonly backbone: EventBackbone;
   readonly routes: readonly BoundRoute[];
-  /** What is older than it is kept. */
+  /** Removes what is older than the retention. */
   forgetOld(now: number): Promise<void>;
 }
 
-/** As long as approvals, which events speak of. */
+/** As long as approvals, which events refer to. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
 export function createEvents(deps: BackboneDeps): Events {
@@ -68,7 +68,7 @@ function check(given: unknown, index: number): Checked {
   if (!payload.success) {
     return { refused: { index, id, error: 'bad_payload', message: sentence(payload.error.issues) } };
   }
-  // What the registry has checked is the data of its type.
+  // The registry has checked that the data fits its type.
   const checked = payload.data as NewEvent<NotifiableEvent>['data'];
   return { event: { type: known.type, sourceId: id, occurredAt: Date.parse(at), data: checked } };
 }

@@ -1,4 +1,4 @@
-/** What happened, once each, and which computers report it. `seq` is the order in which it was stored. */
+/** Events, once each, and the computers that report them. `seq` is the order in which they were stored. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const eventMigrations: readonly Migration[] = [

@@ -1,7 +1,6 @@
 /**
- * The cloud's half of the factory: passes every route of the engine but approvals on unread. The caller is
- * authenticated here; the engine gets the link's own credential and the user for whom it acts. Must not know what the
- * routes mean, and has no table.
+ * The cloud's half of the factory: passes every route of the engine except approvals on unread. The caller is authenticated here; the engine gets the
+ * link's own credential and the user for whom it acts. Must not know what the routes mean, and has no table.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -14,12 +13,12 @@ import { deliver } from '../link/deliver.ts';
 import type { EngineQuestion, Engines } from '../link/engines.ts';
 import { createMergedStream } from './merge-events.ts';
 
-/** Approvals, as far as their events go into the engine's stream. */
+/** The part of approvals whose events go into the engine's stream. */
 export interface ApprovalEvents {
   onEvent(
     listener: (event: { readonly userId: string; readonly id: string; readonly data: unknown }) => void,
   ): () => void;
-  /** Where the ledger stood before the approval of this event id; null when it is no such id, or unknown to the user. */
+  /** The ledger's position before the approval of this event id; null when the user has no such event. */
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
 }
 
@@ -34,7 +33,7 @@ export interface FactoryProxy {
   readonly routes: readonly BoundRoute[];
 }
 
-/** Forms with files; the engine knows exactly how large each may be. */
+/** Forms with files; the engine enforces the exact limit of each. */
 const largestForm = 32 * 1024 * 1024;
 
 export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
@@ -48,7 +47,7 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
     await deliver(await send(await callOf(context, route)), context);
   }
 
-  /** The engine's stream, with the caller's own approval events between the engine's. */
+  /** The engine's stream, with the caller's own approval events merged in. */
   async function passEvents(context: Context<Route>, route: Route): Promise<void> {
     const { principal, response } = context;
     const call = await callOf(context, route);
@@ -59,7 +58,7 @@ export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
     const after = query.get('after');
     if (after !== null) query.set('after', (await ledgerId(after)) ?? after);
     const merged = createMergedStream();
-    // From before the engine is asked: nothing may fall between its answer and our listening.
+    // Subscribe before asking the engine, so that no event falls between its answer and our listening.
     const stop = approvals.onEvent((event) => {
       if (event.userId === principal.userId) merged.inject(event);
     });

@@ -1,12 +1,9 @@
-/**
- * Puts approval events between the engine's own events in one stream, where an event of the engine ends, without
- * reading any. Must not know what the events mean.
- */
+/** Merges approval events into the engine's stream between the engine's events, without reading any. Must not know what the events mean. */
 import { Transform } from 'node:stream';
 
 export interface MergedStream {
   readonly stream: Transform;
-  /** Sends a whole event as soon as none of the engine's is half out. */
+  /** Sends a whole event as soon as no event of the engine is half written. */
   inject(event: { readonly id: string; readonly data: unknown }): void;
 }
 

@@ -23,7 +23,7 @@ export interface ToPeers {
   close(): void;
 }
 
-/** The largest of what passes is a team folder. */
+/** A team folder is the largest body that passes. */
 const largestBody = peerTeamUp.bodyLimit;
 const mount = '/factory-peer/';
 

@@ -1,6 +1,6 @@
 /**
- * Passes one request of the person at this computer to their home cloud, and the answer back, unread. Owns the
- * credential that signs them in there; must not know which routes pass.
+ * Passes one request of the person at this computer to their home cloud, and the answer back, unread. Owns the credential that signs the person in
+ * there; must not know which routes pass.
  */
 import { Agent, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
@@ -24,7 +24,7 @@ export interface PairedWith {
 export interface HomeDoor {
   /** Null while this computer is not paired. */
   current(): PairedWith | null;
-  /** Another home, or none. */
+  /** Called when the home changes or the computer is unpaired. */
   onChange(listener: () => void): () => void;
   readonly link: {
     state(): { readonly linked: boolean; readonly since: number };
@@ -38,15 +38,15 @@ export interface ForwardDeps {
 }
 
 export interface Forward {
-  /** Throws `transport`, saying since when, while home cannot be reached; nothing was answered then. */
+  /** Throws `transport` with the time since when, while home cannot be reached; no part of the response was sent then. */
   pass(context: Context<Route>, options?: { readonly computer?: string }): Promise<void>;
   close(): void;
 }
 
 const computerHeader = 'x-gantry-computer';
-/** A server that is there takes a connection sooner. */
+/** A server that is up accepts a connection sooner. */
 const connectMs = 5_000;
-/** Some answers come only when something happens: the longest wait of a route is half of it. */
+/** Some routes answer only when something happens; the longest wait of a route is half of this. */
 const answerMs = 60_000;
 const askAgainMs = 30_000;
 /** With the link down, home is most likely away. */
@@ -55,7 +55,7 @@ const awayAnswerMs = 5_000;
 export function createForward({ home, timers }: ForwardDeps): Forward {
   const plain = new Agent({ keepAlive: true });
   const securely = new SecureAgent({ keepAlive: true });
-  /** Knew this computer no more when last asked: a page that reads on must not look like somebody who guesses credentials. */
+  /** At the last request, home no longer knew this computer: a page that keeps reading must not look like somebody who guesses credentials. */
   let refusedBy: string | null = null;
   let cancelAgain = () => {};
 

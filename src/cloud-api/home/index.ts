@@ -1,7 +1,6 @@
 /**
- * What the server of one computer does while that computer is paired: the person signs in here, their own bots are
- * reached directly, and everything else is asked at the home cloud. Owns which route goes where; must not know what any
- * means.
+ * The server of a paired computer: the person signs in here, their own bots are reached directly, and everything else is asked at the home cloud.
+ * Owns which route goes where; must not know what any means.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listApprovals } from '../../contracts/approvals/routes.ts';
@@ -39,7 +38,7 @@ import { createForward, type ForwardDeps } from './forward.ts';
 export type { HomeDoor, PairedWith } from './forward.ts';
 
 export interface PairedRoutesDeps extends ForwardDeps {
-  /** Everything that is served while this computer is not paired. */
+  /** The routes that are served while this computer is not paired. */
   readonly routes: readonly BoundRoute[];
   /** The computer of this process, and the way to it. */
   readonly computerId: string;
@@ -51,7 +50,7 @@ export interface PairedRoutes {
   close(): void;
 }
 
-/** Asked of this server whatever its home is: who sits here, what only it knows. */
+/** Always answered by this server: who is signed in here, and what only it knows. */
 const staysHere: ReadonlySet<Route> = new Set<Route>([
   openWithCode,
   createOpenCode,
@@ -69,7 +68,7 @@ const staysHere: ReadonlySet<Route> = new Set<Route>([
   eventCallback,
   oauthClientDocument,
 ]);
-/** Of this computer itself, unless another is named: its bots, tools and runs are here, and nobody between need read what they do. */
+/** Answered by this computer unless the request names another: its bots, tools and runs are here, and nobody in between need read what they do. */
 const ofThisComputer: ReadonlySet<Route> = new Set<Route>([
   ...factoryRoutes,
   ...toolServerRoutes,
@@ -77,7 +76,7 @@ const ofThisComputer: ReadonlySet<Route> = new Set<Route>([
   ...deviceRoutes,
   ...connectorAreaRoutes,
 ]);
-/** Part of it is at home: what came for this computer and has not reached it. */
+/** Partly at home: events for this computer that have not reached it. */
 const trails: ReadonlySet<string> = new Set([listTrail.op, twinOf(listTrail).op]);
 const isBuilt = (route: Route) => !(501 in route.answers);
 
@@ -85,12 +84,12 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
   const { home, computerId, link } = deps;
   const forward = createForward(deps);
   const agent = createLinkAgent(link, computerId);
-  /** Event streams as they were begun: over home or from this computer. */
+  /** Each event stream, by where it began: over home or from this computer. */
   const streams = new Set<ServerResponse>();
   const cutStreams = () => {
     for (const response of streams) response.destroy();
   };
-  // Readers come back at once, with the id of the last event: home's stream has more events than this computer's.
+  // Readers reconnect at once, with the id of the last event: home's stream has more events than this computer's.
   const stops = [home.onChange(cutStreams), home.link.onChange(cutStreams)];
 
   function bound(entry: BoundRoute): BoundRoute {
@@ -104,7 +103,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
         isElsewhere(context) ? forward.pass(context) : serveHere(context, entry);
       return { ...entry, handler };
     }
-    // Home keeps the answers; the run is one of this computer unless another is named.
+    // Home keeps the answers; the run is on this computer unless the request names another.
     if (route === approveRun) {
       return bindPassThrough(route, (context) =>
         forward.pass(context, isElsewhere(context) ? {} : { computer: computerId }),
@@ -114,7 +113,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     return bindPassThrough(route, (context) => forward.pass(context));
   }
 
-  /** Another computer of the person, or a hosted one: only home knows the way. */
+  /** Another computer of the person, or a hosted one: only home knows how to reach it. */
   function isElsewhere({ request }: { readonly request: IncomingMessage }): boolean {
     const named = namedComputer(request);
     return named !== null && named !== computerId;
@@ -122,7 +121,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
 
   async function passEvents(context: Context<Route>, entry: BoundRoute): Promise<void> {
     const { request, response, principal } = context;
-    // A key of this server is nobody at home, and bots of this computer are all it was made for.
+    // A key of this server is unknown at home, and it was made only for bots of this computer.
     if (principal.kind !== 'owner') return serveHere(context, entry);
     streams.add(response);
     response.once('close', () => streams.delete(response));
@@ -140,7 +139,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     }
   }
 
-  /** Through home; while it is away, what this computer knows. */
+  /** Asks home; while home is away, answers what this computer knows. */
   async function passTrail(context: Context<Route>, entry: BoundRoute): Promise<void> {
     try {
       await forward.pass(context, isElsewhere(context) ? {} : { computer: computerId });
@@ -150,7 +149,7 @@ export function createPairedRoutes(deps: PairedRoutesDeps): PairedRoutes {
     }
   }
 
-  /** From home; while it is away, what waits on this computer. */
+  /** Asks home; while home is away, lists what waits on this computer. */
   async function passApprovals(context: Context<Route>): Promise<void> {
     try {
       await forward.pass(context);

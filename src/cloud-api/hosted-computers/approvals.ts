@@ -1,7 +1,6 @@
 /**
- * The approvals that calls of a computer wait for: the question as its executor asked it, one answer, and the way back.
- * The answer travels with the next call that names it, so a computer that sleeps or is away loses none. Must not know
- * HTTP.
+ * The approvals that calls of a computer wait for: the question as its executor asked it, and one answer. The answer travels with the next call that
+ * names it, so a computer that sleeps or is away loses none. Must not know HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
@@ -17,20 +16,20 @@ export interface HostedApproval {
   readonly member: string;
   readonly toolset: ToolsetApproval['toolset'];
   readonly risk: ToolsetApproval['risk'];
-  /** As the executor said it: what is secret is not in it. */
+  /** As the executor sent it, without secrets. */
   readonly words: string;
   readonly requestedAt: number;
   readonly state: HostedApprovalState;
   readonly resolvedBy: string | null;
-  /** When the computer heard of the answer. */
+  /** When the computer received the answer. */
   readonly toldAt: number | null;
 }
 
 export interface HostedApprovals {
   find(computerId: string, id: string): Promise<HostedApproval | null>;
-  /** Newest first, those that wait. */
+  /** The waiting ones, newest first. */
   pending(computerId: string): Promise<HostedApproval[]>;
-  /** As often as it is said; the event tells of it once. */
+  /** May be repeated; only the first one writes the event. */
   asked(tx: SharedTx, computerId: string, approval: ToolsetApproval, words: string): Op<void>;
   /** The first answer holds. Throws 404 `approval_not_found`, 409 where it was answered. */
   answer(

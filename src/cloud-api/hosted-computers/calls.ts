@@ -1,7 +1,6 @@
 /**
- * A toolset call on its way to a computer's executor and back: checks the spend cap, the key's cap and the state of the
- * computer, wakes it, passes the call on unread, then records what it used and what happened. Never acts itself. Must
- * not know members or policy.
+ * A toolset call on its way to a computer's executor and back: checks the spend cap, the key's cap and the state of the computer, wakes it, passes
+ * the call on unread, then records its usage and its events. Never acts itself. Must not know members or policy.
  */
 import { z } from 'zod';
 import {
@@ -39,7 +38,7 @@ export interface CallsDeps {
   readonly settings: Pick<HostedSettings, 'of'>;
   readonly caps: CapsOf;
   readonly prices: () => Promise<Prices>;
-  /** Where a person answers what this computer asks. */
+  /** The page where a person answers this computer's approvals. */
   readonly approveUrl: (computerId: string) => string;
 }
 
@@ -52,12 +51,12 @@ export interface CallAsked {
 
 export interface Calls {
   toolset(asked: CallAsked): Promise<ToolsetResult>;
-  /** What a caller asks of the engine beside toolset calls: woken where it sleeps, kept awake meanwhile, not counted as an action. */
+  /** A caller's requests to the engine other than toolset calls: they wake the computer and keep it awake, and do not count as actions. */
   during<T>(asked: Omit<CallAsked, 'call'>, work: (row: ComputerRow) => Promise<T>): Promise<T>;
 }
 
 export const devicePath = '/api/v1/computers/this-device';
-/** A call that is not over by then was lost with its process. Milliseconds. */
+/** A call still open after this was lost with its process. Milliseconds. */
 const callMs = 360_000;
 
 interface Answered {
@@ -68,7 +67,7 @@ interface Answered {
 export function createCalls(deps: CallsDeps): Calls {
   const { store, now, ids, computers, lifecycle, ways, meters, approvals } = deps;
 
-  /** Everything that refuses a call before its computer hears of it, in this order. */
+  /** Every check that refuses a call before its computer sees it, in this order. */
   function* admit(tx: SharedTx, callId: string, computerId: string, keyId: string | null, caps: Caps): Op<ComputerRow> {
     yield* caps.checkSpend(tx);
     const at = now();
@@ -87,7 +86,7 @@ export function createCalls(deps: CallsDeps): Calls {
     return row;
   }
 
-  /** What was used, and what `note` has to say, in one commit. */
+  /** Writes the usage, and what `note` adds, in one commit. */
   async function over(
     callId: string,
     computerId: string,
@@ -100,13 +99,13 @@ export function createCalls(deps: CallsDeps): Calls {
       yield* tx.run('UPDATE hosted_computer SET used_at = ? WHERE id = ?', now(), computerId);
       const row = yield* computers.find(tx, computerId);
       if (row === null) return;
-      // Whether one that did not answer still runs is found out, and counted, by the minute.
+      // The sweep of each minute finds out, and counts, whether a computer that did not answer still runs.
       if (answered && row.phase === 'running') yield* meters.minutes(tx, row, now(), prices);
       if (note !== undefined) yield* note(tx, row, prices);
     });
   }
 
-  /** Where the way to a computer broke, its phase says why. */
+  /** After the way to a computer broke, its phase says why. */
   async function broken(computerId: string, fault: unknown): Promise<unknown> {
     if (fault instanceof AppError) return fault;
     const row = await computers.get(computerId);
@@ -140,7 +139,7 @@ export function createCalls(deps: CallsDeps): Calls {
     }
   }
 
-  /** The answer that was given meanwhile is there before the call that names it. */
+  /** An answer given in the meantime is stored before the call that names it. */
   async function bringAnswer(row: ComputerRow, principal: Principal, grant: string): Promise<void> {
     const approval = await approvals.find(row.id, grant);
     if (approval === null || approval.toldAt !== null) return;
@@ -149,7 +148,7 @@ export function createCalls(deps: CallsDeps): Calls {
     const path = answerHostedApproval.path.replace(':approvalId', encodeURIComponent(grant));
     const body = { decision, by: approval.resolvedBy ?? 'owner' };
     const { status } = await ways.ask(row, { method: 'POST', path, body, principal });
-    // Where it is not asked any more, the call itself says so.
+    // If the question is no longer open, the call itself says so.
     if (status < 500) await approvals.told(grant);
   }
 
@@ -194,11 +193,11 @@ export function createCalls(deps: CallsDeps): Calls {
         const code = error?.code ?? 'failed';
         if (code === 'not_executed') return yield* tell('action.failed', code);
         const { turn_id: turn, call_index: index } = call;
-        // The executor tells calls of a turn apart by who holds control and by what is to be done: else what it does anew were free.
+        // The executor distinguishes calls of a turn by who holds control and by their input; otherwise a repeated action would be free.
         const holder = call.run_id ?? clientOf(principal);
         const same = `${holder}:${turn}:${index}:${call.toolset}.${call.member}`;
         const id = turn === undefined || index === undefined ? ids.next('action') : same;
-        // The same answer once more: it happened, and was told, before.
+        // The same response again: the call was recorded before.
         if (!(yield* meters.action(tx, row, { id, keyId, at: now() }, prices))) return;
         if (call.approval_grant !== undefined) yield* approvals.ended(tx, computerId, call.approval_grant, 'used');
         return yield* failed ? tell('action.failed', code) : tell('action.completed');
@@ -209,7 +208,7 @@ export function createCalls(deps: CallsDeps): Calls {
       if (code === 'approval_required' && asked.success)
         return yield* approvals.asked(tx, computerId, asked.data, typeof words === 'string' ? words : message);
       if (status === 403) return yield* tell('action.denied', code);
-      // What was no call at all is nobody's business but its caller's.
+      // A request that was no call concerns only its caller.
       if (status >= 500) yield* tell('action.failed', code);
     }
   }
@@ -224,10 +223,7 @@ interface Refusal {
   readonly error: { readonly code: string; readonly message: string };
 }
 
-/**
- * What runs inside a hosted computer answers: nothing of it is passed on but what has this shape, and where a person answers is said by
- * the cloud alone.
- */
+/** Code inside a hosted computer answers here: only fields of this shape are passed on, and only the cloud says where a person answers. */
 const RefusalBody = z.object({
   error: z.object({ code: z.string().regex(/^[a-z_]{1,60}$/), message: z.string().max(4000) }),
   approval: ToolsetApproval.optional(),
@@ -242,7 +238,7 @@ export const unreadable = () =>
 
 const codeOf: Readonly<Record<number, ErrorCode>> = { 400: 'usage', 404: 'not_found', 504: 'timeout' };
 
-/** The executor's refusal, in our name: same code, same words, and what stands beside it. */
+/** The executor's refusal, as ours: same code, message and details. */
 export function refusalOf(
   { status, body }: Answered,
   approvalOf: (given: ToolsetApproval) => ToolsetApproval | null = () => null,

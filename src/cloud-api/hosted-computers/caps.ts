@@ -1,4 +1,4 @@
-/** What a project may use at most: its spend cap of the month, and how much at once. Must not know calls or phases. */
+/** A project's limits: its spend cap of the month, and how many computers and calls at once. Must not know calls or phases. */
 import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
 import { microPerCent, spentOf } from './meters.ts';
 import { spendCapReached } from './model.ts';
@@ -14,7 +14,7 @@ export interface Caps {
 
 export type CapsOf = (project: Project) => Promise<Caps>;
 
-/** Null while there is something left, or no cap; else what was spent. Cents. */
+/** Null while something is left, or without a cap; otherwise the amount spent. Cents. */
 export function* capReached(tx: SharedReader, project: Project, now: number): Op<number | null> {
   if (project.spendCapCents === null) return null;
   const spent = (yield* spentOf(tx, project.id, now)) / microPerCent;

@@ -1,6 +1,6 @@
 /**
- * The device routes of hosted computers for the person whose project they are of: live view, control, and calls of their own, which
- * are counted like every other (the port of computer use). Must not know what a picture shows.
+ * The device routes of hosted computers for the person who owns the project: live view, control, and that person's own calls, which count like any
+ * other (the port of computer use). Must not know what a picture shows.
  */
 import type { ServerResponse } from 'node:http';
 import type { Route } from '../../contracts/common/route.ts';
@@ -36,7 +36,7 @@ export interface Devices {
   approvalMode(principal: Principal): Promise<'owner' | 'api_key'>;
 }
 
-/** Bytes; what the person says why is all there is. */
+/** Limit in bytes; the body holds only the person's reason. */
 const controlLimit = 16 * 1024;
 const told = new Map<string, HostedEvent['type']>([
   [`${devicePath}/control/take`, 'control.taken'],
@@ -63,7 +63,7 @@ export function createDevices(deps: DevicesDeps): Devices {
     return answer.statusCode;
   };
 
-  /** A frozen computer says nothing: whoever watches hears that it sleeps by the end of the stream. */
+  /** A frozen computer sends nothing: the end of the stream shows viewers that it sleeps. */
   function endWithIt(id: string, response: ServerResponse): () => void {
     return store.wake.on(topicOf(id), () => {
       void computers.get(id).then((row) => {
@@ -85,7 +85,7 @@ export function createDevices(deps: DevicesDeps): Devices {
         return;
       }
       if (at === `${devicePath}/view`) {
-        // Looking wakes nobody and keeps nobody awake: it would cost minutes as long as a page is open.
+        // A view neither wakes a computer nor keeps it awake: otherwise an open page would cost minutes.
         if (row.phase !== 'running') throw notRunning(id, row.phase);
         const stop = endWithIt(id, response);
         response.once('close', stop);

@@ -1,13 +1,12 @@
 /**
- * The port that makes hosted computers; each kind of machine implements it. A driver isolates computers from each
- * other, from its host and from private networks. One that cannot says so in `refused`, and nothing is made. Must not
- * know projects.
+ * The port that makes hosted computers; each kind of machine implements it. A driver isolates computers from each other, from its host and from
+ * private networks. One that cannot says so in `refused`, and makes nothing. Must not know projects.
  */
 
 export interface DriverCapabilities {
-  /** Null: computers can be made here. Else why not, in a sentence. */
+  /** Null: computers can be made here. Otherwise the reason, in a sentence. */
   readonly refused: string | null;
-  /** How what leaves a computer is held. */
+  /** How outgoing traffic of a computer is restricted. */
   readonly egress: 'enforced' | 'none';
 }
 
@@ -20,14 +19,14 @@ export interface Channel {
 export interface DriverState {
   readonly computer: string;
   readonly state: 'stopped' | 'starting' | 'running' | 'frozen';
-  /** Why it is stopped, where nobody asked for that. */
+  /** Why it stopped, unless that was requested. */
   readonly why: string | null;
   readonly channel: Channel | null;
   /** Since when, by the driver's clock. Milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** What went wrong with one computer; anything else that a driver throws means that it cannot be reached. */
+/** An error of one computer; any other error of a driver means that the driver cannot be reached. */
 export class DriverFault extends Error {
   readonly code: string;
 
@@ -41,24 +40,24 @@ export class DriverFault extends Error {
 export interface HostedDriver {
   /** `local`. */
   readonly name: string;
-  /** Null: it can be asked from this process. Else why not, in a sentence. Never rejects. */
+  /** Null: this process can reach it. Otherwise the reason, in a sentence. Never rejects. */
   away(): Promise<string | null>;
-  /** Never rejects: a driver that cannot be reached refuses, and says so. */
+  /** Never rejects: a driver that cannot be reached reports that in `refused`. */
   capabilities(): Promise<DriverCapabilities>;
-  /** Makes what is kept of it; it is stopped then. */
+  /** Creates its files; it is stopped afterwards. */
   create(computer: string): Promise<void>;
-  /** Resolves once its engine can be called; also for one that runs. */
+  /** Resolves once its engine can be called; also for a running one. */
   start(computer: string): Promise<DriverState>;
   freeze(computer: string): Promise<void>;
   thaw(computer: string): Promise<DriverState>;
-  /** Its files stay. Also for one that is stopped. */
+  /** Keeps its files. Also for a stopped one. */
   stop(computer: string): Promise<void>;
-  /** With everything on it. Also for one that is not there. */
+  /** Removes it with all its files. Also for one that does not exist. */
   delete(computer: string): Promise<void>;
-  /** Null: there is none of that name. */
+  /** Null: no computer has that name. */
   inspect(computer: string): Promise<DriverState | null>;
   list(): Promise<readonly DriverState[]>;
-  /** Told when one ended by itself. Returns the way to stop listening. */
+  /** Called when one ended on its own. Returns a function that unsubscribes. */
   onEnded(listener: (computer: string, why: string) => void): () => void;
   close(): void;
 }

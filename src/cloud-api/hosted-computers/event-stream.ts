@@ -1,15 +1,15 @@
-/** Events of a computer as a stream: those that were stored, then those that come, in whichever process they are stored. Must not know their meaning. */
+/** Events of a computer as a stream: first the stored ones, then new ones, whichever process stores them. Must not know their meaning. */
 import type { SseSink } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { type ComputerStore, topicOf } from './store.ts';
 
 export interface EventStream {
-  /** Strictly after that index, until the reader leaves or the computer is gone and all of it was told. */
+  /** Strictly after that index, until the reader leaves or the computer is deleted and all its events were sent. */
   follow(computerId: string, after: number, sink: SseSink): void;
 }
 
 const pageRows = 200;
-/** A lost wake costs no more. */
+/** The longest delay that a lost wake causes. */
 const lookMs = 5_000;
 
 export function createEventStream(
@@ -21,7 +21,7 @@ export function createEventStream(
     let after = from;
     while (!sink.signal.aborted) {
       let woken = () => {};
-      // Listened for before the look: what is stored meanwhile is not missed.
+      // Subscribe before reading, so that no event stored in between is missed.
       const next = new Promise<void>((resolve) => {
         woken = resolve;
       });
@@ -48,7 +48,7 @@ export function createEventStream(
     follow(id, after, sink) {
       run(id, after, sink).catch((fault: unknown) => {
         onFault(fault);
-        // It comes back with the last index that it saw.
+        // The client reconnects with the last index that it saw.
         sink.close();
       });
     },

@@ -1,7 +1,6 @@
 /**
- * Hosted computers: computers of a project that programs make, drive and pay for. Calls are relayed to the executor
- * inside each. Gives the routes, the port of computer use, and the work that is due by time. Must not know how a
- * computer is made.
+ * Hosted computers: computers of a project that programs make, drive and pay for. Calls are relayed to the executor inside each. Provides the routes,
+ * the port of computer use, and the periodic work. Must not know how a computer is made.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
@@ -48,9 +47,9 @@ export interface HostedComputers {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly devices: Devices;
-  /** Compares with the driver, and begins what is done every few seconds. */
+  /** Compares with the driver, and starts the periodic work. */
   start(): Promise<void>;
-  /** What was deleted longer ago than it is kept. */
+  /** Removes computers that were deleted longer ago than the retention. */
   forgetOld(now: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -70,7 +69,7 @@ export function createHostedComputers(deps: HostedComputersDeps): HostedComputer
   const ways = createWays(driver, timers);
   const approvals = createHostedApprovals({ store, now, computers });
   const lifecycle = createLifecycle({ store, computers, turns, driver, ways, prices, log });
-  // Its page in the web interface: what waits stands below its screen.
+  // Its page in the web interface: approvals are below its screen.
   const approveUrl = (computerId: string) => `${deps.origin}/computers?hosted=${computerId}`;
   const calls = createCalls({
     ...{ store, now, ids, computers, lifecycle, ways, meters, approvals, settings, caps, prices, approveUrl },

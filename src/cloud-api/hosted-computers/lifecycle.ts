@@ -1,7 +1,6 @@
 /**
- * A computer's life: made, started, put to sleep, woken, stopped, deleted, and repaired after a crash. The database
- * first records what is to be, the driver does it, and the database records that it is done; each step runs while it
- * holds the turn of its computer. Must not know HTTP.
+ * A computer's life: made, started, put to sleep, woken, stopped, deleted, and repaired after a crash. The database first records the intended state,
+ * the driver carries it out, and the database records the result; each step holds the turn of its computer. Must not know HTTP.
  */
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
@@ -21,22 +20,22 @@ export interface LifecycleDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** Why one sleeps. `idle`: unless it was called since then; its minutes end there at the latest. */
+/** Why one sleeps. `idle`: only if no call came since; its minutes end there at the latest. */
 export type SleepReason =
   | { readonly idle: { readonly since: number; readonly until: number } }
   | { readonly cap: { readonly spentCents: number; readonly capCents: number } };
 
 export interface Lifecycle {
-  /** Throws 503 `computer_unavailable` with the reason where none can be made; nothing is left of it then. */
+  /** Throws 503 `computer_unavailable` with the reason if none can be made; nothing of it remains then. */
   create(computer: NewComputer, room: Room): Promise<ComputerRow>;
   start(id: string, room: Room): Promise<ComputerRow>;
-  /** Throws 409 or 503 where it does not sleep. */
+  /** Throws 409 or 503 if it does not sleep. */
   wake(id: string, room: Room): Promise<ComputerRow>;
   stop(id: string): Promise<ComputerRow>;
   remove(id: string): Promise<ComputerRow>;
   /** False: not now. */
   sleep(id: string, reason: SleepReason): Promise<boolean>;
-  /** It ended by itself. */
+  /** It ended on its own. */
   ended(id: string, why: string, at?: number): Promise<void>;
   /** Makes cloud and driver agree about each computer that this cloud created. Only a replica that reaches the driver can. */
   reconcile(): Promise<void>;
@@ -58,7 +57,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return row;
   }
 
-  /** What the driver refused becomes the computer's end state, and the answer to whoever asked. */
+  /** A refusal of the driver becomes the computer's end state, and the response to the caller. */
   async function failed(id: string, fault: unknown): Promise<Error> {
     const why = (fault as Error).message;
     ways.forget(id);
@@ -66,7 +65,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     return unavailable(`The computer ${id} is in error: ${why}`, 'Start it again, or delete it.');
   }
 
-  /** Under its turn nobody is at work on it: one that seems to be under way was cut off. */
+  /** Nobody else works on it while its turn is held: a step that seems to be under way was cut off. */
   async function mended(id: string): Promise<ComputerRow> {
     const row = await there(id);
     if (row.phase === 'provisioning') return (await move(id, 'fail', { data: { why: cutOff } })) ?? row;
@@ -90,7 +89,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     await move(id, 'halted');
   }
 
-  /** Without a place it has one already: it is new, and goes again where this fails. */
+  /** Without `place` it has a place already: it is new, and is removed if this fails. */
   async function begin(id: string, room?: Room): Promise<ComputerRow> {
     const row = await move(id, 'begin', room === undefined ? {} : { room });
     if (row === null) throw starting(id);
@@ -117,7 +116,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     }
   }
 
-  /** What cannot be removed now is tried again at every reconciliation, by any replica that reaches the driver. */
+  /** A failed removal is tried again at every reconciliation, by any replica that reaches the driver. */
   async function clear(id: string): Promise<void> {
     try {
       await driver.delete(id);
@@ -127,7 +126,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     }
   }
 
-  /** Before anything is written: to a driver that cannot be reached nothing has happened, and its computers are as they were. */
+  /** Runs before anything is written: if the driver cannot be reached, nothing has happened and its computers are unchanged. */
   async function reachable(id: string): Promise<void> {
     const away = await driver.away();
     if (away !== null) throw unavailable(`The computer ${id} cannot be reached from here: ${away}`);
@@ -238,7 +237,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
             log.warn('A hosted computer could not be put right.', { computer: row.id, fault: fault.message });
           });
       }
-      // By what was made here and never by what the driver has: another cloud's computers may be there too.
+      // Goes by the computers made here and never by the driver's list: another cloud's computers may be there, too.
       for (const id of await computers.left()) await turns.tryTake(id, () => clear(id));
     },
   };

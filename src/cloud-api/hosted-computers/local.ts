@@ -1,6 +1,6 @@
 /**
- * Computers on this machine: speaks to the root helper (`gantry computer-host`) over its socket, one connection for all, dialled when
- * something is asked and again after it was cut. Must not know how a computer is made.
+ * Computers on this machine: speaks to the root helper (`gantry computer-host`) over its socket, with one connection for all, dialled on demand and
+ * again after a cut. Must not know how a computer is made.
  */
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -17,7 +17,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
 export interface LocalDriverDeps {
-  /** Of the helper's computers and its socket; default: where it lies unless it is told otherwise. */
+  /** The folder of the helper's computers and its socket; default: the helper's own default. */
   readonly folder?: string | undefined;
   readonly timers: Timers;
 }
@@ -32,7 +32,7 @@ interface Connection {
   readonly asked: Map<number, Asked>;
 }
 
-/** A start may take as long as the helper lets it, behind others of the same computer. Milliseconds. */
+/** A start may take as long as the helper allows, behind other requests for the same computer. Milliseconds. */
 const answersWithin = 2 * startsWithin;
 
 export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverDeps): HostedDriver {
@@ -57,7 +57,7 @@ export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverD
       socket.once('connect', () => resolve(made));
       socket.once('error', over);
       socket.once('close', () => over(new Error('The computer-host hung up.')));
-      // It passes on the errors of its socket, and ends the program where nobody listens.
+      // The connection re-emits errors of its socket, and without a listener one would end the program.
       createInterface({ input: socket })
         .on('error', over)
         .on('line', (line) => {

@@ -1,6 +1,6 @@
 /**
- * What a computer uses: minutes in windows since they were last counted, actions one each, and what both cost. Each is
- * counted once by its id, in the transaction of what it counts. Must not know phases or HTTP.
+ * A computer's usage: minutes in windows since they were last counted, actions one each, and the cost of both. Each is counted once by its id, in the
+ * transaction of the cause. Must not know phases or HTTP.
  */
 import type { MeterLine } from '../../contracts/hosted-computers/computer.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -16,7 +16,7 @@ export const pricesIn = (list: readonly { readonly name: string; readonly cents:
 };
 
 export interface Meters {
-  /** Counts minutes up to then (milliseconds); `last`: none follow, so that what is left of a thousandth is rounded. */
+  /** Counts minutes up to then (milliseconds); `last`: no more follow, so the remainder of a thousandth is rounded. */
   minutes(tx: SharedTx, row: ComputerRow, until: number, prices: Prices, last?: 'last'): Op<void>;
   /** False: this action was counted before. */
   action(
@@ -29,7 +29,7 @@ export interface Meters {
 
 const thousandthMs = 60;
 const unit = 1000;
-/** Millionths of a dollar in a thousandth of what costs a cent. */
+/** Millionths of a dollar in a thousandth of a unit that costs a cent. */
 const microPerThousandth = 10;
 const hourMs = 3600_000;
 const monthOf = (at: number) => iso(at).slice(0, 'yyyy-mm'.length);
@@ -88,7 +88,7 @@ export function* spentOf(tx: SharedReader, projectId: string, at: number): Op<nu
 
 export const microPerCent = 10_000;
 
-/** By the hour, oldest first: single windows are as many as calls. */
+/** By the hour, oldest first: there are as many single windows as calls. */
 export function* metersOf(tx: SharedReader, computerId: string): Op<MeterLine[]> {
   const hour = `window_start - window_start % ${hourMs}`;
   const sql = `SELECT meter, key_id AS "keyId", ${hour} AS hour, SUM(thousandths) AS thousandths FROM hosted_meter

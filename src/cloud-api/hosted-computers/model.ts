@@ -9,7 +9,7 @@ import { iso } from '../../kit/clock/clock.ts';
 export type Phase = HostedStatus | 'sleeping';
 export type Move = 'begin' | 'ready' | 'sleep' | 'wake' | 'halt' | 'halted' | 'fail' | 'delete';
 
-/** From which phases a move is open, where it leads, and the event that tells of it. */
+/** For each move: the phases that allow it, the phase it leads to, and its event. */
 export const moves: Readonly<
   Record<Move, { readonly from: readonly Phase[]; readonly to: Phase; readonly event: HostedEvent['type'] | null }>
 > = {
@@ -31,26 +31,26 @@ export const moves: Readonly<
   },
 };
 
-/** Those that take a place of the pool and of their key. */
+/** The phases that take a place of the pool and of their key. */
 export const awake: readonly Phase[] = ['provisioning', 'starting', 'running'];
-/** Those that a driver has. */
+/** The phases in which a driver has the computer. */
 export const kept: readonly Phase[] = moves.delete.from;
 
-/** As it stands in a statement: the words are ours alone. */
+/** The phases as SQL text; they are constants of ours, never input. */
 export const phaseIn = (phases: readonly Phase[]) => `phase IN (${phases.map((phase) => `'${phase}'`).join(', ')})`;
 
 /** Times in milliseconds since the epoch. */
 export interface ComputerRow {
   readonly id: string;
   readonly projectId: string;
-  /** Whose the project is. */
+  /** The project's owner. */
   readonly userId: string;
   readonly keyId: string | null;
   readonly accountId: string | null;
   readonly name: string;
   readonly metadata: string;
   readonly phase: Phase;
-  /** How often it was started: what was known of the way to it before holds no longer. */
+  /** How often it was started; a new start invalidates the known way to it. */
   readonly starts: number;
   readonly createdAt: number;
   readonly startedAt: number | null;

@@ -1,7 +1,6 @@
 /**
- * Whose hosted computers a request is about: the project that `x-gantry-project` names, else that of the computer in
- * the path, else the caller's oldest. A project belongs to one person, and so do all its keys. Must not know what is
- * done.
+ * The project of a request: the one that `x-gantry-project` names, otherwise that of the computer in the path, otherwise the caller's oldest. A
+ * project belongs to one person, and so do all its keys. Must not know what is done.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -32,7 +31,7 @@ export interface AskedProjects {
   readonly looked: Before;
   /** What was found before the handler. Null: the caller has none. */
   found(request: IncomingMessage): Project | null;
-  /** Of a handler behind {@link needed}. */
+  /** For a handler behind {@link needed}. */
   of(request: IncomingMessage): Project;
 }
 

@@ -1,4 +1,7 @@
-/** Edge of hosted computers: contract → their rules. Flag first, then scope; what a path names is its project's alone. Must not know drivers. */
+/**
+ * HTTP edge of hosted computers: maps the contract to its rules. Checks the flag first, then the scope; an id in a path belongs only to its project.
+ * Must not know drivers.
+ */
 import { AppError } from '../../contracts/common/errors.ts';
 import { adminGetPool, adminSetPool } from '../../contracts/hosted-computers/admin.ts';
 import { largestMetadata, longestName } from '../../contracts/hosted-computers/computer.ts';
@@ -41,7 +44,7 @@ const usualLimit = 50;
 export function createHostedRoutes(deps: HostedRoutesDeps): readonly BoundRoute[] {
   const { store, computers, lifecycle, calls, approvals, settings, asked, events } = deps;
 
-  /** The computer that the path names, in the project that the request is about. */
+  /** The computer in the path, in the project of the request. */
   async function named({ request, params }: { request: Context<never>['request']; params: { id: string } }) {
     const project = asked.of(request);
     const row = await computers.get(params.id);
@@ -191,7 +194,7 @@ function isInPerson({ kind, via }: Principal): boolean {
   return kind !== 'key' && via !== 'oidc';
 }
 
-/** Null: it is called as its id. */
+/** Null: its id is its name. */
 function checkedName(given: string | undefined): string | null {
   const name = given?.trim() ?? '';
   if (name.length > longestName) {

@@ -1,6 +1,4 @@
-/**
- * What a project may change about its hosted computers, and the pool that all projects share. Must not know who may.
- */
+/** A project's settings of its hosted computers, and the pool that all projects share. Must not know who may change them. */
 import {
   type ComputerSettings,
   usualIdle,
@@ -17,7 +15,7 @@ export interface PoolSettings {
 }
 
 export interface HostedSettings {
-  /** Null: of somebody without a project. */
+  /** Null: the person has no project. */
   of(projectId: string | null): Promise<ProjectSettings>;
   change(projectId: string, change: Partial<ProjectSettings>): Promise<ProjectSettings>;
   pool(): Promise<PoolSettings>;
@@ -30,7 +28,7 @@ const usual: ProjectSettings = {
   browser_toolset: true,
 };
 const usualPoolSettings: PoolSettings = { running: usualPool, idleSeconds: usualIdle };
-/** There is one. */
+/** The project exists. */
 const poolName = 'all';
 
 export function createHostedSettings(store: SharedStore): HostedSettings {

@@ -1,7 +1,6 @@
 /**
- * Hosted computers in the database: whole operations, one SQL text for both engines. Every change of a phase goes
- * through {@link ComputerStore.move}, which counts the minutes that end with it and appends its event. Must not know
- * drivers or HTTP.
+ * Hosted computers in the database: whole operations, one SQL text for both engines. Every change of a phase goes through {@link ComputerStore.move},
+ * which counts the minutes that end with it and appends its event. Must not know drivers or HTTP.
  */
 import type { HostedEvent, HostedStatus } from '../../contracts/hosted-computers/computer.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -15,7 +14,7 @@ export type NewComputer = Pick<
   'id' | 'projectId' | 'userId' | 'keyId' | 'accountId' | 'name' | 'metadata'
 >;
 
-/** How many may be awake, in all and of one key. */
+/** How many may be awake, in total and for one key. */
 export interface Room {
   readonly running: number;
   readonly ofKey: number;
@@ -23,11 +22,11 @@ export interface Room {
 
 export interface MoveFacts {
   readonly prices: Prices;
-  /** Until when its minutes count, where that is not now. Milliseconds. */
+  /** Until when its minutes count, if not now. Milliseconds. */
   readonly until?: number;
-  /** Of the event. */
+  /** Payload of the event. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** It needs a place: throws 429 or 503 where there is none. */
+  /** It needs a place: throws 429 or 503 if none is free. */
   readonly room?: Room;
 }
 
@@ -45,21 +44,21 @@ export interface ComputerStore {
   list(filter: ListFilter): Promise<ComputerRow[]>;
   /** All that a driver should have. */
   there(): Promise<ComputerRow[]>;
-  /** Those that run and were not called since, with nothing under way. */
+  /** Running computers without a call since then and with none under way. */
   idle(since: number): Promise<ComputerRow[]>;
   /** Whether a call to it is under way, in any process. */
   underWay(tx: SharedReader, id: string): Op<boolean>;
-  /** Those that were deleted here and that their driver may still have. */
+  /** Computers deleted here that their driver may still have. */
   left(): Promise<string[]>;
-  /** Its driver has nothing of it any more. */
+  /** Its driver has removed all of it. */
   removed(id: string): Promise<void>;
   countAwake(): Promise<number>;
   create(computer: NewComputer, room: Room): Promise<ComputerRow>;
-  /** Null: it is not in a phase from which the move is open. */
+  /** Null: its phase does not allow the move. */
   move(tx: SharedTx, id: string, move: Move, facts: MoveFacts): Op<ComputerRow | null>;
   append(tx: SharedTx, id: string, type: HostedEvent['type'], data: Readonly<Record<string, unknown>>): Op<void>;
   events(id: string, after: number, limit: number): Promise<HostedEvent[]>;
-  /** What of it is older than it is kept. */
+  /** Removes its records that are older than the retention. */
   forget(before: number): Promise<void>;
 }
 
@@ -69,7 +68,7 @@ const columns = `id, project_id AS "projectId", user_id AS "userId", key_id AS "
   phase, starts, created_at AS "createdAt", started_at AS "startedAt", used_at AS "usedAt", metered_at AS "meteredAt",
   next_event AS "nextEvent"`;
 const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
-/** Of those deleted; what they cost stays in the usage of their person. */
+/** Only deleted ones; their cost stays in the usage of their person. */
 const forgetMost = 50;
 
 export interface ComputerStoreDeps {
@@ -111,7 +110,7 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
     list: ({ projectId, status, after, limit }) => {
       const phases = status === undefined ? kept : status === 'running' ? (['running', 'sleeping'] as const) : [status];
       const behind = after === null ? '' : 'AND (created_at, id) < (?, ?)';
-      // The phases are hidden from the planner, which would take an index of everybody's for them.
+      // The expression hides the phases from the planner, which would otherwise use an index over everybody's.
       const inPhases = phaseIn(phases).replace('phase', "phase || ''");
       const sql = `SELECT ${columns} FROM hosted_computer WHERE project_id = ? AND ${inPhases} ${behind}
         AND phase <> 'deleted' ORDER BY created_at DESC, id DESC LIMIT ?`;
@@ -160,7 +159,7 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
       const at = now();
       if (before.phase === 'running') yield* meters.minutes(tx, before, Math.min(at, until ?? at), prices, 'last');
       const runs = to === 'running';
-      // By the phase that was read: PostgreSQL runs this again when somebody else moved it meanwhile.
+      // Matches the phase that was read: PostgreSQL evaluates this again if somebody else moved it in the meantime.
       yield* tx.run(
         `UPDATE hosted_computer SET phase = ?, metered_at = ?, used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END,
           starts = starts + ?, started_at = CASE WHEN ? = 1 THEN ? ELSE started_at END,
@@ -184,7 +183,7 @@ export function createComputerStore({ store, now, meters }: ComputerStoreDeps): 
     },
     async forget(before) {
       for (;;) {
-        // One that its driver may still have is not forgotten: nobody else would remove it.
+        // Keeps one that its driver may still have: nobody else would remove it.
         const sql = `SELECT id FROM hosted_computer WHERE phase = 'deleted' AND removed_at IS NOT NULL AND ended_at < ?
           LIMIT ${forgetMost}`;
         const gone = await store.all<{ id: string }>(sql, before);

@@ -1,6 +1,6 @@
 /**
- * One at a time for each computer, in every process that shares the database: starting, stopping, sleeping and waking of one computer
- * must not cross. Whoever died holding a turn loses it after {@link heldMs}. Must not know what is done.
+ * One operation at a time for each computer, over every process that shares the database: starting, stopping, sleeping and waking of one computer
+ * must not overlap. A process that died with a turn loses it after {@link heldMs}. Must not know what is done.
  */
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { starting } from './model.ts';
@@ -10,7 +10,7 @@ export interface Turns {
   take<T>(computerId: string, work: () => Promise<T>): Promise<T>;
   /** Null: somebody else has the turn now. */
   tryTake<T>(computerId: string, work: () => Promise<T>): Promise<T | null>;
-  /** Where this is the only process: what an earlier one held is nobody's. */
+  /** For the only process: a turn left by an earlier one is free. */
   begin(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What time alone does to computers: sleep when idle, and once a minute, over all replicas, minutes counted, spend caps held, and what
- * the driver has compared with what the cloud knows. Must not know HTTP.
+ * Periodic work for computers: puts idle ones to sleep and, once a minute over all replicas, counts minutes, enforces spend caps, and compares the
+ * driver's list with the cloud's. Must not know HTTP.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
@@ -28,13 +28,13 @@ export interface WatchDeps {
 
 export interface Watch {
   start(): void;
-  /** Waits for what is under way. */
+  /** Waits for the work under way. */
   close(): Promise<void>;
 }
 
 const lookMs = 5_000;
 const minuteMs = 60_000;
-/** A replica that was a moment early would else wait for another minute. */
+/** Without this, a replica that was a moment early would wait another minute. */
 const minuteLess = minuteMs - lookMs / 2;
 const claim = `INSERT INTO hosted_job (name, at) VALUES ('minute', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at
   WHERE hosted_job.at <= ? OR hosted_job.at > excluded.at`;
@@ -50,18 +50,18 @@ export function createWatch(deps: WatchDeps): Watch {
     const idleMs = (await deps.settings.pool()).idleSeconds * 1000;
     const since = now() - idleMs;
     for (const { id, usedAt } of await computers.idle(since)) {
-      // It should have slept then, whoever was late.
+      // It should have slept then, even if the sweep was late.
       await lifecycle.sleep(id, { idle: { since, until: usedAt + idleMs } });
     }
   }
 
   async function minute(): Promise<void> {
     const rows = await computers.there();
-    // One that was deleted and is still there costs its machine as much as any.
+    // A deleted computer that still exists costs its machine as much as any other.
     if (rows.length === 0 && (await computers.left()).length === 0) return;
     const { changes } = await store.write((tx) => tx.run(claim, now(), now() - minuteLess), { isolation: 'statement' });
     if (changes === 0) return;
-    // First: what is not there any more costs nothing.
+    // Runs first: a computer that is gone costs nothing more.
     await lifecycle.reconcile();
     const prices = await deps.prices();
     const running = rows.filter(({ phase }) => phase === 'running');
@@ -85,7 +85,7 @@ export function createWatch(deps: WatchDeps): Watch {
     }
   }
 
-  /** Whoever cannot reach the driver leaves the work, and the claim to it, to a replica that can. */
+  /** A replica that cannot reach the driver leaves the work, and the claim to it, to one that can. */
   async function look(): Promise<void> {
     const away = await deps.driver.away();
     if (away !== null) return tellAway(away);
@@ -94,7 +94,7 @@ export function createWatch(deps: WatchDeps): Watch {
     await minute();
   }
 
-  /** Once, and not where no computer is there: nobody misses a driver then. */
+  /** Logged once, and only if computers exist: without any, nobody misses a driver. */
   async function tellAway(fault: string): Promise<void> {
     if (toldAway === fault || (await computers.there()).length === 0) return;
     toldAway = fault;

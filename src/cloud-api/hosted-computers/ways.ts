@@ -1,6 +1,6 @@
 /**
- * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>`. What is known about a
- * way holds until the computer is restarted. Must not know routes, phases or meters.
+ * The way to a computer's own engine: HTTP on a Unix socket, as its owner `platform-drv:<id>`. A known way holds until the computer is restarted.
+ * Must not know routes, phases or meters.
  */
 import { Agent, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
 import { driverUser } from '../../contracts/hosted-computers/computer.ts';
@@ -20,12 +20,12 @@ export interface Question {
 }
 
 export interface Ways {
-  /** What a start or an inspection said. */
+  /** Stores the result of a start or an inspection. */
   learn(computerId: string, starts: number, state: DriverState): void;
   forget(computerId: string): void;
   /** Throws `computer_unavailable` where there is no way to it. */
   upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream>;
-  /** Asked to its end, whoever waits. Throws what the connection failed with. */
+  /** Reads the whole answer, even if the caller has left. Throws the connection's error. */
   ask(row: ComputerRow, question: Question): Promise<{ readonly status: number; readonly body: unknown }>;
   close(): void;
 }
@@ -37,11 +37,11 @@ interface Way {
   readonly token: string;
 }
 
-/** Bytes of an answer: two pictures of the largest screen. */
+/** Limit in bytes of an answer: two pictures of the largest screen. */
 const largestAnswer = 32 * 1024 * 1024;
-/** For a whole answer, longer than any call may take: a key is held for 300 s at most. Milliseconds. */
+/** Limit for a whole answer, longer than any call may take: a key is held for 300 s at most. Milliseconds. */
 export const patienceMs = 330_000;
-/** Nothing was sent: the socket is an earlier start's. */
+/** Nothing was sent: the socket belongs to an earlier start. */
 const notThere = new Set(['ENOENT', 'ECONNREFUSED']);
 
 class SocketAgent extends Agent {
@@ -104,7 +104,7 @@ export function createWays(driver: Pick<HostedDriver, 'inspect'>, timers: Timers
     const more = bytes && { 'content-type': 'application/json', 'content-length': bytes.length };
     return new Promise<{ status: number; body: unknown }>((resolve, reject) => {
       const outgoing = startRequest({ agent, method, path, headers: { ...headers, ...more } });
-      // From the first byte to the last: a computer that drips bytes is never silent and never done.
+      // Covers the first byte to the last: a computer that drips bytes never times out on silence.
       const cancel = timers.after(patienceMs, () =>
         outgoing.destroy(new Error('The computer does not answer in time.')),
       );
@@ -126,7 +126,7 @@ export function createWays(driver: Pick<HostedDriver, 'inspect'>, timers: Timers
     async ask(row, question) {
       try {
         const answer = await once(row, question);
-        // Its credential is made anew at each start.
+        // Each start makes a new credential.
         if (answer.status !== 401) return answer;
       } catch (fault) {
         if (!notThere.has(String((fault as NodeJS.ErrnoException).code))) throw fault;
