@@ -20,7 +20,7 @@ export interface AccessTokensDeps {
   readonly clock: { now(): number };
 }
 
-/** Public keys only: a list without HS… cannot be talked into taking a public key for a secret one. */
+/** Public keys only: with no HS… in the list, nobody can pass a public key off as a secret. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -34,13 +34,13 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ];
-/** Clocks of two machines. */
+/** Allowed difference between two machines' clocks. */
 const toleranceS = 5;
-/** A verified token is trusted this long without looking again. */
+/** A verified token is trusted this long without another check. */
 const trustedMs = 60_000;
 const mostTrusted = 10_000;
 const mostOfClient = 500;
-/** Not for tokens: administration has keys of its own. */
+/** Not open to tokens: administration has its own keys. */
 const grantable: readonly string[] = scopes.filter((scope) => scope !== 'admin');
 
 interface Trusted {
@@ -50,9 +50,9 @@ interface Trusted {
 
 export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
   const { clock, users } = deps;
-  // By hash of audience and token; the oldest goes first.
+  // By the hash of audience and token; the oldest entry is evicted first.
   const trusted = new Map<string, Trusted>();
-  // Whether the issuer ends with a slash is the provider's to say, and settings tell it either way.
+  // The provider decides whether the issuer ends with a slash, so settings may have it either way.
   const bare = deps.issuer.replace(/\/$/, '');
   const issuer = [bare, `${bare}/`];
 
@@ -122,7 +122,7 @@ function scopesOf({ scope }: JWTPayload): ReadonlySet<Scope> {
   return new Set(given.filter((name) => grantable.includes(name)) as Scope[]);
 }
 
-/** What is wrong with the token, in words; what is wrong with us goes on as it is. */
+/** Turns a fault of the token into words, and rethrows a fault of ours unchanged. */
 function refusalOf(error: unknown, audience: string): unknown {
   if (error instanceof AppError || !(error instanceof errors.JOSEError)) return error;
   const refused = (fact: string, action: string) =>

@@ -1,4 +1,4 @@
-/** Edge of administration: contract → people, keys, projects, prices. Whoever reaches this sees everybody's. */
+/** HTTP edge of administration: maps the contract to people, keys, projects and prices. Every caller here can see everybody's data. */
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Scope } from '../../contracts/common/route.ts';

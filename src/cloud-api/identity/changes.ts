@@ -1,6 +1,6 @@
 /**
- * What ends or changes in one process and is kept by others that share the database: each hears of it within a second or two, and lets
- * go of what it kept. One process alone needs none of it. Must not know what a sign-in or a key is.
+ * Shares changes with other processes on the same database, which drop their cached copy within a second or two. A single process needs none of it.
+ * Must not know what a sign-in or a key is.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -9,7 +9,7 @@ import { answered } from '../../kit/store/answered.ts';
 import type { Asked, Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import { follow } from '../../kit/wake/follow.ts';
 
-/** `digest`: what it is kept by. `replacedBy`: the sign-in by which the same browser goes on. */
+/** `digest`: the cache key. `replacedBy`: the sign-in that the same browser now uses. */
 export type Change =
   | {
       readonly kind: 'session';
@@ -22,11 +22,11 @@ export type Change =
   | { readonly kind: 'user'; readonly id: string; readonly over: boolean };
 
 export interface Changes {
-  /** In the transaction that changes it. */
+  /** Call it in the transaction of the change. */
   note(tx: SharedTx, change: Change): Asked<unknown>;
-  /** How long a row may be kept where the word of its change is lost; null: for ever. */
+  /** How long a cached row may be used if the notice of its change is lost; null: for ever. */
   readonly age: { readonly clock: Clock; readonly mostMs: number } | null;
-  /** Tells of the changes of other processes. */
+  /** Calls back for the changes of other processes. */
   start(listener: (change: Change) => void): void;
   close(): void;
 }

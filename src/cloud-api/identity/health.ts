@@ -1,10 +1,10 @@
-/** Whether the database answers, asked when somebody wants to know. Says neither where it is nor why it is away: anybody may ask. */
+/** Whether the database answers, on request. Discloses neither its place nor the cause of a failure: anybody may ask. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { cloudHealth } from '../../contracts/identity/health.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 
-/** Whoever asks has a deadline of its own, of a few seconds. */
+/** The caller has its own deadline of a few seconds. */
 const patienceMs = 2_000;
 
 export function createHealthRoute(store: Pick<SharedStore, 'get' | 'trouble'>): BoundRoute {

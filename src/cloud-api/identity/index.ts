@@ -1,6 +1,6 @@
 /**
- * Who people are: the one owner of a computer, or the many people of a cloud, by the same tables and code; only the
- * ways to sign in differ. Gives routes, authenticators and the ports of other areas. Must not know the factory.
+ * Identity: the one owner of a computer, or the many people of a cloud, by the same tables and code; only the ways to sign in differ. Provides
+ * routes, authenticators and the ports of other areas. Must not know the factory.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
@@ -45,7 +45,7 @@ export interface OwnerMode {
 export interface PeopleMode {
   readonly kind: 'headless';
   readonly oidc: OidcSettings;
-  /** Keeps the provider's last keys. */
+  /** File of the provider's last keys. */
   readonly issuerKeysFile: string;
 }
 
@@ -63,19 +63,19 @@ export interface IdentityDeps {
   readonly phone?: boolean;
   /** Address of the web interface, without a slash at the end. */
   readonly origin: string;
-  /** Where the edge is, when that is not below the origin. */
+  /** The edge's address, if it is not below the origin. */
   readonly edgeUrl?: string;
   readonly internalToken: string;
-  /** What a doctor says of the database. */
+  /** The database's state, for a doctor. */
   readonly checks: () => Promise<readonly DoctorCheck[]>;
   readonly fetch?: typeof fetch;
   readonly random?: (bytes: number) => Buffer;
 }
 
-/** What is over from now on: nothing of it may go on. */
+/** Sign-ins and keys that end now; nothing that uses them may continue. */
 export type Ended =
   | { readonly userId: string }
-  /** `replacedBy`: the same person signed in anew in the same browser. */
+  /** `replacedBy`: the same person signed in again in the same browser. */
   | { readonly sessionId: string; readonly replacedBy: string | undefined }
   | { readonly keyId: string };
 
@@ -83,18 +83,18 @@ export interface Identity {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly authenticators: readonly Authenticator[];
-  /** Whether this person may act at all; asked for every caller. */
+  /** Whether this person may act at all; checked for every caller. */
   admits(userId: string): boolean | Promise<boolean>;
   readonly users: Pick<Users, 'find'>;
-  /** What an API key is and may do; null: there never was one. */
+  /** An API key's rights; null: it never existed. */
   keyOf(
     id: string,
   ): Promise<{ readonly name: string; readonly scopes: readonly string[]; readonly lives: boolean } | null>;
   readonly sessions: HomeSessions;
   readonly projects: Pick<Projects, 'get' | 'oldest' | 'prices'>;
-  /** Where a client reads who issues tokens for this path; null where nobody does. */
+  /** Where a client reads who issues tokens for this path; null if nobody does. */
   metadataUrl(path: string): string | null;
-  /** Returns the way to stop listening. */
+  /** Returns a function that unsubscribes. */
   onEnded(listener: (ended: Ended) => void): () => void;
   /** A fresh one-time address and when it ends (RFC 3339). */
   createOpenUrl(next?: string): Promise<{ url: string; expiresAt: string }>;
@@ -139,7 +139,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
   const enter = async (user: Pick<User, 'id'>, request: IncomingMessage) =>
     cookie(await sessions.begin(user.id, request), sessionLifeMs / 1000);
 
-  // Loaded only where a provider is: what signs in and checks tokens is much, and one's own computer idles without it.
+  // Loaded only with a provider: signing in and checking tokens takes much code, which one's own computer does not need.
   const people =
     mode.kind === 'headless' ? (await import('./people.ts')).createPeople({ ...deps, ...mode, users, enter }) : null;
   const owner = mode.kind === 'embedded' ? createOwnerRoutes(mode, opening, sessions, enter) : null;
@@ -239,7 +239,7 @@ function createOwnerRoutes(
       if (query.t !== undefined && (await opening.take(query.t))) {
         lead(response, path, await enter({ id: owner.userId }, request));
       } else if ((await sessions.pageToken(request)) !== null) {
-        // The address was opened again, from history or by a reload: this browser is in already.
+        // The address was opened again, from history or by a reload: this browser is signed in already.
         lead(response, path);
       } else {
         response.writeHead(410, pageHeaders);
@@ -249,7 +249,7 @@ function createOwnerRoutes(
   ];
 }
 
-/** Ways in that this mode does not have: a page says which one it has. */
+/** Sign-in routes of the other mode: a page says which ones this mode has. */
 function otherWay(
   kind: 'embedded' | 'headless',
   routes: readonly (typeof contract.openWithCode | typeof contract.login | typeof contract.loginCallback)[],

@@ -1,7 +1,6 @@
 /**
- * The internal service token: for other programs of this installation, and for `gantry admin` on the server's own
- * machine. `x-platform-user-id` names for whom they act; callers from outside that send it are refused. Must not know
- * routes.
+ * The internal service token: for other programs of this installation, and for `gantry admin` on the server's own machine. `x-platform-user-id` names
+ * the user they act for; outside callers that send it are refused. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { bearerOf, everyScope, linkHeaders } from '../../kit/http/principals.ts';

@@ -11,22 +11,22 @@ import { reasonOf } from './provider.ts';
 
 export interface IssuerKeysDeps {
   readonly issuer: string;
-  /** Where the provider says that its keys are. */
+  /** Where the provider publishes its keys. */
   readonly keysUrl: () => Promise<string>;
   readonly fetch: typeof fetch;
-  /** Where the last set is kept. */
+  /** File of the last set. */
   readonly file: string;
   readonly clock: { now(): number };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
-/** Providers rotate keys by showing a new one some time before they use it. */
+/** Providers publish a new key some time before they use it. */
 const freshMs = 10 * 60_000;
-/** Nothing is asked more often, whatever tokens come. */
+/** The provider is asked no more often than this, whatever tokens come. */
 const pauseMs = 30_000;
 const staleMs = 24 * 60 * 60_000;
 const timeoutMs = 5_000;
-/** A set of keys is small; what is larger is none. */
+/** A real set of keys is small; anything larger is refused. */
 const largestSet = 256 * 1024;
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
@@ -49,7 +49,7 @@ export function createIssuerKeys(deps: IssuerKeysDeps): JWTVerifyGetKey {
       const kept = KeptFile.parse(JSON.parse(readFileSync(file, 'utf8')));
       return kept.issuer === issuer ? toKnown(kept.jwks, kept.fetchedAt) : null;
     } catch {
-      // None yet, or damaged: the provider is asked.
+      // Missing or damaged: the provider is asked.
       return null;
     }
   }
@@ -62,7 +62,7 @@ export function createIssuerKeys(deps: IssuerKeysDeps): JWTVerifyGetKey {
     askAgainAt = clock.now() + pauseMs;
     try {
       const url = await deps.keysUrl();
-      // Whoever can change the keys on their way signs in as anybody. The settings allow an http issuer on this machine alone.
+      // Anyone who can change the keys in transit can sign in as anybody. The settings allow an http issuer only on this machine.
       if (issuer.startsWith('https:') && new URL(url).protocol !== 'https:') {
         throw new Error(`it names the address ${url} for them, which is not https`);
       }

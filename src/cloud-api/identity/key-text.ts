@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 
 const prefix = 'gantry_';
 const pattern = /^gantry_([A-Za-z0-9_-]{32})([A-Za-z0-9_-]{6})$/;
-/** Characters that are kept and shown, to tell keys apart: 48 of 192 bits. */
+/** Characters that are stored and shown, to tell keys apart: 48 of 192 bits. */
 const shown = prefix.length + 8;
 
 function checksumOf(body: string): string {
@@ -21,7 +21,7 @@ export function newKeyText(random: (bytes: number) => Buffer): string {
 /** Whether it looks like a key, whatever its checksum. */
 export const isKeyText = (text: string): boolean => text.startsWith(prefix) && pattern.test(text);
 
-/** `damaged`: it looks like a key, but no key of ours has that checksum. */
+/** `damaged`: it looks like a key, but its checksum is wrong. */
 export function readKeyText(text: string): 'key' | 'damaged' | 'other' {
   const match = pattern.exec(text);
   if (match === null) return 'other';

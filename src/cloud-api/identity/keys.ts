@@ -34,7 +34,7 @@ export interface KeyRow {
   readonly prefix: string;
   /** Separated by spaces. */
   readonly scopes: string;
-  /** The one path that it opens, decoded; null: whatever its scopes open. */
+  /** The only path that it opens, decoded; null: its scopes decide. */
   readonly resource: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
@@ -51,9 +51,9 @@ export interface NewKey {
 
 export interface Keys {
   readonly authenticator: Authenticator;
-  /** Throws 409 when two of that name live already. Nothing is kept when `dryRun`. */
+  /** Throws 409 if two of that name are valid already. Nothing is stored when `dryRun`. */
   create(userId: string, key: NewKey, dryRun?: boolean): Promise<{ row: KeyRow; secret: string }>;
-  /** `null` when there is no such key. Revoking twice is once. */
+  /** `null` if there is no such key. Revoking again has no effect. */
   revoke(id: string): Promise<KeyRow | null>;
   /** It was revoked in another process. */
   ended(id: string, digest: string): void;
@@ -63,7 +63,7 @@ export interface Keys {
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** Use is written down this often at most. */
+/** Use is recorded at most this often. */
 const touchMs = 60_000;
 const mostOfOneName = 2;
 const columns =
@@ -86,7 +86,7 @@ export function createKeys(deps: KeysDeps): Keys {
     return { row, principal, usedAt: row.last_used_at ?? 0 };
   }, changes);
 
-  // A worker sends the same key again and again on its connection: what it holds is looked up each time, its digest is made once.
+  // A worker sends the same key again and again on its connection: the digest is computed once, its rights are looked up each time.
   const sent = new WeakMap<Socket, { readonly text: string; readonly digest: string }>();
 
   function admit(key: Live | null, url: string | undefined): Principal {
@@ -97,7 +97,7 @@ export function createKeys(deps: KeysDeps): Keys {
     if (expiresAt !== null && expiresAt <= now) {
       throw refused(`This API key ended on ${iso(expiresAt)}.`, 'Make another one in the settings.');
     }
-    // Elsewhere it is nobody's, as a token for another audience is.
+    // On any other path it counts as unknown, like a token for another audience.
     if (resource !== null && decoded(writtenPath(url)) !== resource) {
       throw refused(`This API key is for ${resource} alone.`, 'Use another one here.');
     }

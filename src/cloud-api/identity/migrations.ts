@@ -23,7 +23,7 @@ CREATE TABLE session (
     area: 'identity',
     number: 2,
     name: 'people, sign-ins with names, keys, projects, prices',
-    // A browser that was signed in stays so; its id is part of the hash, which is no secret.
+    // A signed-in browser stays signed in; its id is part of the hash, which is no secret.
     sql: `
 CREATE TABLE account (
   id TEXT PRIMARY KEY,

@@ -2,22 +2,22 @@
 import { hash } from 'node:crypto';
 
 export const codeLifeMs = 10 * 60 * 1000;
-/** A session ends when it was not used for a week, and after a month in any case. */
+/** A session ends after a week without use, and after a month in any case. */
 export const sessionIdleMs = 7 * 24 * 3600 * 1000;
 export const sessionLifeMs = 30 * 24 * 3600 * 1000;
-/** Use is written down this often at most. */
+/** Use is recorded at most this often. */
 export const sessionTouchMs = 3600 * 1000;
 
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Begins what a paired computer's own server sends, so that it is known at sight. */
+/** Prefix of the credential that a paired computer's own server sends, so that it can be recognised. */
 export const homePrefix = 'gantry_home_';
 
 /**
- * Over https the name itself makes the browser insist on Secure, on this host alone and on no other path. Without, each port of
- * one host has its own name, since cookies ignore ports.
+ * Over https the name itself makes the browser insist on Secure, on this host only and on no other path. Over http, each port of one host has its own
+ * name, since cookies ignore ports.
  */
 export function cookieNameFor(origin: string): string {
   const url = new URL(origin);
@@ -33,15 +33,15 @@ export function cookieText(
   return `${name}=${value}; Path=/; HttpOnly; SameSite=${sameSite}; Max-Age=${maxAgeS}${secure}`;
 }
 
-/** What a page must send back in `x-platform-csrf`. Follows from the cookie, which no page can read. */
+/** The value that a page must send back in `x-platform-csrf`. Derived from the cookie, which no page can read. */
 export function csrfOf(secret: string): string {
   return hash('sha256', `csrf:${secret}`, 'base64url');
 }
 
-/** A browser sends as many of one name as it was given: what runs on another port of this host can set one for a path of its own. */
+/** A browser sends all cookies of one name: a program on another port of this host can set one for its own path. */
 const mostOfOneName = 10;
 
-/** All of that name, as they came. */
+/** All of that name, in the order received. */
 export function readCookies(header: string | undefined, name: string): string[] {
   const found = (header ?? '').split(';').flatMap((part) => {
     const at = part.indexOf('=');
@@ -50,7 +50,7 @@ export function readCookies(header: string | undefined, name: string): string[] 
   return found.slice(0, mostOfOneName);
 }
 
-/** A path on this server, whatever was asked for: never another origin, never a scheme. */
+/** Always a path on this server: never another origin, never a scheme. */
 export function localPath(next: string | undefined): string {
   if (next === undefined || !/^\/(?![/\\])[^\\\u0000-\u001f]*$/.test(next)) return '/';
   const base = 'http://local.invalid';

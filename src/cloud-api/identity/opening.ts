@@ -7,7 +7,7 @@ import { codeLifeMs, digestOf, localPath } from './model.ts';
 export interface Opening {
   /** A fresh one-time address and when it ends (RFC 3339). */
   create(next?: string): Promise<{ url: string; expiresAt: string }>;
-  /** Takes the code out of the world, then says whether it was still good: of many at once, one wins. */
+  /** Consumes the code, then says whether it was still valid: of many at once, one wins. */
   take(code: string): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-/** The pages that identity shows: what did not work, and how to get on. */
+/** The pages that identity shows: what went wrong, and what to do next. */
 import { plainPage } from '../../kit/http/plain-page.ts';
 
 export function spentCodePage(openCommand: string): string {
@@ -12,7 +12,7 @@ export function failedSignInPage(title: string, sentences: readonly string[]): s
   return plainPage(title, sentences, { href: '/login', text: 'Sign in again' });
 }
 
-/** The ways in that a mode does not have: one-time addresses at a cloud of many, sign-in at the Gantry of one person. */
+/** For the sign-in routes that this mode lacks: one-time addresses in a cloud of many, provider sign-in in one person's Gantry. */
 export function otherWayPage(mode: 'embedded' | 'headless'): string {
   if (mode === 'headless') {
     return plainPage('People sign in here', ['One-time addresses open the Gantry of one’s own computer.'], {

@@ -1,7 +1,4 @@
-/**
- * What there is only at a cloud of many people: the provider they sign in with, the tokens it gives, and what says so to clients.
- * Loaded only there.
- */
+/** The parts that only a cloud of many people has: the provider they sign in with, its tokens, and the metadata for clients. Loaded only there. */
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator, BoundRoute } from '../../kit/http/types.ts';
 import { createAccessTokens } from './access-tokens.ts';
@@ -13,10 +10,10 @@ import type { User, Users } from './users.ts';
 
 export interface PeopleDeps {
   readonly oidc: OidcSettings;
-  /** Keeps the provider's last keys. */
+  /** File of the provider's last keys. */
   readonly issuerKeysFile: string;
   readonly origin: string;
-  /** Where the edge is, when that is not below the origin. */
+  /** The edge's address, if it is not below the origin. */
   readonly edgeUrl?: string;
   readonly users: Users;
   /** Begins the session of a browser and answers its `Set-Cookie`. */

@@ -17,7 +17,7 @@ export interface Project {
 
 export interface Price {
   readonly name: string;
-  /** For one unit. */
+  /** The price of one unit. */
   readonly cents: number;
   readonly updatedAt: number;
 }
@@ -31,9 +31,9 @@ export interface ProjectChange {
 export interface Projects {
   get(id: string): Promise<Project | null>;
   list(): Promise<Project[]>;
-  /** What a call is about that names none. Null: this person has no project. */
+  /** The project of a call that names none. Null: this person has no project. */
   oldest(userId: string): Promise<Project | null>;
-  /** 409 when the id is taken. */
+  /** 409 if the id is taken. */
   create(project: Project): Promise<Project>;
   change(id: string, change: ProjectChange): Promise<Project>;
   prices(): Promise<Price[]>;

@@ -1,6 +1,6 @@
 /**
- * The OpenID provider as this cloud knows it: its own description of itself, asked for when first needed and now and then after.
- * While it is away, what it said before holds. Must not know routes or people.
+ * The OpenID provider as this cloud knows it: its metadata, fetched when first needed and refreshed now and then. While the provider is away, the
+ * last metadata applies. Must not know routes or people.
  */
 import * as client from 'openid-client';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -8,7 +8,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
-  /** null: a public client, by PKCE alone. */
+  /** null: a public client, only with PKCE. */
   readonly clientSecret: string | null;
 }
 
@@ -20,13 +20,13 @@ export interface ProviderDeps {
 
 export interface Provider {
   readonly issuer: string;
-  /** Throws `transport` while nothing is known of the provider and it cannot be reached. */
+  /** Throws `transport` if the provider cannot be reached and nothing is known of it yet. */
   config(): Promise<client.Configuration>;
 }
 
 /** Providers change their endpoints rarely. */
 const freshMs = 60 * 60_000;
-/** After a failure, what was known is used for this long without asking again. */
+/** After a failure, the last metadata is used for this long before asking again. */
 const pauseMs = 30_000;
 const timeoutS = 5;
 
@@ -40,7 +40,7 @@ export function createProvider({ settings, clock, log }: ProviderDeps): Provider
     try {
       known = await client.discovery(server, settings.clientId, {}, authenticationOf(settings.clientSecret), {
         timeout: timeoutS,
-        // The settings allow http on this machine alone.
+        // The settings allow http only on this machine.
         execute: server.protocol === 'http:' ? [client.allowInsecureRequests] : [],
       });
       askAgainAt = clock.now() + freshMs;
@@ -71,7 +71,7 @@ export function createProvider({ settings, clock, log }: ProviderDeps): Provider
   };
 }
 
-/** As the provider says that it wants it; Basic is the default of the standard (RFC 8414, 2). */
+/** The method that the provider asks for; Basic is the default of the standard (RFC 8414, 2). */
 function authenticationOf(secret: string | null): client.ClientAuth {
   if (secret === null) return client.None();
   const [basic, post] = [client.ClientSecretBasic(secret), client.ClientSecretPost(secret)];

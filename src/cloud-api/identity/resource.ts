@@ -1,6 +1,6 @@
 /**
- * Which resource a request is for, and what a client may know about it (RFC 9728). A token's audience is the resource:
- * this cloud as a whole, or a single MCP endpoint. Pure.
+ * The resource that a request is for, and the metadata that a client may read (RFC 9728). A token's audience is the resource: this cloud as a whole,
+ * or a single MCP endpoint. Pure.
  */
 import { type Scope, scopes } from '../../contracts/common/route.ts';
 import { edgeAgents, edgeBase } from '../../contracts/edge/routes.ts';
@@ -9,7 +9,7 @@ import { mcpServer } from '../../contracts/tool-server/mcp.ts';
 const wellKnown = '/.well-known/oauth-protected-resource';
 const everyScope: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
 
-/** Endpoints that are resources of their own: a token for one is none for another, nor for the rest. */
+/** Endpoints that are resources of their own: a token for one works neither for another nor for the rest. */
 const endpoints: readonly { readonly path: RegExp; readonly name: string; readonly scopes: readonly Scope[] }[] = [
   { path: /^\/mcp\/server$/, name: 'Gantry', scopes: everyScope },
   { path: /^\/edge\/mcp$/, name: 'Gantry: all bots', scopes: ['agents:read'] },
@@ -21,7 +21,7 @@ export interface Resources {
   audienceOf(path: string): string;
   /** Where a client reads about the resource of this path. */
   metadataUrl(path: string): string;
-  /** `suffix`: what follows `/.well-known/oauth-protected-resource`. Null when that is no resource. */
+  /** `suffix`: what follows `/.well-known/oauth-protected-resource`. Null if that is no resource. */
   describe(suffix: string): ResourceDescription | null;
 }
 
@@ -36,12 +36,12 @@ interface ResourceDescription {
 export interface ResourcesOptions {
   readonly origin: string;
   readonly issuer: string;
-  /** Where the edge is, when that is not below the origin. */
+  /** The edge's address, if it is not below the origin. */
   readonly edgeUrl?: string;
 }
 
 export function createResources({ origin, issuer, edgeUrl = `${origin}${edgeBase}` }: ResourcesOptions): Resources {
-  /** By all that begins like an endpoint: however a path is written, a token for the cloud as a whole opens none of them. */
+  /** Matches every path that begins like an endpoint: however it is written, a token for the whole cloud opens none of them. */
   function resourceOf(written: string): string {
     const path = decoded(written);
     if (path === mcpServer.path) return `${origin}${path}`;
@@ -70,10 +70,10 @@ export function createResources({ origin, issuer, edgeUrl = `${origin}${edgeBase
   };
 }
 
-/** The path of a request as it was written. */
+/** The path of a request as it was sent. */
 export const writtenPath = (url: string | undefined): string => (url ?? '/').split(/[?#]/, 1)[0]!;
 
-/** As the router reads it, which decodes before it looks. */
+/** As the router reads it: decoded before matching. */
 export function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -6,22 +6,22 @@ export interface SignInRow {
   readonly digest: string;
   readonly id: string;
   readonly user_id: string;
-  /** `browser` by a cookie; `home`: a paired computer's own server, for its person. */
+  /** `browser`: by a cookie. `home`: a paired computer's own server, for its person. */
   readonly kind: 'browser' | 'home';
   readonly device: string;
-  /** Of `home`: which one. */
+  /** The computer of a `home`. */
   readonly computer_id: string | null;
   readonly created_at: number;
   readonly used_at: number;
 }
 
 export interface SessionStore {
-  /** Takes the place of the computer's credential before, whose hash it answers. */
+  /** Replaces the computer's previous credential and returns that one's hash. */
   add(row: SignInRow): Promise<string | null>;
   find(digest: string): Promise<SignInRow | null>;
   byId(id: string): Promise<SignInRow | null>;
   touch(digest: string, now: number): Promise<void>;
-  /** `replacedBy`: the same browser is signed in by that one from now on. */
+  /** `replacedBy`: the sign-in that the same browser now uses. */
   remove(row: SignInRow, replacedBy?: string): Promise<void>;
   removeHome(computerId: string): Promise<SignInRow | null>;
   /** Newest first. */

@@ -1,6 +1,6 @@
 /**
- * Where people are signed in: browsers by a cookie, paired computers by the credential of their own server (`home`). Opaque,
- * kept by hash, with idle and absolute ends for browsers. Must not know pages, providers or routes.
+ * Sign-ins: browsers by a cookie, paired computers by the credential of their own server (`home`). Opaque, stored by hash; browsers have idle and
+ * absolute ends. Must not know pages, providers or routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -17,46 +17,46 @@ export interface SessionsDeps {
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  /** What a person is here: the owner of a computer, or one user of many. */
+  /** A person's role here: the owner of a computer, or one user of many. */
   readonly kind: Extract<PrincipalKind, 'owner' | 'user'>;
   readonly cookieName: string;
-  /** What a person does whose sign-in is over: one sentence. */
+  /** One sentence: what to do after a sign-in has ended. */
   readonly signInAgain: string;
-  /** `replacedBy`: the same browser is signed in by another one from now on. */
+  /** `replacedBy`: the other sign-in that the same browser now uses. */
   readonly onEnded: (sessionId: string, replacedBy?: string) => void;
-  /** How long what is kept here may be out of date. */
+  /** How long cached entries may be out of date. */
   readonly age?: KeptOptions['age'];
   readonly random?: (bytes: number) => Buffer;
 }
 
-/** How the pairing of a computer makes and ends its credential. */
+/** How pairing a computer makes and ends its credential. */
 export interface HomeSessions {
-  /** For the own server of that computer, acting for its person; the one before ends. */
+  /** For that computer's own server, acting for its person; the previous one ends. */
   beginHome(userId: string, computerId: string, device?: string): Promise<string>;
   endHome(computerId: string): Promise<void>;
 }
 
 export interface Sessions extends HomeSessions {
-  /** Signs a browser in and answers the cookie's value. What the browser had before ends: no id outlives a sign-in. */
+  /** Signs a browser in and returns the cookie's value. The browser's previous sign-in ends: no id outlives a sign-in. */
   begin(userId: string, request: IncomingMessage): Promise<string>;
   end(principal: Principal): Promise<void>;
-  /** `refused` for a computer's credential: that ends with its pairing. */
+  /** `refused` for a computer's credential: that one ends with its pairing. */
   revoke(id: string): Promise<void>;
   owns(userId: string, id: string): Promise<boolean>;
   list(userId: string): Promise<SignInRow[]>;
-  /** What the page of this browser must send with writes; null when the request carries no valid cookie. */
+  /** The value that this browser's page must send with writes; null if the request carries no valid cookie. */
   pageToken(request: IncomingMessage): Promise<string | null>;
   /** It was ended in another process. */
   ended(id: string, digest: string, replacedBy?: string): void;
   readonly authenticators: readonly Authenticator[];
 }
 
-/** What is kept of a sign-in: with its principal, made once. */
+/** The cached part of a sign-in, with its principal. */
 interface Live {
   readonly row: SignInRow;
   readonly principal: Principal;
   usedAt: number;
-  /** Follows from the cookie; reckoned once. */
+  /** Derived from the cookie; computed once. */
   pageToken?: string;
 }
 
@@ -95,7 +95,7 @@ export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
     return use(live.peek(digest) ?? (await live.load(digest)));
   }
 
-  /** Each is tried: one that another port set must not lock the person out. The first where none is of a session. */
+  /** Tries each cookie: one that another port set must not lock the person out. Returns the first if none has a session. */
   function cookieOf(request: IncomingMessage): string | null | Promise<string | null> {
     const secrets = readCookies(request.headers.cookie, cookieName);
     const [first = null] = secrets;
@@ -255,7 +255,7 @@ function pageTokenOf(session: Live, secret: string): string {
   return session.pageToken;
 }
 
-/** A computer's credential has no end of its own. */
+/** A computer's credential does not expire. */
 function isOver(kind: SignInRow['kind'], usedAt: number, createdAt: number, now: number): boolean {
   return kind === 'browser' && (usedAt < now - sessionIdleMs || createdAt < now - sessionLifeMs);
 }
@@ -276,7 +276,7 @@ const systems: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** `Firefox on Linux`: enough to tell one's own sign-ins apart. The header is the browser's claim and decides nothing. */
+/** `Firefox on Linux`: enough to tell one's own sign-ins apart. The browser claims this header, so it decides nothing. */
 export function deviceOf(userAgent: string | undefined): string {
   const text = userAgent ?? '';
   const browser = browsers.find(([mark]) => mark.test(text))?.[1] ?? 'Browser';

@@ -1,6 +1,6 @@
 /**
- * Sign-in at the OpenID provider: authorization code with PKCE, state, nonce and issuer checks by openid-client. What this cloud
- * must remember on the way lies in a cookie of the browser that began; nothing is stored. Must not know what people may do.
+ * Sign-in at the OpenID provider: authorization code with PKCE, state, nonce and issuer checks by openid-client. The state of a sign-in under way is
+ * in a cookie of the browser that began; nothing is stored. Must not know what people may do.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,20 +27,20 @@ export interface SignInDeps {
 
 const callbackPath = '/login/callback';
 const scope = 'openid profile email';
-/** As long as somebody may take to sign in at the provider, in seconds. */
+/** How long somebody may take to sign in at the provider, in seconds. */
 const patienceS = 10 * 60;
 const longestName = 200;
 
 export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
   const { provider, origin, log } = deps;
   const cookieName = `${cookieNameFor(origin)}_login`;
-  /** The one of this sign-in: another port of this host may have set one of the same name. */
+  /** The cookie of this sign-in: another port of this host may have set one of the same name. */
   function begunCookie({ headers, url }: IncomingMessage): string {
     const all = readCookies(headers.cookie, cookieName);
     const state = new URL(url ?? '/', origin).searchParams.get('state');
     return all.find((one) => begunWith(one.split('.')[0] ?? '').state === state) ?? all[0] ?? '';
   }
-  // Not Strict: the way back from the provider begins on another site.
+  // Not Strict: the redirect back comes from another site, the provider's.
   const cookie = (value: string, maxAgeS: number) =>
     cookieText(origin, { name: cookieName, value, sameSite: 'Lax', maxAgeS });
 
@@ -140,7 +140,7 @@ interface Begun {
   readonly verifier: string;
 }
 
-/** All three follow from one secret that only the cookie holds: from what travels openly, none of the others can be told. */
+/** All three derive from one secret that only the cookie holds; the parts that travel openly reveal nothing of it. */
 function begunWith(secret: string): Begun {
   const derive = (purpose: string) => hash('sha256', `${purpose}:${secret}`, 'base64url');
   return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };

@@ -1,6 +1,6 @@
 /**
- * The people of a cloud: made at their first sign-in, known by issuer and subject, never by address of mail. A computer's one owner
- * has a row, too. Must not know how they sign in.
+ * The people of a cloud: created at their first sign-in, identified by issuer and subject, never by email address. A computer's one owner has a row,
+ * too. Must not know how they sign in.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan } from '../../contracts/identity/plan.ts';
@@ -19,7 +19,7 @@ export interface User {
   readonly disabledAt: number | null;
 }
 
-/** What the provider says about a person. */
+/** The provider's claims about a person. */
 export interface Identified {
   readonly issuer: string;
   readonly subject: string;
@@ -28,15 +28,15 @@ export interface Identified {
 }
 
 export interface Users {
-  /** What other areas ask: null when unknown or shut out. */
+  /** For other areas: null if unknown or shut out. */
   find(userId: string): Promise<User | null>;
-  /** Whether this person may act; at once where it is known. */
+  /** Whether this person may act; synchronous if it is cached. */
   admits(userId: string): boolean | Promise<boolean>;
-  /** With people who are shut out. */
+  /** Includes people who are shut out. */
   get(userId: string): Promise<User | null>;
   of(issuer: string, subject: string): Promise<User | null>;
   list(): Promise<User[]>;
-  /** Makes the person at the first sign-in, and takes over name and address at each. */
+  /** Creates the person at the first sign-in, and updates name and address at each. */
   signIn(who: Identified): Promise<User>;
   /** The one owner of a computer, with the largest plan. */
   ensureOwner(userId: string, name: string): Promise<void>;
@@ -66,7 +66,7 @@ interface Row {
 }
 
 const select = 'SELECT id, issuer, subject, email, name, plan, created_at, disabled_at FROM account';
-/** Who owns a computer without a provider. */
+/** The issuer of a computer's owner, who has no provider. */
 const local = { issuer: 'local', subject: 'owner' } as const;
 
 export function createUsers({ store, clock, ids, onShutOut, changes }: UsersDeps): Users {

@@ -1,7 +1,7 @@
 /**
- * One request on its way to a server behind this one, unread, until its answer begins. Owns what travels on, how large a body may be,
- * that nobody is asked for a caller who has left, and what may be asked once more. First users: the factory proxy and the way to
- * peers; third: the home cloud; fourth: the tool server, which has read the body; fifth: computer use, which asks more than was asked. Must not know routes.
+ * One request on its way to a server behind this one, unread, until its answer begins. Owns the headers that travel on, the limit of a body, that no
+ * request outlives its caller, and which requests may be repeated. First users: the factory proxy and the way to peers; third: the home cloud;
+ * fourth: the tool server, which has read the body; fifth: computer use, which makes requests of its own. Must not know routes.
  */
 import {
   type Agent,
@@ -17,18 +17,18 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import { tooLarge } from '../../kit/http/body.ts';
 import { endAtOnce } from '../../kit/http/end-at-once.ts';
 
-/** Who is asked, and as whom. */
+/** The server to ask, and as whom. */
 export interface Upstream {
   readonly agent: Agent;
   readonly secure?: boolean;
   readonly host?: string;
   readonly port?: string;
   readonly path: string;
-  /** Besides what travels on, or in its place. */
+  /** Headers to add or to replace. */
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Whoever asks leaves when their response closes. */
+/** The request is dropped when the caller's response closes. */
 export interface Asker {
   readonly request: IncomingMessage;
   readonly response: Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
@@ -36,29 +36,26 @@ export interface Asker {
 
 export interface Asking {
   readonly context: Asker;
-  /** Called for each try: by the next one a credential may be another. */
+  /** Called for each attempt: the credential may change in between. */
   readonly upstream: () => Upstream | Promise<Upstream>;
-  /** Bytes. Absent: whoever is asked counts. */
+  /** Bytes. Absent: the other server enforces its own limit. */
   readonly bodyLimit?: number | undefined;
-  /** In place of the request's own body, which has been read. */
+  /** Replaces the request's own body, which has been read. */
   readonly body?: Buffer | undefined;
-  /** In place of the request's own method: what is asked has a body only where `body` is given. */
+  /** Replaces the request's own method; the request then has a body only if `body` is given. */
   readonly method?: string | undefined;
-  /** Absent: for ever, or until the connection ends. Milliseconds; `answer` is asked once connected. */
+  /** Absent: for ever, or until the connection ends. Milliseconds; `answer` counts from the connection. */
   readonly patience?: { readonly timers: Timers; readonly connectMs: number; readonly answerMs: () => number };
-  /**
-   * Whether a read that got no answer is asked for once more. Default: only when the other end closed an idle connection just as it
-   * was taken.
-   */
+  /** Whether a read without an answer is sent once more. Default: only if the other end closed an idle connection just as it was used. */
   readonly again?: (unanswered: Unanswered) => Promise<boolean> | boolean;
-  /** Changes nothing, and so may be asked twice. Absent: a GET without a body is so. */
+  /** The request changes nothing, so it may be repeated. Absent: true for a GET without a body. */
   readonly reads?: boolean | undefined;
 }
 
 /** No answer began. */
 export class Unanswered extends Error {
   override readonly cause: NodeJS.ErrnoException;
-  /** It was an idle connection, which the other end closed just as it was taken. */
+  /** An idle connection that the other end closed just as it was used. */
   readonly wasIdle: boolean;
 
   constructor(cause: NodeJS.ErrnoException, reused: boolean) {
@@ -68,7 +65,7 @@ export class Unanswered extends Error {
   }
 }
 
-/** What travels on. Everything else (cookies, credentials, Origin, our own headers) ends here. */
+/** The headers that travel on. Everything else (cookies, credentials, Origin, our own headers) stays here. */
 const passedOn = [
   'accept',
   'content-type',
@@ -80,10 +77,10 @@ const passedOn = [
   ...Object.values(mcpHeaders),
 ] as const;
 
-/** Methods that need not say that no body follows. */
+/** Methods without a body need not announce that. */
 const bodiless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/** The answer as it begins. Throws {@link Unanswered}, what the connection was refused with, or that the body is too large. */
+/** Resolves when the answer begins. Throws {@link Unanswered}, the reason for which the connection was refused, or that the body is too large. */
 export async function askUpstream(asking: Asking): Promise<IncomingMessage> {
   const { context, bodyLimit = Number.POSITIVE_INFINITY, again = ({ wasIdle }) => wasIdle } = asking;
   const { request } = context;
@@ -134,7 +131,7 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
     });
     outgoing.on('error', (cause: NodeJS.ErrnoException) => {
       cancel();
-      // Once an answer is under way, its own stream tells of the cut.
+      // Once an answer has begun, its own stream reports the cut.
       if (answered) return;
       response.off('close', leave);
       reject(cause instanceof AppError ? cause : new Unanswered(cause, outgoing.reusedSocket));
@@ -154,14 +151,14 @@ async function once(asking: Asking, hasBody: boolean, limit: number): Promise<In
   });
 }
 
-/** As a flat list, which node writes as it is: out of an object it would make one of its own first. */
+/** A flat list, which node writes as it is; from an object it would build one first. */
 function headersOf({ context, body, method }: Asking, own: OutgoingHttpHeaders): string[] {
   const headers: string[] = [];
   let hasLength = false;
   for (const name of passedOn) {
     if (own[name] !== undefined) continue;
     const isLength = name === 'content-length' || name === 'transfer-encoding';
-    // Those of another body.
+    // Headers of the body that was replaced.
     if (isLength && (body !== undefined || (method !== undefined && name === 'content-length'))) continue;
     const value = context.request.headers[name];
     if (value === undefined) continue;

@@ -1,6 +1,6 @@
 /**
- * How the cloud calls a computer on its own behalf: over the link, signed with that device's key, so that the computer
- * need trust nobody in between. Must not know routes.
+ * Calls of the cloud to a computer on the cloud's own behalf: over the link, signed with that device's key, so that the computer need not trust
+ * anything in between. Must not know routes.
  */
 import type { Agent } from 'node:http';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -9,7 +9,7 @@ import type { Devices } from './devices.ts';
 import { createLinkAgent, type Link } from './link.ts';
 
 export interface RuntimeCalls {
-  /** Throws when the computer is unknown or cannot be reached. */
+  /** Throws if the computer is unknown or cannot be reached. */
   call(computerId: string, request: SignedCall): Promise<SignedAnswer>;
   close(): void;
 }
@@ -18,7 +18,7 @@ type Call = ReturnType<typeof createSignedCaller>;
 
 export function createRuntimeCalls(deps: { link: Link; devices: Devices; clock: Clock }): RuntimeCalls {
   const agents = new Map<string, Agent>();
-  /** Kept, as each knows what it has signed in this second and how far the computer's clock is off. */
+  /** Cached, as each knows its signatures of this second and the offset of the computer's clock. */
   const callers = new Map<string, { readonly key: string; readonly call: Call }>();
 
   const agentOf = (computerId: string): Agent => {

@@ -1,4 +1,4 @@
-/** Rows of computers as whole operations. A revoked one keeps its row, so that its id stays known, and no key. */
+/** Rows of computers as whole operations. A revoked one keeps its row, so that its id stays known, but no key. */
 import type { Asked, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
 /** Times in milliseconds since the epoch. */
@@ -14,7 +14,7 @@ export interface ComputerRow {
   /** When its link last came or went. */
   readonly seenAt: number | null;
   readonly revokedAt: number | null;
-  /** How far its clock is ahead of the cloud's; null: not heard. Milliseconds. */
+  /** How far its clock is ahead of the cloud's; null: unknown. Milliseconds. */
   readonly clockAheadMs: number | null;
 }
 
@@ -32,14 +32,14 @@ export interface NewComputer {
 const columns = `id, cloud_id AS "cloudId", user_id AS "userId", name, version, embedded, is_default AS "isDefault",
   paired_at AS "pairedAt", seen_at AS "seenAt", revoked_at AS "revokedAt",
   clock_ahead_ms AS "clockAheadMs"`;
-/** The default comes first; until a person chooses one it is the first that was paired. */
+/** The default comes first: the one that the person chose, otherwise the first that was paired. */
 const ordered = 'ORDER BY is_default DESC, paired_at, id';
 
 export function* readComputer(tx: SharedReader, id: string): Op<ComputerRow | null> {
   return (yield* tx.get<ComputerRow>(`SELECT ${columns} FROM computer WHERE id = ?`, id)) ?? null;
 }
 
-/** What that person has, the default first. */
+/** That person's computers, the default first. */
 export function computersOf(tx: SharedReader, userId: string): Asked<ComputerRow[]> {
   return tx.all<ComputerRow>(
     `SELECT ${columns} FROM computer WHERE user_id = ? AND revoked_at IS NULL ${ordered}`,
@@ -53,7 +53,7 @@ export function* findComputer(tx: SharedReader, userId: string, id: string): Op<
   return (yield* tx.get<ComputerRow>(sql, id, id, userId)) ?? null;
 }
 
-/** Paired anew it keeps the cloud's id for as long as it stays with the same person; keys of before are gone. */
+/** Paired again by the same person, it keeps the cloud's id; its earlier keys are gone. */
 export function putComputer(tx: SharedTx, computer: NewComputer): Asked<unknown> {
   const { id, cloudId, userId, name, version, embedded, at, sealedToken } = computer;
   const sql = `INSERT INTO computer (id, cloud_id, user_id, name, version, embedded, is_default, paired_at, token)
@@ -95,16 +95,16 @@ export function* revokeComputerRow(tx: SharedTx, id: string, at: number): Op<boo
   return (yield* tx.run(sql, at, id)).changes === 1;
 }
 
-/** A pairing that is over. */
+/** A pairing that has ended. */
 export interface Ending {
   readonly id: string;
   readonly at: number;
   readonly computerId: string;
-  /** The one that took its place; null: none did. */
+  /** The pairing that replaced it; null: none did. */
   readonly pairing: number | null;
 }
 
-/** Those that were ended, or made anew, since then. */
+/** Pairings that ended, or were replaced, since then. */
 export function endingsSince(store: SharedStore, at: number): Promise<Ending[]> {
   const sql = `SELECT id || ' ended ' || revoked_at AS id, revoked_at AS at, id AS "computerId", CAST(NULL AS BIGINT) AS pairing
       FROM computer WHERE revoked_at IS NOT NULL AND revoked_at > ?

@@ -1,6 +1,6 @@
 /**
- * The computers of every person: which one a call means, what they are called, and the end of a pairing. Owns what ends
- * together when a computer is revoked. Must not know how a link works or what signs a person in.
+ * The computers of every person: which one a call means, their names, and the end of a pairing. Owns what ends together when a computer is revoked.
+ * Must not know how a link works or what signs a person in.
  */
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -30,13 +30,13 @@ import {
 import type { Devices } from './devices.ts';
 import type { Link } from './link.ts';
 
-/** Which computer a call means: what the factory proxy and the way to peers ask. */
+/** Which computer a call means: used by the factory proxy and the way to peers. */
 export interface ComputerLookup {
-  /** By its own id or the cloud's; null: the default one. Answers its own id; null: unknown, another person's, or none at all. */
+  /** By its own id or the cloud's; null: the default one. Returns its own id, or null if it is unknown, another person's, or there is none. */
   resolve(userId: string, named: string | null): Promise<string | null> | string | null;
 }
 
-/** The credential by which the person at a computer is signed in here; lives and dies with the pairing. */
+/** The credential that signs the person at a computer in here; it ends with the pairing. */
 export interface HomeCredentials {
   begin(computer: { readonly userId: string; readonly computerId: string; readonly name: string }): Promise<string>;
   /** Ends it and every stream that it holds open. */
@@ -47,7 +47,7 @@ export interface ComputersDeps {
   readonly store: SharedStore;
   readonly devices: Devices;
   readonly link: Pick<Link, 'state' | 'onChange'>;
-  /** Cuts the link of a computer, if it has one here, but for what it dialled under the pairing that is named. */
+  /** Cuts the link of a computer, if it has one here, except a link dialled under the named pairing. */
   readonly endLink: (computerId: string, reason: string, except?: number) => void;
   readonly home: HomeCredentials;
   readonly clock: Clock;
@@ -61,7 +61,7 @@ export interface Admitted {
   readonly userId: string;
   readonly name: string;
   readonly version: string;
-  /** What it signs with from now on. */
+  /** The key that it signs with from now on. */
   readonly token: string;
 }
 
@@ -70,23 +70,23 @@ export interface Computers extends ComputerLookup {
   readonly owners: OwnerLookups;
   /** The default first, then by name. */
   list(userId: string): Promise<contract.Computer[]>;
-  /** Whose it is; null: nobody's, or revoked. */
+  /** Its person; null: nobody, or it is revoked. */
   ownerOf(computerId: string): Promise<string | null>;
-  /** Pairs it, anew if it was: what it had before is over. Answers the cloud's id for it. */
+  /** Pairs it; if it was paired, its earlier pairing ends. Returns the cloud's id for it. */
   admit(computer: Admitted): Promise<string>;
-  /** The computer of the same process, known at each start. */
+  /** The computer of the same process, registered at each start. */
   know(computer: Admitted): Promise<void>;
-  /** `aheadMs`: how far its clock is ahead of this one's; null where it did not say. */
+  /** `aheadMs`: how far its clock is ahead of this one's; null if it did not say. */
   describe(computerId: string, version: string, aheadMs: number | null): Promise<void>;
-  /** Its keys, its home credential, its link and all that ran over it end. False: it was not paired. */
+  /** Ends its keys, its home credential, its link and everything that runs over it. False: it was not paired. */
   revoke(computerId: string, reason: string): Promise<boolean>;
   close(): void;
 }
 
-/** What a reading differs by while nobody sets a clock. */
+/** Readings differ by up to this much even if nobody sets a clock. */
 const sameClockMs = 2_000;
 const endedTopic = 'computers';
-/** With other replicas, until another default computer counts here. The link and the keys of one that was revoked end by themselves. */
+/** With other replicas: how long until another default computer counts here. The link and the keys of a revoked one end independently. */
 const keptMs = 1000;
 const over = 'Its pairing was ended.';
 const anew = 'It was paired anew.';
@@ -94,7 +94,7 @@ const anew = 'It was paired anew.';
 export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;
   const read = (id: string) => store.read((tx) => readComputer(tx, id));
-  /** Of each person, the default first: every call that goes to a computer asks. */
+  /** Cache for each person, the default first: every call to a computer reads it. */
   const known = createKept<readonly ComputerRow[]>(
     async (userId) => {
       const rows = await store.read((tx) => computersOf(tx, userId));
@@ -109,7 +109,7 @@ export function createComputers(deps: ComputersDeps): Computers {
     );
   });
 
-  /** Pairings that another replica ended, or made anew: what they had here is over, too. */
+  /** Pairings that another replica ended or replaced: their links and streams here end, too. */
   const stopFollowing =
     store.engine === 'sqlite'
       ? () => {}
@@ -132,7 +132,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       cloudId: row.cloudId,
       name: row.name,
       state: linked ? 'linked' : 'away',
-      // A link knows of no time before its own program began.
+      // A link's times begin with its own program.
       since: iso(since > 0 ? since : (row.seenAt ?? row.pairedAt)),
       default: isDefault,
       pairedAt: iso(row.pairedAt),
@@ -154,7 +154,7 @@ export function createComputers(deps: ComputersDeps): Computers {
   }
 
   async function revoke(id: string, reason: string): Promise<boolean> {
-    // The keys first, as when it is paired anew.
+    // The keys first, as when it is paired again.
     const ended = await store.write(function* (tx) {
       tx.afterCommit(() => store.wake.signal(endedTopic));
       return yield* revokeComputerRow(tx, id, clock.now());
@@ -198,7 +198,7 @@ export function createComputers(deps: ComputersDeps): Computers {
     list,
     resolve(userId, named) {
       const found = meant(known.peek(userId) ?? [], named);
-      // One that is not among those that are kept may have been paired at another replica just now.
+      // A computer that is not cached may have been paired at another replica just now.
       return found ?? known.load(userId).then((rows) => meant(rows ?? [], named));
     },
     async ownerOf(id) {
@@ -209,7 +209,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       const before = await read(computer.id);
       const cloudId = await put(computer, false);
       if (before !== null) known.forget(before.userId);
-      // After its keys are gone: what is cut would dial in again at once.
+      // Only after its keys are gone: a cut link would dial in again at once.
       if (before !== null) await end(computer.id, anew);
       return cloudId;
     },
@@ -219,7 +219,7 @@ export function createComputers(deps: ComputersDeps): Computers {
         await put(computer, true);
         return;
       }
-      // The name is the person's once it is here; the token may be another one since the last start.
+      // Once stored, the name is the person's; the token may have changed since the last start.
       const { name = '' } = row;
       await store.write(function* (tx) {
         yield* describeComputer(tx, row.id, { name: name === '' ? computer.name : name, version: computer.version });

@@ -1,19 +1,19 @@
-/** Which replica holds the link of a computer, and which replicas there are: rows as whole operations. Times by the store's clock. */
+/** Which replica holds the link of a computer, and which replicas there are: rows as whole operations. Times are by the store's clock. */
 import type { Asked, Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
-/** A computer, with the replica that holds its link; without one the last four are null. */
+/** A computer with the replica that holds its link; without one, the last four are null. */
 export interface ReachRow {
   /** When its link last came or went. */
   readonly seenAt: number | null;
   readonly replica: string | null;
   readonly epoch: number | null;
-  /** The bearer that the computer takes over it, sealed. */
+  /** The bearer that the computer accepts over it, sealed. */
   readonly credential: string | null;
   /** Since when the replica holds it. */
   readonly at: number | null;
   /** Of the replica; null for one that is gone. */
   readonly address: string | null;
-  /** When the replica was last heard of. */
+  /** When the replica last reported. */
   readonly beatAt: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface Claim {
   readonly epoch: number;
   readonly credential: string;
   readonly at: number;
-  /** A replica that was not heard of since holds nothing. */
+  /** A replica that has not reported since then holds nothing. */
   readonly aliveSince: number;
 }
 
@@ -34,7 +34,7 @@ export function findReach(store: SharedStore, computerId: string): Promise<Reach
   return store.get<ReachRow>(sql, computerId);
 }
 
-/** `lost`: another replica holds a newer one. `from`: the replica that held it before, to be told. */
+/** `lost`: another replica holds a newer one. `from`: the replica that held it before, for a notice. */
 export function* claimConnection(tx: SharedTx, claim: Claim): Op<{ lost: boolean; from: string | null }> {
   const { computerId, replica, epoch, credential, at, aliveSince } = claim;
   const read = 'SELECT replica FROM runtime_connection WHERE computer_id = ?';
@@ -48,7 +48,7 @@ export function* claimConnection(tx: SharedTx, claim: Claim): Op<{ lost: boolean
   return { lost: changes === 0, from: before === undefined || before.replica === replica ? null : before.replica };
 }
 
-/** Unless another replica holds it by now. */
+/** Unless another replica holds it now. */
 export function releaseConnection(tx: SharedTx, computerId: string, replica: string): Asked<unknown> {
   return tx.run('DELETE FROM runtime_connection WHERE computer_id = ? AND replica = ?', computerId, replica);
 }

@@ -1,12 +1,9 @@
-/** A computer's answer on its way to the caller, unread. Must not know routes. */
+/** Passes a computer's answer to the caller, unread. Must not know routes. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
 import { baseHeaders } from '../../kit/http/base-headers.ts';
 
-/**
- * What comes back. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and
- * run no page.
- */
+/** Response headers. An answer is read under our own address: a computer may set no cookie there, open nothing to other sites and run no page. */
 const answerHeaders = [
   'content-type',
   'content-length',
@@ -19,13 +16,13 @@ const answerHeaders = [
 ] as const;
 const noPage = { 'content-security-policy': "default-src 'none'; sandbox" };
 
-/** Bytes as they come, for as long as they come: a stream has no end and no timeout of ours. */
+/** Bytes as they come, without an end or timeout of ours: a stream may last for ever. */
 export function deliver(
   answer: IncomingMessage,
   { response }: { readonly response: ServerResponse },
   through?: Transform,
 ): Promise<void> {
-  // The caller left in the very moment in which the answer came.
+  // The caller left just as the answer came.
   if (response.destroyed) {
     answer.destroy();
     return Promise.resolve();

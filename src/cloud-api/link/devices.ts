@@ -19,17 +19,17 @@ export interface DevicesDeps {
 export interface Devices {
   /** Null: unknown or revoked. The first key is the one to sign with. */
   find(computerId: string): Promise<KnownDevice | null>;
-  /** A request was signed with this key: a new one counts from now on. */
+  /** A request was signed with this key; if the key is new, it takes over now. */
   used(computerId: string, key: string): Promise<void>;
-  /** A new token beside the ones that are; null: unknown or revoked. */
+  /** Adds a token beside the existing ones; null: unknown or revoked. */
   rotate(computerId: string): Promise<string | null>;
-  /** A token as it stands in a row of `computer`. */
+  /** A token as stored in a row of `computer`. */
   seal(computerId: string, token: string): string;
-  /** In a row that is there: `token` is the only one, or one of old is kept for an hour. */
+  /** Writes to an existing row: `token` becomes the only one, or the old one is kept for an hour. */
   replace(tx: SharedTx, computerId: string, token: string): Op<void>;
 }
 
-/** Opened keys in memory. */
+/** Limit of opened keys in memory. */
 const keptOpen = 1000;
 /** Long enough for requests that were signed before the change to arrive. */
 const previousKeptMs = 60 * 60_000;
@@ -46,12 +46,12 @@ const select = `SELECT user_id, token, next_token, previous_token, previous_unti
   WHERE id = ? AND revoked_at IS NULL`;
 
 export function createDevices({ store, sealer, clock }: DevicesDeps): Devices {
-  // Part of every seal there is; the name is that of the first table.
+  // Part of every existing seal; the name is that of the first table.
   const place = (computerId: string) => `runtime_device|token|${computerId}`;
-  /** Keys that were opened; a sealed row opens the same for as long as it is there. */
+  /** Opened keys; a sealed row always opens to the same key. */
   const opened = new Map<string, string>();
 
-  /** None when it was sealed under a master key that is gone. */
+  /** None if it was sealed under a master key that is gone. */
   function keyOf(computerId: string, sealed: string | null): string[] {
     if (sealed === null) return [];
     const known = opened.get(sealed);

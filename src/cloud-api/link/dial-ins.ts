@@ -1,6 +1,6 @@
 /**
- * The cloud's end of links: computers dial in, the cloud opens connections to them. One carrier a computer; the newest
- * wins, and the previous one finishes what runs. Owns who is linked since when; must not know routes or tables.
+ * The cloud's end of links: computers dial in, the cloud opens connections to them. One carrier for each computer; the newest wins, and the previous
+ * one finishes its streams. Owns who is linked since when; must not know routes or tables.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -16,9 +16,9 @@ import { signatureHeaders } from '../../kit/signing/signature.ts';
 import type { Link, LinkState } from './link.ts';
 
 export interface DialInsDeps {
-  /** Whose device signed; null or thrown 401: nobody's. Takes each signature once. */
+  /** The device that signed; null or a thrown 401: no valid signature. Accepts each signature once. */
   readonly authenticate: (request: IncomingMessage) => Promise<Device | null>;
-  /** The epoch of a connection of this computer that another process holds; null: none does. */
+  /** The epoch of this computer's connection at another process; null: none has one. */
   readonly newestElsewhere?: (computerId: string) => Promise<number | null>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -31,34 +31,33 @@ export interface DialInsDeps {
 export interface Device {
   readonly computerId: string;
   readonly userId: string;
-  /** Which pairing of this computer it was; absent where nobody asks. */
+  /** The pairing of this computer; absent if nothing asks for it. */
   readonly pairing?: number;
 }
 
-/** A connection that stands. */
 export interface Connection {
   readonly epoch: number;
-  /** The bearer that the computer takes over it. */
+  /** The bearer that the computer accepts over it. */
   readonly token: string;
 }
 
 export interface DialIns extends Link {
   credential(computerId: string): string | null;
   state(computerId: string): LinkState;
-  /** The newest that is up here; null: none is. */
+  /** The newest connection here; null: none. */
   current(computerId: string): Connection | null;
   /** Computers that are linked here. */
   linked(): string[];
-  /** Another process has a newer one than this: it takes nothing new and may finish what runs. */
+  /** Another process has a newer connection: this one takes nothing new and finishes its streams. */
   retire(computerId: string, epoch: number): void;
-  /** Takes an upgrade over; Host, Origin and path were checked. */
+  /** Takes an upgrade whose Host, Origin and path were checked. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /**
-   * Ends every connection of this computer at once, such as after a revocation; also one that is being made. Not those of the pairing
-   * that is named.
+   * Ends every connection of this computer at once, such as after a revocation, including one that is still being made. Keeps those of the named
+   * pairing.
    */
   end(computerId: string, reason: string, except?: number): void;
-  /** Takes no more, lets what runs finish for `graceMs`, then ends everything. */
+  /** Takes nothing more, lets streams finish for `graceMs`, then ends everything. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -68,18 +67,18 @@ interface Linked extends Connection {
 }
 
 interface Entry {
-  /** Up, and the newest. */
+  /** Connected, and the newest. */
   current: Linked | null;
-  /** Its WebSocket stands, HTTP/2 does not yet. */
+  /** Its WebSocket is open, HTTP/2 is not ready yet. */
   coming: Linked | null;
   /** Replaced or closing, still finishing. */
   readonly leaving: Set<Linked>;
   since: number;
 }
 
-/** A chunk that was read from a socket, with room to spare. */
+/** Limit for a chunk read from a socket, with room to spare. */
 const largestMessage = 1 << 20;
-/** A close frame is answered at once, or the other side is gone. */
+/** A live peer answers a close frame at once. */
 const closeFrameMs = 2_000;
 /** The program ends within 5 s. */
 const closeGraceMs = 1_000;
@@ -130,7 +129,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
       server.handleUpgrade(request, socket, head, (ws) => {
         const { computerId } = device;
         const entry = entryOf(computerId);
-        // Made in this tick: its first messages follow at once.
+        // Created in this tick: its first messages follow at once.
         const linked: Linked = {
           epoch,
           token,
@@ -180,7 +179,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     tell(computerId, true);
   }
 
-  /** It takes nothing new; the next one may be there already. */
+  /** It takes nothing new; its successor may be connected already. */
   function leave(computerId: string, entry: Entry, linked: Linked, replaced: boolean): void {
     entry.leaving.add(linked);
     if (entry.current !== linked) return;
@@ -304,7 +303,7 @@ function refuse(socket: Duplex, error: AppError): void {
   endWith(socket, `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${text}`);
 }
 
-/** What is answered for a computer without a link; `since` as in {@link LinkState}. */
+/** The response for a computer without a link; `since` as in {@link LinkState}. */
 export function away(computerId: string, since: number): AppError {
   return new AppError(
     'transport',

@@ -1,7 +1,6 @@
 /**
- * The engines of all computers as the areas of a cloud ask them for a person: which computer is meant, under which
- * credential of the link, with one retry where that does no harm. First user: the factory proxy; second: the tool
- * server. Must not know routes, nor what an area answers about a computer that is away.
+ * The engines of all computers, as the areas of a cloud ask them for a person: picks the computer and the link's credential, and retries once where
+ * that is safe. First user: the factory proxy; second: the tool server. Must not know routes, or an area's response for a computer that is away.
  */
 import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -18,34 +17,34 @@ export interface EnginesDeps {
 
 export interface EngineTarget {
   readonly computerId: string;
-  /** As the engine gets it: the query without the computer. */
+  /** The path for the engine: with the query, without the computer. */
   readonly path: string;
 }
 
 export interface EngineQuestion extends EngineTarget {
   readonly context: Asker & { readonly principal: Principal; readonly signal: AbortSignal };
-  /** Bytes of its body; absent: the engine counts. */
+  /** Limit of its body in bytes; absent: the engine enforces its own. */
   readonly limit?: number;
-  /** What the engine gets in place of the request's own body, which has been read. */
+  /** Replaces the request's own body, which has been read. */
   readonly body?: Buffer;
-  /** In place of the request's own: with `body` or with none. */
+  /** Replaces the request's own method, with `body` or without one. */
   readonly method?: string;
-  /** Besides what always travels on. */
+  /** Added to the headers that always travel on. */
   readonly headers?: OutgoingHttpHeaders;
-  /** Changes nothing, and so may be asked twice; absent: a GET is so. */
+  /** The request changes nothing, so it may be repeated; absent: true for a GET. */
   readonly reads?: boolean;
 }
 
 export interface Engines {
-  /** Throws `not_found` for a computer that this caller does not have, 401 for nobody in particular. */
+  /** Throws `not_found` for a computer that this caller does not have, 401 for a caller without a person. */
   targetOf(context: { readonly request: IncomingMessage; readonly principal: Principal }): Promise<
     EngineTarget & {
-      /** By its caller; else it is the default one. */
+      /** The computer that the caller names, otherwise the default one. */
       readonly named: boolean;
     }
   >;
   /**
-   * The answer as it begins. Throws `transport`, with since when, while the computer is away, and {@link Unanswered} when the
+   * Resolves when the answer begins. Throws `transport`, with the time since when, while the computer is away, and {@link Unanswered} if the
    * connection ended before it answered.
    */
   ask(question: EngineQuestion): Promise<IncomingMessage>;
@@ -53,7 +52,7 @@ export interface Engines {
 }
 
 export const computerHeader = 'x-gantry-computer';
-/** A read that was cut off waits so long for the computer to come back before it is asked once more. */
+/** After a read was cut off: how long to wait for the computer to come back before the one retry. */
 const comeBackMs = 5_000;
 
 export function createEngines({ link, computers }: EnginesDeps): Engines {
@@ -97,7 +96,7 @@ export function createEngines({ link, computers }: EnginesDeps): Engines {
           const bearer = link.credential(computerId);
           return bearer instanceof Promise ? bearer.then(upstreamAs) : upstreamAs(bearer);
         },
-        // The engine closed an idle connection just as it was taken, or the link is another one by now.
+        // The engine closed an idle connection just as it was used, or the link has been replaced.
         async again({ wasIdle }) {
           const { linked } = await link.state(computerId);
           const same = linked && (await link.credential(computerId)) === credential;

@@ -1,6 +1,6 @@
 /**
- * Computers of a cloud: pairing, keys, names, tickets and the end of it all. Owns their composition; the host gives it the store, the
- * link and what signs people in.
+ * Computers of a cloud: pairing, keys, names, tickets and how each of them ends. Owns their composition; the host passes in the store, the link and
+ * the sign-ins.
  */
 
 import type { IncomingMessage } from 'node:http';

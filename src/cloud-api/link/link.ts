@@ -7,28 +7,28 @@ import { Agent, type ClientRequestArgs } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { drainingEvent, Pipe } from '../../kit/link/pipe.ts';
 
-/** Behind `engine` are the engine's routes, behind `peer` those that need a peer ticket. */
+/** `engine`: the engine's routes. `peer`: the routes that need a peer ticket. */
 export type LinkDoor = 'engine' | 'peer';
 
 export interface LinkState {
   readonly linked: boolean;
-  /** Since when it is so, milliseconds since the epoch; 0: from before this program began. */
+  /** Since when, in milliseconds since the epoch; 0: since before this program began. */
   readonly since: number;
 }
 
 export interface Link {
-  /** A fresh connection to that computer. Rejects with `transport`, with since when, while it is away. */
+  /** A fresh connection to that computer. Rejects with `transport`, with the time since when, while it is away. */
   open(computerId: string, door: LinkDoor): Promise<Duplex>;
-  /** The bearer that this computer takes on its link, new with each connection; null while it is away. At once where it is known. */
+  /** The bearer that this computer accepts on its link, new with each connection; null while it is away. Synchronous if it is known. */
   credential(computerId: string): string | null | Promise<string | null>;
   state(computerId: string): LinkState | Promise<LinkState>;
   /** True once it is linked; false after `ms`, or when `signal` is aborted. */
   untilLinked(computerId: string, ms: number, signal: AbortSignal): Promise<boolean>;
-  /** Told after each change of a link that this process holds. Returns the way to stop listening. */
+  /** Called after each change of a link that this process holds. Returns a function that unsubscribes. */
   onChange(listener: (computerId: string, linked: boolean) => void): () => void;
 }
 
-/** Idle connections are kept: a key stroke must not pay for a connection. Not those of a link that takes nothing new. */
+/** Idle connections are kept: a keystroke must not wait for a new connection. Those of a link that takes nothing new are closed. */
 export function createLinkAgent(link: Pick<Link, 'open'>, computerId: string, door: LinkDoor = 'engine'): Agent {
   return new LinkAgent(link, computerId, door);
 }
@@ -61,13 +61,13 @@ class LinkAgent extends Agent {
 
   override keepSocketAlive(stream: Duplex): boolean {
     if (this.#leaving.has(stream)) return false;
-    // Nothing to set on a pipe, and how long the engine keeps its end is ours to know: its answer's headers need no reading for it.
+    // A pipe has no options to set, and we know how long the engine keeps its end without reading its headers.
     if (stream instanceof Pipe) return true;
-    // Declared to answer nothing, and asked all the same.
+    // Implements an interface that never calls this, though Node does.
     return super.keepSocketAlive(stream) as unknown as boolean;
   }
 
-  /** All its connections lead to one door of one computer. */
+  /** All its connections lead to one endpoint of one computer. */
   override getName(): string {
     return this.#door;
   }

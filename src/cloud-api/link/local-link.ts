@@ -1,6 +1,4 @@
-/**
- * The link of the embedded cloud API: this computer's own socket, there for as long as the program is. Must not know routes.
- */
+/** The link of the embedded cloud API: this computer's own socket, up for as long as the program runs. Must not know routes. */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -10,7 +8,7 @@ export interface LocalLinkDeps {
   readonly computerId: string;
   /** The engine's socket. */
   readonly path: string;
-  /** The bearer that the engine takes on it. */
+  /** The bearer that the engine accepts on it. */
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly since: number;

@@ -1,4 +1,4 @@
-/** Tables of computers, pairings, the keys of tickets, and who holds which link. */
+/** Tables of computers, pairings, the keys of tickets, and which replica holds which link. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const linkMigrations: readonly Migration[] = [

@@ -1,6 +1,6 @@
 /**
- * Pairing by a short code: who may ask, how often a person may mistype, and that a computer's signing token is handed
- * out once. Must not know what a computer does once it is paired.
+ * Pairing by a short code: who may ask, how often a person may mistype, and that a computer's signing token is handed out once. Must not know what a
+ * computer does once it is paired.
  */
 import { hash, randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -36,9 +36,9 @@ export interface PairingsDeps {
   /** False where computers cannot dial in: the server of one computer. */
   readonly open: boolean;
   readonly users: { find(userId: string): Promise<{ readonly id: string; readonly name: string } | null> };
-  /** Address of who asks, shown to the person. */
+  /** Address of the requesting computer, shown to the person. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Counts a question of somebody unknown; throws 429. */
+  /** Counts a request of an unknown caller; throws 429. */
   readonly limit: (request: IncomingMessage) => Promise<void>;
   readonly newCode?: () => string;
 }
@@ -47,7 +47,7 @@ const lifeMs = 10 * 60_000;
 const intervalS = 2;
 /** Wrong codes of one person within {@link lifeMs}. */
 const tries = 5;
-/** Strangers must not be able to fill the table. */
+/** Keeps strangers from filling the table. */
 const mostOpen = 1000;
 
 export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
@@ -81,7 +81,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
       deviceCode,
       userCode: dashed(code),
       verificationUri,
-      // The code is read off the computer and typed: a link that brings it along could come from anybody.
+      // The person reads the code off the computer and types it: a link that contains the code could come from anybody.
       verificationUriComplete: verificationUri,
       expiresAt: iso(now + lifeMs),
       expiresIn: lifeMs / 1000,
@@ -104,7 +104,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     return grant(row, row.userId!);
   }
 
-  /** Once: whoever asks again finds it taken, even when the first answer was lost on its way. */
+  /** Once: a second request finds it taken, even if the first answer was lost on its way. */
   async function grant(row: PairingRow, userId: string): Promise<contract.PairingGrant> {
     const user = await deps.users.find(userId);
     if (user === null) throw over('pairing_denied', 'The person who approved it has no account here any more.');
@@ -122,7 +122,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     return { status: 'approved', computerId: id, cloudId, user: shown, deviceToken: token, homeCredential, ticketKeys };
   }
 
-  /** The row of a code that this person may see; wrong ones are counted. */
+  /** The row of a code that this person may see; wrong codes are counted. */
   async function find(principal: Principal, code: string): Promise<PairingRow> {
     refuseUnlessHere(principal);
     const now = clock.now();
@@ -163,7 +163,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     }
     const done = await store.write((tx) => decidePairing(tx, code, state, principal.userId));
     const after = await store.read((tx) => pairingOfCode(tx, code, clock.now()));
-    // The same answer once more, by the same person, changes nothing.
+    // The same decision by the same person again changes nothing.
     if (after !== null && (done || (phase(after) === state && after.userId === principal.userId))) {
       return shown(after, principal, request);
     }
@@ -206,7 +206,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   ];
 }
 
-/** A bearer or another computer must not be able to let computers in: only who signed in here does. */
+/** Only a person who is signed in here may let computers in, never a bearer or another computer. */
 function refuseUnlessHere({ kind, via }: Principal): void {
   if (kind === 'owner' || via === 'cookie') return;
   throw new AppError(

@@ -1,6 +1,6 @@
 /**
- * A request on its way to the engine of a computer and its answer back, unread, where an area says `computer_unavailable` of one that is
- * away. First user: tools; second: connectors. Must not know routes.
+ * Passes a request to the engine of a computer and its answer back, unread, for areas that answer `computer_unavailable` while it is away. First
+ * user: tools; second: connectors. Must not know routes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';

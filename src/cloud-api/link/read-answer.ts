@@ -1,9 +1,9 @@
-/** A computer's answer, whole, where something here has to read it. Must not know what it says. */
+/** Reads a computer's whole answer where the cloud itself needs it. Must not know its meaning. */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { Unanswered } from './ask.ts';
 
-/** Throws `refused` over `mostBytes`: a computer must not fill the memory of a cloud of many. {@link Unanswered} where it is cut off. */
+/** Throws `refused` over `mostBytes`: a computer must not fill the memory of a cloud of many. Throws {@link Unanswered} if the answer is cut off. */
 export function readAnswer(answer: IncomingMessage, mostBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -1,7 +1,7 @@
 /**
- * Where other replicas reach the computers that are linked here: each connection becomes one pipe to one computer, bytes for bytes. It
- * opens links of this process alone, so nothing is ever passed on twice. Whoever asks has let the caller in; who acts stands in what
- * the pipe carries, and the computer checks it. Must not know routes.
+ * Where other replicas reach the computers that are linked here: each connection becomes one pipe to one computer, bytes for bytes. It opens only
+ * links of this process, so nothing is forwarded twice. The asking replica has let the caller in; the credential inside the pipe names who acts, and
+ * the computer checks it. Must not know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -32,14 +32,14 @@ export interface ReplicaDoorDeps {
   readonly here: Pick<Link, 'open'>;
 }
 
-/** Without a computer it is only asked whether it is there. */
+/** Without a computer, the request only checks that this replica is up. */
 const shape = /^([a-zA-Z0-9_]{1,80})(?:\/([a-zA-Z0-9_]{1,80})\/(engine|peer))?$/;
 
 /** Takes an upgrade below {@link pipeMount}. */
 export function createReplicaDoor(
   deps: ReplicaDoorDeps,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
-  /** Each question is answered once: whoever has read one on its way cannot ask it again. When it is too old for that anyway. */
+  /** Each request is answered once, so nobody who read one on its way can replay it. Maps a request to the time from which it is too old anyway. */
   const answered = new Map<string, number>();
 
   function isNew({ nonce, at }: Question): boolean {
@@ -101,14 +101,14 @@ export function createReplicaDoor(
   };
 }
 
-/** An end is passed on as an end, a cut as a cut: whoever reads must see that something is missing. */
+/** Passes an end on as an end and a cut as a cut: the reader must see that something is missing. */
 function join(socket: Socket, pipe: Duplex): void {
   socket.setNoDelay(true);
   // A computer that lost its power closes nothing, and a link takes only so many pipes.
   socket.setKeepAlive(true, keepAliveMs);
   socket.pipe(pipe).pipe(socket);
   pipe.once('error', () => socket.resetAndDestroy());
-  // What is still on its way out goes first.
+  // Sends the rest of the queued bytes first.
   pipe.once('close', () => socket.destroySoon());
   socket.once('close', () => pipe.destroy());
 }

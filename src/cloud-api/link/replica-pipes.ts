@@ -1,6 +1,6 @@
 /**
- * Connections to computers that are linked at another replica: asked of it over HTTP, and from then on bytes. Must not know who is
- * linked where.
+ * Connections to computers that are linked at another replica: requested from it over HTTP, plain bytes from then on. Must not know who is linked
+ * where.
  */
 import { randomBytes } from 'node:crypto';
 import { type IncomingMessage, request as startRequest } from 'node:http';
@@ -24,26 +24,26 @@ export interface PipeTarget {
   readonly address: string;
 }
 
-/** That replica does not answer, is another one by now, or does not prove itself. */
+/** That replica does not answer, has been replaced, or does not prove itself. */
 export class NotThere extends Error {}
-/** It is there, and the computer is not linked to it any more. */
+/** That replica is up, but the computer is no longer linked to it. */
 export class NotLinked extends Error {}
 
-/** Within a network of replicas everything answers at once, or not at all. */
+/** Within a network of replicas, an answer comes at once or not at all. */
 const answerMs = 3_000;
-/** Until the system asks whether the other end of a silent connection is there. */
+/** After this much silence the system probes the other end. */
 export const keepAliveMs = 15_000;
 const largestRefusal = 4096;
 
 export interface ReplicaPipes {
-  /** Throws {@link NotThere}, {@link NotLinked}, or 429 where the link takes no more. */
+  /** Throws {@link NotThere}, {@link NotLinked}, or 429 if the link takes no more. */
   open(target: PipeTarget, computerId: string, door: LinkDoor): Promise<Socket>;
   /** Whether that replica answers, and proves itself. Never rejects. */
   isThere(target: PipeTarget): Promise<boolean>;
 }
 
 export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipesDeps): ReplicaPipes {
-  /** Asks below the mount: a replica that proved itself opened a pipe, or (null) only said that it is there. */
+  /** Sends a request below the mount: a replica that proved itself opens a pipe or, for null, only confirms that it is up. */
   function ask(address: string, path: string): Promise<Socket | null> {
     const at = String(Math.floor(clock.now() / 1000));
     const question: Question = { path: `${pipeMount}${path}`, at, nonce: randomBytes(18).toString('base64url') };
@@ -112,7 +112,7 @@ export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipe
   };
 }
 
-/** What a caller can do something about is passed on; for the rest nobody is there. */
+/** Passes on errors that a caller can act on; any other counts as absent. */
 async function refusalOf(answer: IncomingMessage): Promise<Error> {
   answer.setEncoding('utf8');
   let text = '';

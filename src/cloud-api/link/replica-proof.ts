@@ -1,22 +1,21 @@
 /**
- * How replicas of one cloud recognise each other: both prove that they have the internal service token, and neither
- * sends it. A program that listens at the address of a replica that is gone learns nothing useful. Must not know what
- * follows.
+ * How replicas of one cloud recognise each other: both prove that they have the internal service token, and neither sends it. A program that listens
+ * at the address of a replica that is gone learns nothing useful. Must not know what follows.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a connection between replicas is upgraded to. */
+/** The protocol that a connection between replicas is upgraded to. */
 export const pipeProtocol = 'gantry-pipe';
-/** Followed by the replica that is asked, the computer and the door. */
+/** Followed by the replica that is asked, the computer and the endpoint. */
 export const pipeMount = '/internal/link/';
 
 export const pipeHeaders = {
   /** Seconds since the epoch, by the store's clock. */
   at: 'x-gantry-replica-at',
-  /** New for each question. */
+  /** New for each request. */
   nonce: 'x-gantry-replica-nonce',
-  /** Of who asks, and in the answer of who is asked. */
+  /** The asking replica's proof; in the answer, the asked replica's. */
   proof: 'x-gantry-replica-proof',
 } as const;
 
@@ -40,10 +39,10 @@ export function isProven(token: string, who: 'asks' | 'is asked', question: Ques
   return got.length === expected.length && timingSafeEqual(got, expected);
 }
 
-/** Milliseconds since the epoch: from then on a question of `at` (seconds) is refused. */
+/** Milliseconds since the epoch: from then on, a request of `at` (seconds) is refused. */
 export const untilTooOld = (at: number): number => (at + windowS) * 1000 + 1;
 
-/** Null: it names no time of now, or no number. `nowMs` by the store's clock. */
+/** Null: not a number, or not close to the present. `nowMs` by the store's clock. */
 export function questionIn(path: string, headers: IncomingHttpHeaders, nowMs: number): Question | null {
   const [at, nonce] = [headers[pipeHeaders.at], headers[pipeHeaders.nonce]];
   if (typeof at !== 'string' || typeof nonce !== 'string' || !/^\d{1,12}$/.test(at) || !nonceShape.test(nonce))

@@ -1,6 +1,6 @@
 /**
- * Whether the replicas that connections lead through are still there: one that stands still, or whose computer lost its power, closes
- * nothing, and who waits for an answer through it would wait for ever. Must not know what the connections carry.
+ * Watches whether the replicas behind our connections are up: one that hangs, or whose machine lost its power, closes nothing, and a caller that
+ * waits for an answer through it would wait for ever. Must not know what the connections carry.
  */
 import type { Socket } from 'node:net';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -9,7 +9,7 @@ import type { PipeTarget, ReplicaPipes } from './replica-pipes.ts';
 export interface ReplicaWatchDeps {
   readonly isThere: ReplicaPipes['isThere'];
   readonly timers: Timers;
-  /** Its connections were ended. */
+  /** Called after its connections were ended. */
   readonly onGone: (replica: string) => void;
 }
 
@@ -21,12 +21,12 @@ export interface ReplicaWatch {
 
 interface Watched {
   readonly sockets: Set<Socket>;
-  /** Bytes that had come when it was looked at last. */
+  /** Bytes received up to the last look. */
   heard: number;
   cancel: () => void;
 }
 
-/** One from which nothing came for so long is asked whether it is there. */
+/** A replica that sent nothing for this long is asked whether it is up. */
 export const quietMs = 2_000;
 
 export function createReplicaWatch({ isThere, timers, onGone }: ReplicaWatchDeps): ReplicaWatch {
@@ -53,7 +53,7 @@ export function createReplicaWatch({ isThere, timers, onGone }: ReplicaWatchDeps
     if (!closed && watched.get(target.replica) === entry) lookLater(target, entry);
   }
 
-  /** Whether anything came since this was asked last. What was closed took its count along, and was heard of as well. */
+  /** Whether anything came since the last check. A closed connection took its count along, and its end counts as a sign of life. */
   function isHeard(entry: Watched): boolean {
     const before = entry.heard;
     entry.heard = 0;
@@ -61,7 +61,7 @@ export function createReplicaWatch({ isThere, timers, onGone }: ReplicaWatchDeps
     return entry.heard !== before;
   }
 
-  /** Asked twice: it was this process that stood still, or a packet was lost. */
+  /** Asks twice: this process itself may have hung, or a packet was lost. */
   const isGone = async (target: PipeTarget) => !(await isThere(target)) && !(await isThere(target));
 
   return {

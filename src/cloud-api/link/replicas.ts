@@ -1,7 +1,7 @@
 /**
- * This replica among those that share the database: that it is running, which links it holds, and which replica holds
- * each other link. The newest connection of a computer counts, wherever it was made; the replica that holds an older
- * one closes it and writes nothing. Must not know how a link works or how another replica is asked.
+ * This replica among those that share the database: that it runs, which links it holds, and which replica holds each other link. The newest
+ * connection of a computer counts, wherever it was made; the replica that holds an older one closes it and writes nothing. Must not know how a link
+ * works or how another replica is asked.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
@@ -20,12 +20,12 @@ import type { DialIns } from './dial-ins.ts';
 
 export interface ReplicasDeps {
   readonly store: SharedStore;
-  /** The store's own: replicas compare times. */
+  /** The store's own clock: replicas compare times. */
   readonly clock: { now(): number; compare(): Promise<void> };
   readonly timers: Timers;
   /** Of this process. */
   readonly id: string;
-  /** Where the others reach it. */
+  /** Address for the other replicas. */
   readonly address: string;
   /** Seals the bearers of links. */
   readonly sealer: Sealer;
@@ -33,7 +33,7 @@ export interface ReplicasDeps {
   readonly onFault: (what: string, fault: unknown) => void;
 }
 
-/** Where a computer is linked, or since when it is not (milliseconds since the epoch; 0: nobody knows). */
+/** Where a computer is linked, or since when it is not (milliseconds since the epoch; 0: unknown). */
 export type Reach =
   | {
       readonly linked: true;
@@ -49,24 +49,24 @@ export interface Replicas {
   readonly id: string;
   /** At another replica. */
   find(computerId: string): Promise<Reach>;
-  /** The epoch of a connection that another replica holds; null: none does. */
+  /** The epoch of another replica's connection; null: none holds one. */
   newestElsewhere(computerId: string): Promise<number | null>;
-  /** A link came or went here: the others know once it resolves. Never rejects: what fails is done with the next beat. */
+  /** A link came or went here: the others know once this resolves. Never rejects: the next beat repeats a failed write. */
   changed(computerId: string): Promise<void>;
-  /** That replica did not answer: until it is heard of again, nothing is linked there. */
+  /** That replica did not answer: its links count as down until it reports again. */
   suspect(replica: string): void;
-  /** Something may have changed with the link of this computer, at whichever replica. Returns the way to stop. */
+  /** Called when the link of this computer may have changed, at any replica. Returns a function that unsubscribes. */
   onChange(computerId: string, listener: () => void): () => void;
-  /** Resolves when something may have changed, after `ms`, or when `signal` is aborted. */
+  /** Resolves on a possible change, after `ms`, or when `signal` is aborted. */
   wait(computerId: string, ms: number, signal: AbortSignal): Promise<void>;
-  /** Says that it is there, and goes on saying so. */
+  /** Registers this replica, and keeps its entry fresh. */
   start(): Promise<void>;
-  /** Takes back what it said. */
+  /** Removes this replica's entry. */
   close(): Promise<void>;
 }
 
 export const beatMs = 5_000;
-/** Three beats that nobody heard. */
+/** Three missed beats. */
 const aliveMs = 15_000;
 const silentMs = 60_000;
 
@@ -81,7 +81,7 @@ export function createReplicas(deps: ReplicasDeps): Replicas {
   const { wake } = store;
   /** When each of them failed to answer. */
   const suspected = new Map<string, number>();
-  /** Writes of one computer's row, one after the other. */
+  /** Writes of one computer's row, in order. */
   const writing = new Map<string, { again: boolean; readonly done: Promise<void> }>();
   let closed = false;
   let cancelBeat = () => {};
@@ -110,7 +110,7 @@ export function createReplicas(deps: ReplicasDeps): Replicas {
     }
   }
 
-  /** Says of one computer what is so by now. */
+  /** Writes one computer's current state. */
   async function write(computerId: string): Promise<void> {
     const current = dialIns.current(computerId);
     if (current === null) {
@@ -152,7 +152,7 @@ export function createReplicas(deps: ReplicasDeps): Replicas {
     return done;
   }
 
-  /** What is said of this replica is made to be what is so. */
+  /** Makes the rows of this replica match its state. */
   async function look(): Promise<void> {
     const said = new Map((await heldBy(store, id)).map((row) => [row.id, row.epoch]));
     for (const computerId of dialIns.linked()) {

@@ -1,6 +1,6 @@
 /**
- * The link of a cloud of several replicas: a computer that dialled in here is reached at once, one that dialled in elsewhere through
- * the replica that holds it. Owns that connections to a link that was replaced are let go; must not know routes or rows.
+ * The link of a cloud of several replicas: a computer that dialled in here is reached directly, one that dialled in elsewhere through the replica
+ * that holds it. Owns that connections over a replaced link are closed; must not know routes or rows.
  */
 import type { Socket } from 'node:net';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -27,20 +27,20 @@ export interface SharedLink extends Link {
 
 /** Connections to one computer through another replica. */
 interface Passage {
-  /** Of the link that they lead to. */
+  /** The epoch of the link that they lead to. */
   epoch: number;
   readonly sockets: Set<Socket>;
   readonly stop: () => void;
 }
 
-/** Who waits for a link looks this often for one whose word was lost. */
+/** Callers that wait for a link look this often, in case its notice was lost. */
 const lookMs = 1000;
 
 export function createSharedLink({ dialIns, replicas, pipes, clock, timers }: SharedLinkDeps): SharedLink {
   const passages = new Map<string, Passage>();
   const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: replicas.suspect });
   const listeners = new Set<(computerId: string, linked: boolean) => void>();
-  // Who is told goes on to ask, maybe at another replica: the others must know first.
+  // A listener may ask at another replica next, so the others must know first.
   const stop = dialIns.onChange((computerId, linked) => {
     void replicas.changed(computerId).then(() => {
       for (const listener of [...listeners]) listener(computerId, linked);
@@ -60,7 +60,7 @@ export function createSharedLink({ dialIns, replicas, pipes, clock, timers }: Sh
     return made;
   }
 
-  /** Idle connections to a link that is not the newest any more end; those in use may finish. */
+  /** Closes idle connections over a link that is no longer the newest; those in use may finish. */
   function follow(computerId: string, reach: Awaited<ReturnType<Replicas['find']>>): void {
     const passage = passages.get(computerId);
     if (passage === undefined || (reach.linked && reach.epoch === passage.epoch)) return;
@@ -102,7 +102,7 @@ export function createSharedLink({ dialIns, replicas, pipes, clock, timers }: Sh
     const here = dialIns.state(computerId);
     if (here.linked) return here;
     const { linked, since } = await find(computerId);
-    // Where it was linked last, its end was seen last.
+    // The replica that had the link last saw its end last.
     return { linked, since: linked ? since : Math.max(since, here.since) };
   };
 

@@ -1,7 +1,6 @@
 /**
- * What the cloud signs for computers: peer tickets, by which one computer lets in a person whom the cloud knows, and
- * device access tokens, for the few routes of a device that cannot be signed. Owns the key pair, sealed. Must not know
- * what a ticket opens.
+ * The tokens that the cloud signs for computers: peer tickets, by which one computer lets in a person whom the cloud knows, and device access tokens,
+ * for the few routes of a device that cannot be signed. Owns the key pair, sealed. Must not know what a ticket opens.
  */
 import type { IncomingMessage } from 'node:http';
 import { exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
@@ -27,7 +26,7 @@ export interface TicketsDeps {
   readonly sealer: Sealer;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Address of this cloud: who signs. */
+  /** Address of this cloud, the issuer. */
   readonly issuer: string;
 }
 
@@ -35,16 +34,16 @@ export interface Tickets {
   /** For one call to that computer as that person. */
   mintTicket(computerId: string, userId: string): Promise<string>;
   mintDeviceToken(computerId: string, userId: string): Promise<{ token: string; expiresAt: number }>;
-  /** What computers check tickets with. */
+  /** The keys with which computers check tickets. */
   readonly keys: readonly TicketKey[];
-  /** Device access tokens, on the routes of computers alone. `paired`: whose computer it is now. */
+  /** Device access tokens, only on the routes of computers. `paired`: the person who has the computer now. */
   authenticator(paired: (computerId: string) => Promise<string | null>): Authenticator;
 }
 
 const deviceTokenType = 'device-access+jwt';
-/** Of the routes below, those of peers alone take a device; they ask for these. */
+/** Of the routes below, devices may use only those of peers; they ask for these. */
 const deviceScopes: ReadonlySet<Scope> = new Set(['agents:read', 'bots:act']);
-/** The list itself, so that a computer can be named by its name, and what leads to one. */
+/** The list itself, so that a computer can be called by its name, and the paths to one. */
 const deviceRoutes = '/api/v1/computers';
 
 export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
@@ -108,7 +107,7 @@ export async function createTickets(deps: TicketsDeps): Promise<Tickets> {
 
 const isFor = ({ url }: IncomingMessage) => url?.startsWith(deviceRoutes) === true;
 
-/** By its header alone: tokens of others are for other authenticators. */
+/** Decided by its header: tokens of other issuers are for other authenticators. */
 function looksLikeOurs(token: string): boolean {
   try {
     const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString('utf8')) as {
@@ -132,7 +131,7 @@ interface KeyPair {
   readonly privateJwk: JWK;
 }
 
-/** The newest one that opens; a new one when there is none, as when the master key is gone: every pairing is then made anew. */
+/** The newest key that opens. If none does, as after the master key is gone, a new key is made and every computer must pair again. */
 async function ensureKey({ store, sealer, clock, ids }: TicketsDeps): Promise<KeyPair> {
   const place = (kid: string) => `ticket_key|private|${kid}`;
   const open = (row: KeyRow): KeyPair[] => {
@@ -152,7 +151,7 @@ async function ensureKey({ store, sealer, clock, ids }: TicketsDeps): Promise<Ke
   const [publicJwk, privateJwk] = await Promise.all([exportJWK(publicKey), exportJWK(privateKey)]);
   const sealed = sealer.seal(place(kid), JSON.stringify(privateJwk));
   return store.write(function* (tx) {
-    // Of replicas that start together, all sign with the key of the first.
+    // Replicas that start together all sign with the key of the first.
     const [first] = (yield* tx.all<KeyRow>(select)).flatMap(open);
     if (first !== undefined) return first;
     const sql = 'INSERT INTO ticket_key (kid, public, private, made_at) VALUES (?, ?, ?, ?)';

@@ -7,7 +7,7 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { PushActions } from './actions.ts';
 
 export interface ApprovalDoor {
-  /** Throws `refused` 409 that says who answered, or 410 when it has expired. */
+  /** Throws `refused` 409 that names who answered, or 410 if it has expired. */
   resolve(
     id: string,
     decision: {
@@ -24,7 +24,7 @@ const surface = 'push';
 export interface ActionRoutesDeps {
   readonly actions: PushActions;
   readonly approvals: ApprovalDoor;
-  /** Whether this person may act at all; default everybody. */
+  /** Whether this person may act at all; default: everybody. */
   readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
 }
 
@@ -43,7 +43,7 @@ export function actionRoutes({ actions, approvals, admits }: ActionRoutesDeps): 
   ];
 }
 
-/** Who answered and when is said; the whole question is for whoever is signed in. */
+/** Says who answered and when; the whole question is shown only to someone signed in. */
 function withoutApproval(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const { extra: _, ...options } = error.options;

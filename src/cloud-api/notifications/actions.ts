@@ -1,7 +1,6 @@
 /**
- * What a notification's buttons may do: a token answers one approval and belongs to one device. It is stored only as a
- * hash. The approval itself has one winner, so a token that was used answers with who decided. Owns `push_action`;
- * reads whether the device still exists.
+ * The rights of a notification's buttons: a token answers one approval and belongs to one device. It is stored only as a hash. The approval itself
+ * has one winner, so for a used token the response names who decided. Owns `push_action`; reads whether the device still exists.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -16,13 +15,13 @@ export interface PushAction {
 }
 
 export interface PushActions {
-  /** A new token, good until `expiresAt` (milliseconds since the epoch). */
+  /** A new token, valid until `expiresAt` (milliseconds since the epoch). */
   mint(action: PushAction & { readonly expiresAt: number }): Promise<string>;
-  /** Throws `not_found` for a token that there is not. */
+  /** Throws `not_found` for an unknown token. */
   find(token: string): Promise<PushAction>;
 }
 
-/** An approval that has expired still tells so for a while. */
+/** For a while, an expired approval still says that it expired. */
 const keptAfterExpiryMs = 24 * 60 * 60_000;
 
 export function createPushActions({ store, clock }: { store: SharedStore; clock: Clock }): PushActions {
@@ -39,7 +38,7 @@ export function createPushActions({ store, clock }: { store: SharedStore; clock:
       });
     },
     async find(token) {
-      // What was shown on a device that its person removed, such as a lost one, is over.
+      // Tokens of a device that its person removed, such as a lost one, are void.
       const sql = `SELECT a.user_id AS "userId", a.approval_id AS "approvalId", a.device_id AS "deviceId"
         FROM push_action a JOIN push_device d ON d.id = a.device_id WHERE a.token_hash = ?`;
       const found = await store.get<PushAction>(sql, hashOf(token));

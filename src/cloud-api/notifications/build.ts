@@ -1,12 +1,12 @@
 /**
- * The words, the link and the tag of an event's notification. Pure: the same for a push and for the list in the app.
- * Must not know rows, devices or preferences.
+ * The text, link and tag of an event's notification. Pure: the same for a push and for the list in the app. Must not know rows, devices or
+ * preferences.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import { runWordsIn } from '../../contracts/events/run-words.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
-/** An event as it was checked when it was stored. */
+/** An event, validated when it was stored. */
 export interface StoredEvent {
   readonly type: NotifiableEvent;
   readonly data: EventData<NotifiableEvent>;
@@ -21,7 +21,7 @@ const builders: Builders = {
     body: title,
     tag: `approval-${approvalId}`,
   }),
-  // The tag of the question: what it was asked with is gone once it is answered.
+  // The same tag as the question: the answer replaces it.
   'approval.resolved': ({ title, approvalId, decision }) => ({
     title: { approve: 'Approved', reject: 'Rejected', none: 'No longer asked' }[decision ?? 'none'],
     body: title,
@@ -30,7 +30,7 @@ const builders: Builders = {
   'agent.run.completed': ({ runId, status, title, botId }, bot) => {
     const ended = runWords[status] ?? `ended as ${status}`;
     const tag = `run-${runId}`;
-    // A run of a template has steps of several bots, or of none: it has a name of its own.
+    // A run of a template has steps of several bots, or of none, so it is shown by its own name.
     const { name, why } = runWordsIn(title);
     if (botId === undefined && bot === yourBot) return { title: `The run “${name}” ${ended}`, body: why, tag };
     return { title: `${bot} ${ended}`, body: title, tag };
@@ -40,7 +40,7 @@ const builders: Builders = {
     const ofBot = { title: `${bot} needs you`, body: reason, tag };
     if (dagId === undefined) return ofBot;
     const { name, why } = runWordsIn(reason);
-    // A computer with an older Gantry does not say which run it is.
+    // A computer with an older Gantry does not name the run.
     if (why === '') return botId === undefined && bot === yourBot ? { ...ofBot, title: 'A run needs you' } : ofBot;
     return botId === undefined && bot === yourBot
       ? { title: `The run “${name}” needs you`, body: why, tag }
@@ -92,7 +92,7 @@ const runWords: Readonly<Record<string, string>> = {
 };
 const yourBot = 'Your bot';
 
-/** Events that must not wait for the device to wake up by itself. */
+/** Events that must wake the device. */
 export const urgentEvents: ReadonlySet<string> = new Set<NotifiableEvent>(['approval.requested', 'thread.needs_user']);
 
 export function buildNotification({ type, data }: StoredEvent): PushPayload {
@@ -113,7 +113,7 @@ export function buildNotification({ type, data }: StoredEvent): PushPayload {
   };
 }
 
-/** Messages of one conversation share it: a thread, else a channel. */
+/** Messages of one conversation share a tag: the thread's, otherwise the channel's. */
 export function messageTag(data: { readonly threadId?: string; readonly provider?: string }): string {
   if (data.threadId !== undefined) return `msg-${data.threadId}`;
   return `channel-${data.provider ?? 'unknown'}`;

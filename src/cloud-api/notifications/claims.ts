@@ -25,13 +25,13 @@ export interface ClaimsDeps {
 
 export interface Claims {
   /**
-   * Up to a batch after this place; answers the place of its last event, or null when nothing more was found. `handling` is told
-   * of each event before it is handled.
+   * Up to a batch after this place; returns the place of its last event, or null if there were no more. `handling` gets each event before it is
+   * handled.
    */
   next(tx: SharedTx, after: number, handling: (event: EventName) => void): Op<number | null>;
-  /** It cannot be handled; it is listed all the same. */
+  /** An event that cannot be handled is listed all the same. */
   skip(tx: SharedTx, event: EventName): Op<void>;
-  /** What was stored too long ago to be pushed shows in the list all the same. */
+  /** Older events are not pushed, but the list shows them. */
   missed(tx: SharedTx): Op<void>;
 }
 
@@ -39,7 +39,7 @@ const lookBackMs = 10 * 60_000;
 const oldestMs = 12 * 60 * 60_000;
 const keptForDeviceMs = 24 * 60 * 60_000;
 const batch = 100;
-/** A permission that the person answers where the harness asks: never pushed from here. */
+/** A permission that the person answers in the harness: never pushed from here. */
 const neverPushedSource = 'gizzi-permission';
 
 interface EventRow {
@@ -67,7 +67,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     else yield* send(tx, event, yield* latestOf(tx, event));
   }
 
-  /** Why it is not sent; null when it is. */
+  /** The reason not to send it; null to send it. */
   function* keptBack(tx: SharedTx, event: Event): Op<'off' | 'skipped' | null> {
     if (event.occurred_at < clock.now() - oldestMs) return 'skipped';
     if (!(yield* preferences.enabled(tx, event.user_id, event.type))) return 'off';
@@ -91,7 +91,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return yield* deps.openApproval(tx, approvalId, event.user_id);
   }
 
-  /** To every device; false when there is none. After `answerable` nobody needs to know any more. */
+  /** Queues it for every device; false if there is none. After `answerable` it is of no use to anybody. */
   function* send(tx: SharedTx, event: Event, answerable: Answerable): Op<boolean> {
     const latest = typeof answerable === 'string' ? Number.POSITIVE_INFINITY : answerable.until;
     const payload = buildNotification(event);
@@ -104,7 +104,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return devices > 0;
   }
 
-  /** Nobody has to read a question that is answered. */
+  /** Marks a question as read once it is answered. */
   function* readQuestion(tx: SharedTx, event: Event): Op<void> {
     const sql = "SELECT id FROM user_event WHERE user_id = ? AND type = 'approval.requested' AND source_id = ?";
     const question = yield* tx.get<{ id: string }>(sql, event.user_id, event.source_id);

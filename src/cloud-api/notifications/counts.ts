@@ -1,10 +1,10 @@
 /**
- * How many notifications a person has, and how many of them are unread: kept beside them in the transaction that changes one, so that a
- * look at the list counts nothing. Owns `notification_count`; must not know why one changes.
+ * The number of a person's notifications, and of the unread ones: kept beside them in the transaction that changes one, so that reading the list
+ * counts nothing. Owns `notification_count`; must not know why one changes.
  */
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
-/** What decides where a notification counts. `question`: 1 for events of approvals. */
+/** The fields that decide where a notification counts. `question`: 1 for events of approvals. */
 export interface Counted {
   readonly user_id: string;
   readonly question: number;
@@ -14,7 +14,7 @@ export interface Counted {
 /** For RETURNING. */
 export const counted = 'user_id, question, read_at';
 
-/** Where a notification goes from, and where to; null: it is not there. */
+/** The counters that a notification leaves and enters; null: it does not exist there. */
 export type Change = readonly [was: Counted | null, is: Counted | null];
 
 interface Sum {
@@ -27,7 +27,7 @@ interface Sum {
 export interface Counts {
   readonly total: number;
   readonly unread: number;
-  /** Of both, those of approvals. */
+  /** Approvals among both. */
   readonly questions: { readonly total: number; readonly unread: number };
 }
 
@@ -46,7 +46,7 @@ export function* addChanges(tx: SharedTx, changes: readonly Change[]): Op<void> 
     if (was !== null) add(was, -1);
     if (is !== null) add(is, 1);
   }
-  // In one order, so that two that add at the same time do not lock each other out.
+  // Always in the same order, so that two transactions do not deadlock.
   const sorted = [...sums.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum);
   for (const { userId, question, total, unread } of sorted) {
     if (total !== 0 || unread !== 0) yield* tx.run(addSql, userId, question, total, unread);

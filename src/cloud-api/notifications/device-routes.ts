@@ -1,4 +1,4 @@
-/** The doors of devices: register, list, remove, try. */
+/** The routes of devices: register, list, remove, test. */
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   addPushDevice,
@@ -26,7 +26,7 @@ export interface DeviceRoutesDeps {
   readonly notConfigured: () => AppError;
 }
 
-/** A test that comes an hour later says nothing. */
+/** A test that arrives an hour later proves nothing. */
 const testKeptMs = 60_000;
 const testPayload: PushPayload = {
   type: 'test',
@@ -40,7 +40,7 @@ const testPayload: PushPayload = {
 export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
   const { devices, store, clock, keys, pusher, egress, notConfigured } = deps;
 
-  /** Notes what became of it, as of any other push. */
+  /** Notes its outcome, like that of any other push. */
   async function tell(
     device: Device,
     push: Pusher,

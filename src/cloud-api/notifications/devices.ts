@@ -1,4 +1,4 @@
-/** The devices that take a person's pushes. Owns `push_device`; must not know how a push is sent. */
+/** The devices that receive a person's pushes. Owns `push_device`; must not know how a push is sent. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DeviceOutcome, PushDevice } from '../../contracts/notifications/push.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -13,31 +13,31 @@ export interface Subscription {
 export interface Device extends Subscription {
   readonly id: string;
   readonly userId: string;
-  /** Its person registered it in person: what it shows may have buttons. */
+  /** Registered by its person in person: its notifications may have buttons. */
   readonly answers: boolean;
 }
 
 export interface NewDevice {
   readonly name: string;
-  /** By which sign-in; null where it was none. */
+  /** The sign-in that registered it; null if none did. */
   readonly sessionId: string | null;
 }
 
 export interface DeviceStore {
-  /** The same endpoint again is the same device; of another person, it becomes this one's: one browser, one person. */
+  /** The same endpoint is the same device. If another person registers it, it becomes theirs: one browser, one person. */
   add(userId: string, subscription: Subscription & Pick<Device, 'answers'> & NewDevice): Promise<PushDevice>;
   list(userId: string): Promise<PushDevice[]>;
   get(id: string): Promise<Device | null>;
   /** Ids of the person's devices. */
   idsOf(tx: SharedReader, userId: string): Op<string[]>;
   remove(tx: SharedTx, id: string): Asked<unknown>;
-  /** The sign-in by which it was registered is over, or goes on as another one. */
+  /** The sign-in that registered it has ended, or was replaced by another one. */
   signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
-  /** How a push to it ended. */
+  /** The outcome of a push to it. */
   note(tx: SharedTx, id: string, outcome: DeviceOutcome): Asked<unknown>;
 }
 
-/** More browsers nobody has; each push goes to all of them. */
+/** Nobody has more browsers; each push goes to all of them. */
 export const mostDevices = 20;
 
 interface Row {

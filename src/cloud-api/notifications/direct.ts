@@ -1,7 +1,6 @@
 /**
- * Direct pushes of messages that came through a channel address. Only a computer that has never forwarded an event gets
- * them, since the sink pushes the events of one that does; while the sink is not working, every computer gets them.
- * Follows the preference of `message.received`; the limits are the sink's.
+ * Direct pushes of messages from a channel address. Only a computer that has never forwarded an event gets them, since the sink pushes the events of
+ * any other; while the sink is not working, every computer gets them. Follows the preference of `message.received`; the limits are the sink's.
  */
 import type { EventData } from '../../contracts/events/registry.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -19,10 +18,10 @@ export interface DirectMessage {
   readonly message: EventData<'message.received'>;
 }
 
-/** `left`: the sink will tell it. `unreachable`: there is no device. */
+/** `left`: the sink will push it. `unreachable`: there is no device. */
 export type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 
-/** In the transaction that notes that the message was relayed, so that it is told once. */
+/** In the transaction that records the relayed message, so that it is pushed once. */
 export type PushDirectly = (tx: SharedTx, message: DirectMessage) => Op<DirectOutcome>;
 
 export interface DirectDeps {

@@ -1,4 +1,4 @@
-/** The doors of the list in the app, and of what can reach the person now. */
+/** The routes of the list in the app, and of the ways to reach the person now. */
 import { getReach, listNotifications, readNotifications } from '../../contracts/notifications/routes.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { DeviceStore } from './devices.ts';

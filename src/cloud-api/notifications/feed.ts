@@ -1,6 +1,6 @@
 /**
- * Notifications as a person reads them in the app: events that a sink has taken up, with the words of a push. Read state is theirs
- * alone. Joins the backbone's rows with what became of them; must not know pushes.
+ * Notifications as a person reads them in the app: events that a sink has claimed, in the words of a push. Owns only the read state. Joins the
+ * backbone's rows with their outcomes; must not know pushes.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
@@ -18,13 +18,13 @@ export interface Feed {
     notifications: Notification[];
     total: number;
     unread: number;
-    /** Of both, those of approvals. */
+    /** Approvals among both. */
     questions: { total: number; unread: number };
     nextCursor: string | null;
   }>;
-  /** Null: all. What is not the person's own is passed over. */
+  /** Null: all. Ignores ids that are not the person's. */
   read(userId: string, ids: readonly string[] | null): Promise<{ read: number; unread: number; at: string }>;
-  /** What was marked at that moment is unread again. */
+  /** Marks those that were read at that moment as unread again. */
   undo(userId: string, at: string): Promise<{ read: number; unread: number; at: string }>;
   latest(userId: string): Promise<{ event: string; outcome: NotificationOutcome; at: string } | null>;
   forget(before: number): Promise<void>;
@@ -40,9 +40,9 @@ interface Row {
   readonly read_at: number | null;
 }
 
-/** A list shows the beginning of a long message; the thread has it whole. */
+/** The list shows the beginning of a long message; the thread has all of it. */
 const longestBody = 500;
-/** Along an index of the person's own, newest first: whatever there is beside the page is not read. */
+/** Reads along an index of the person's own rows, newest first, so that it touches only the page. */
 const page = (
   only: '' | 'AND n.read_at IS NULL',
 ) => `SELECT n.seq, e.id, e.type, e.occurred_at, e.data, n.outcome, n.read_at
@@ -51,7 +51,7 @@ const page = (
 const first = Number.MAX_SAFE_INTEGER;
 
 export function createFeed({ store, clock }: { store: SharedStore; clock: Clock }): Feed {
-  /** Marks what fits read at that time, or unread again; answers how many. */
+  /** Marks matching rows read at that time, or unread again; returns how many. */
   function* mark(tx: SharedTx, userId: string, at: number | null, where: string, ...values: Value[]): Op<number> {
     const sql = `UPDATE notification SET read_at = ? WHERE user_id = ? AND ${where} RETURNING ${counted}`;
     const rows = yield* tx.all<Counted>(sql, at, userId, ...values);

@@ -1,12 +1,11 @@
 /**
- * Makes a payload fit into one push: 3,993 bytes of text are the most that every service takes. Words are shortened,
- * ids and links never. A question that cannot be shown whole loses its buttons, so that nobody approves what they saw
- * only in part. Pure.
+ * Makes a payload fit into one push: 3,993 bytes of text are the most that every service takes. Text is shortened, ids and links never. A question
+ * that cannot be shown whole loses its buttons, so that nobody approves what they saw only in part. Pure.
  */
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
 export const largestPayload = 3_900;
-/** What is tried when a service says that even that is too much. */
+/** The limit to try if a service says that even that is too much. */
 export const smallPayload = 1_900;
 
 export function fitPayload(whole: PushPayload, largest: number): PushPayload {
@@ -25,7 +24,7 @@ export function sizeOf(payload: PushPayload): number {
   return Buffer.byteLength(JSON.stringify(payload));
 }
 
-/** At least `by` bytes of JSON fewer, ending in an ellipsis; whole characters only. */
+/** Shortens by at least `by` bytes of JSON and ends in an ellipsis; keeps characters whole. */
 function shorten(text: string, by: number): string {
   const wanted = written(text) - by - Buffer.byteLength('…');
   let size = 0;

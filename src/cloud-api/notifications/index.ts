@@ -1,6 +1,6 @@
 /**
- * Notifications of a cloud: preferences, the sink from events to pushes, devices, the list in the app. Owns their
- * composition; the host gives it the store, the client and what it must know of other areas.
+ * Notifications of a cloud: preferences, the sink from events to pushes, devices, the list in the app. Owns their composition; the host passes in the
+ * store, the client and the ports of other areas.
  */
 import { randomBytes } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -45,7 +45,7 @@ export interface NotificationsDeps {
   readonly sealer: Sealer;
   /** The operator's own push keys; null: made at the first start. */
   readonly vapid: VapidPair | null;
-  /** Whom a push service may write to: `mailto:…` or `https://…`. */
+  /** Contact for push services: `mailto:…` or `https://…`. */
   readonly vapidSubject: string;
   readonly egress: Pick<Egress, 'request' | 'refusal'>;
   readonly openLanes: (worker: LaneWorker) => SharedLanes;
@@ -55,7 +55,7 @@ export interface NotificationsDeps {
   };
   readonly approvals: ApprovalDoor & { readonly open: OpenApproval };
   readonly computers: ComputerReach;
-  /** Whether this person may act, and be told anything, at all; default everybody. */
+  /** Whether this person may act, and get notifications, at all; default: everybody. */
   readonly admits?: (userId: string) => boolean | Promise<boolean>;
 }
 
@@ -64,15 +64,15 @@ export interface Notifications {
   readonly owners: OwnerLookups;
   /** A message that was relayed to a computer through a channel address. */
   readonly pushDirectly: PushDirectly;
-  /** What a browser was told ends with its sign-in, and goes on with the next one of the same person. */
+  /** A browser's pushes end with its sign-in, and continue with the next one of the same person. */
   signInEnded(sessionId: string, replacedBy: string | undefined): Promise<void>;
-  /** What tells of events older than they are kept; before these go. */
+  /** Removes notifications of events older than the retention, before the events themselves. */
   forgetOld(now: number): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** As long as the events they tell of. */
+/** As long as the events that they announce. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
 export async function createNotifications(deps: NotificationsDeps): Promise<Notifications> {

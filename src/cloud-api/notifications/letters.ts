@@ -1,7 +1,6 @@
 /**
- * Pushes to be sent: one lane a device, appended in the transaction that claimed the event, so that a crash loses none
- * and repeats none. A push that may have been sent when the program ended is not sent again. Must not know why one is
- * sent.
+ * The queue of pushes: one lane for each device, appended in the transaction that claimed the event, so that a crash loses none and repeats none. A
+ * push that may have been sent when the program ended is not sent again. Must not know why one is sent.
  */
 import { visibleLine } from '../../contracts/approvals/visible.ts';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
@@ -25,7 +24,7 @@ export interface LaneWorker {
 export interface LettersDeps {
   readonly store: SharedStore;
   readonly openLanes: (worker: LaneWorker) => SharedLanes;
-  /** Null where there are no push keys. */
+  /** Null if there are no push keys. */
   readonly pusher: Pusher | null;
   readonly devices: DeviceStore;
   readonly outcomes: Outcomes;
@@ -33,14 +32,14 @@ export interface LettersDeps {
   readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
   readonly openApproval: OpenApproval;
   /**
-   * Tells the lanes of this process from those of another one on the same file; null where lanes know themselves who sends, so that
-   * what is told of one matter arrives at a device in order.
+   * Separates this process's lanes from another's on the same file; null if the lanes themselves know which process sends, so that the pushes of one
+   * matter reach a device in order.
    */
   readonly instance: string | null;
 }
 
 export interface NewLetter {
-  /** Unique for what is told; of an event its id. */
+  /** Unique for the notification; the id of its event, if it has one. */
   readonly id: string;
   /** The event whose outcome this is; null for a direct push. */
   readonly eventId: string | null;
@@ -48,12 +47,12 @@ export interface NewLetter {
   readonly payload: PushPayload;
   /** Milliseconds since the epoch: how long the push service keeps it for the device. */
   readonly until: number;
-  /** Milliseconds since the epoch: how long it is tried. */
+  /** Milliseconds since the epoch: until when it is tried. */
   readonly deadline: number;
 }
 
 export interface Letters {
-  /** To every device of the person; answers how many. */
+  /** To every device of the person; returns how many. */
   queue(tx: SharedTx, letter: NewLetter): Op<number>;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -67,7 +66,7 @@ interface Body {
   readonly until: number;
 }
 
-/** Most pushes end within it; the others may have been taken, so they are not sent again. */
+/** Most pushes finish in this time; the service may have accepted the others, so they are not sent again. */
 const graceMs = 1_000;
 const cutOff = 'cut off while it was sent';
 
@@ -131,8 +130,8 @@ export function createLetters(deps: LettersDeps): Letters {
   }
 
   /**
-   * With what is asked, whole, and the token of its buttons, made only now: nothing that answers an approval lies in a lane.
-   * Null: nothing is left to ask.
+   * Adds the whole question and the token of its buttons, made only now: no credential that answers an approval is stored in a lane. Null: the
+   * question is no longer open.
    */
   async function withButtons({ payload, userId }: Body, device: Device): Promise<PushPayload | null> {
     const { event, approvalId } = payload.data;
@@ -145,7 +144,7 @@ export function createLetters(deps: LettersDeps): Letters {
     const asked = visibleLine(open.summary);
     const body = [
       payload.body,
-      // Some titles say all of it: `asks to run: npm test`.
+      // Some titles are complete: `asks to run: npm test`.
       ...(payload.body.includes(asked) ? [] : [asked]),
       ...open.details.map(({ name, text }) => `${name}: ${visibleLine(text)}`),
       ...(open.reason === null ? [] : [`Its reason: ${visibleLine(open.reason)}`]),

@@ -1,6 +1,6 @@
 /**
- * What became of each event for its person, what they want to be told of, their devices, and what the buttons of a notification are
- * good for. `pending`: devices whose first push has not ended yet. `answers`: a person registered it, not a program with a key.
+ * The outcome of each event for its person, their preferences, their devices, and the tokens of a notification's buttons. `pending`: devices whose
+ * first push has not ended yet. `answers`: a person registered it, not a program with a key.
  */
 import type { Migration } from '../../kit/store/store.ts';
 
@@ -76,7 +76,7 @@ export const notificationMigrations: readonly Migration[] = [
     area: 'notifications',
     number: 4,
     name: 'how many there are, of questions and of the rest',
-    // Counted along one index, and not by reading each event.
+    // Counts along one index instead of reading each event.
     sql: `
       ALTER TABLE notification ADD COLUMN question INTEGER NOT NULL DEFAULT 0;
       UPDATE notification SET question = 1
@@ -88,7 +88,7 @@ export const notificationMigrations: readonly Migration[] = [
     area: 'notifications',
     number: 5,
     name: 'the place in the list, and counts that are kept',
-    // A page is read along an index, and no look at the list counts what a person has.
+    // A page is read along an index, and showing the list counts no rows.
     sql: `
       ALTER TABLE notification ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
       UPDATE notification SET seq = COALESCE((SELECT e.seq FROM user_event e WHERE e.id = notification.event_id), 0);

@@ -1,7 +1,4 @@
-/**
- * What became of each event for its person: `sent`, `off`, `unreachable` or `skipped`. Owns `notification`; must not
- * know what an event says.
- */
+/** The outcome of each event for its person: `sent`, `off`, `unreachable` or `skipped`. Owns `notification`; must not know an event's content. */
 import type { NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { NotificationOutcome } from '../../contracts/notifications/routes.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -9,21 +6,21 @@ import type { Asked, Op, SharedTx } from '../../kit/store/shared-store.ts';
 import { addChanges, type Counted, counted } from './counts.ts';
 
 export interface Outcomes {
-  /** False: another sink has it. What is claimed is never pushed by anybody else. */
+  /** False: another sink has it. Only the sink that claimed an event pushes it. */
   claim(tx: SharedTx, event: EventName): Op<boolean>;
-  /** It ends here. What the person does not want to be told of counts as read. */
+  /** It ends here. An event that the person turned off counts as read. */
   settle(tx: SharedTx, eventId: string, outcome: Exclude<NotificationOutcome, 'claimed'>): Op<void>;
-  /** It is on its way to so many devices. */
+  /** Queued for this many devices. */
   sending(tx: SharedTx, eventId: string, devices: number): Asked<unknown>;
-  /** A device took it, at whatever attempt. */
+  /** A device accepted it, at any attempt. */
   took(tx: SharedTx, eventId: string): Asked<unknown>;
   /** The first push to one of its devices failed: once all have, nobody was reached. */
   failed(tx: SharedTx, eventId: string): Asked<unknown>;
-  /** The person knows. */
+  /** The person knows of it already. */
   read(tx: SharedTx, eventId: string): Op<void>;
 }
 
-/** An event, and whose it is. */
+/** An event and its person. */
 export interface EventName {
   readonly id: string;
   /** Its place among all events. */
@@ -32,7 +29,7 @@ export interface EventName {
   readonly type: NotifiableEvent;
 }
 
-/** Events of approvals, which the inbox shows as their cards. */
+/** Events of approvals, which the inbox shows as cards. */
 export const questions = ['approval.requested', 'approval.resolved'] as const satisfies readonly NotifiableEvent[];
 
 export function createOutcomes({ clock }: { clock: Clock }): Outcomes {

@@ -1,14 +1,14 @@
 /**
- * How many messages a person is notified of: one every 20 seconds in a conversation, 40 an hour, and none within 2
- * minutes of a direct push. Counts what was queued for a device. Owns `push_message`.
+ * Limits how many messages a person is notified of: one every 20 seconds in a conversation, 40 an hour, and none within 2 minutes of a direct push.
+ * Counts pushes queued for a device. Owns `push_message`.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
 export interface Pace {
-  /** Whether a message of this conversation may be told now. */
+  /** Whether a message of this conversation may be pushed now. */
   allows(tx: SharedReader, userId: string, conversation: string): Op<boolean>;
-  /** Whether a direct push went to this person a short while ago. */
+  /** Whether this person got a direct push a short while ago. */
   toldDirectly(tx: SharedReader, userId: string): Op<boolean>;
   told(tx: SharedTx, userId: string, conversation: string, direct: boolean): Op<void>;
 }

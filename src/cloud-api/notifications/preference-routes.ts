@@ -1,4 +1,4 @@
-/** The doors of preferences. */
+/** The routes of preferences. */
 import { getPreferences, setPreferences } from '../../contracts/notifications/preferences.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { type PreferenceStore, readChange } from './preferences.ts';

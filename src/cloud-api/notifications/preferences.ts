@@ -1,6 +1,6 @@
 /**
- * What a person wants to be notified of: a row only where it differs from the default, so that a changed default
- * reaches everybody who never chose. Owns `notification_preference`; must not know pushes.
+ * A person's notification preferences: a row only where it differs from the default, so that a changed default reaches everybody who never chose.
+ * Owns `notification_preference`; must not know pushes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { findNotifiable, type NotifiableEvent, notifiableEvents } from '../../contracts/events/registry.ts';
@@ -11,7 +11,7 @@ type Change = ReadonlyMap<NotifiableEvent, boolean | null>;
 
 export interface PreferenceStore {
   list(userId: string): Promise<Preferences['preferences']>;
-  /** All of the change or nothing. */
+  /** Stores the whole change or nothing. */
   change(userId: string, change: Change): Promise<void>;
   enabled(tx: SharedReader, userId: string, type: NotifiableEvent): Op<boolean>;
 }
@@ -50,7 +50,7 @@ export function createPreferences(store: SharedStore): PreferenceStore {
   };
 }
 
-/** The map of a request, bare or under `preferences`. Throws `unknown_event` or `bad_value`. */
+/** The map in a request, bare or under `preferences`. Throws `unknown_event` or `bad_value`. */
 export function readChange(body: unknown): Change {
   const map = isMap(body) && isMap(body.preferences) && Object.keys(body).length === 1 ? body.preferences : body;
   if (!isMap(map) || Object.keys(map).length === 0) {

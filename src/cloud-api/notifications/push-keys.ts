@@ -1,6 +1,6 @@
 /**
- * The key pair that tells push services who sends (RFC 8292): made at the first start and sealed, or given by the operator. What it
- * signs for one push service is kept for as long as it is good. Owns `push_key`; must not know devices.
+ * The key pair that identifies the sender to push services (RFC 8292): made at the first start and sealed, or given by the operator. Its signature
+ * for a push service is cached while it is valid. Owns `push_key`; must not know devices.
  */
 import { createECDH } from 'node:crypto';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -16,9 +16,9 @@ export interface PushKeysDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;
-  /** The operator's own pair; null: one is made and kept. */
+  /** The operator's own pair; null: one is made and stored. */
   readonly given: VapidPair | null;
-  /** Whom a push service may write to: `mailto:…` or `https://…`. */
+  /** Contact for push services: `mailto:…` or `https://…`. */
   readonly subject: string;
   readonly log: { error(message: string, facts?: Record<string, unknown>): void };
 }
@@ -38,7 +38,7 @@ const renewedBeforeMs = 60 * 60_000;
 const mostKept = 200;
 const privateBytes = 32;
 
-/** Null when the kept pair cannot be opened: making another would cut off every device without a word. */
+/** Null if the stored pair cannot be opened: a new pair would silently cut off every device. */
 export async function createPushKeys(deps: PushKeysDeps): Promise<PushKeys | null> {
   const { clock, subject, log } = deps;
   let pair: VapidPair;
@@ -82,7 +82,7 @@ async function keptPair({ store, sealer, clock }: PushKeysDeps): Promise<VapidPa
 function newPair(): VapidPair {
   const keys = createECDH('prime256v1');
   const publicKey = keys.generateKeys('base64url');
-  // Leading zeros are left out by the library and asked for by the format.
+  // The library omits leading zeros, and the format requires them.
   const privateKey = Buffer.concat([Buffer.alloc(privateBytes), keys.getPrivateKey()]).subarray(-privateBytes);
   return { publicKey, privateKey: privateKey.toString('base64url') };
 }

@@ -1,6 +1,6 @@
 /**
- * One push to one device: encrypted, signed, sent through the guarded client, and what the push service's answer means
- * (RFC 8030). Must not know rows or what is pushed.
+ * One push to one device: encrypted, signed, sent through the guarded client, and the meaning of the push service's response (RFC 8030). Must not
+ * know rows or what is pushed.
  */
 import { hash } from 'node:crypto';
 import type { PushPayload } from '../../contracts/notifications/push.ts';
@@ -11,8 +11,8 @@ import { fitPayload, largestPayload, smallPayload } from './fit.ts';
 import type { PushKeys } from './push-keys.ts';
 
 /**
- * `retry`: the service may take it later, at `at` (milliseconds since the epoch) if it says when; `answered` false: it may even have
- * taken it. `gone`: the device is no more.
+ * `retry`: the service may accept it later, at `at` (milliseconds since the epoch) if it says when; `answered` false: it may even have accepted it.
+ * `gone`: the device no longer exists.
  */
 export type PushResult =
   | { readonly outcome: 'sent' }
@@ -41,16 +41,16 @@ const topicLength = 32;
 const longestRetryAfterMs = 60 * 60_000;
 
 export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
-  // An operator is told once: a key that one service refuses is refused for every device.
+  // Warns the operator once: a key that one service refuses is refused for every device.
   let told = false;
 
   async function post(to: Subscription, payload: PushPayload, options: PushOptions): Promise<EgressAnswer> {
-    // Loaded with the first push: a start pays nothing for it.
+    // Loaded with the first push, so that it does not slow the start.
     const { default: webpush } = await import('web-push');
     const details = webpush.generateRequestDetails(to, JSON.stringify(payload), {
       TTL: Math.max(0, Math.floor((options.until - clock.now()) / 1000)),
       urgency: options.urgent ? 'high' : 'normal',
-      // What is told of the same matter replaces what still waits at the service.
+      // A new push of the same matter replaces one that still waits at the service.
       topic: hash('sha256', payload.tag, 'base64url').slice(0, topicLength),
     });
     const headers = Object.entries({ ...details.headers, authorization: await keys.authorization(to.endpoint) });
@@ -73,7 +73,7 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
     }
     if ((status === 401 || status === 403) && !told) {
       told = true;
-      // What it said is for the operator alone: a person may have chosen an address that only the operator may read.
+      // Its words are only for the operator: a person may have chosen an address that only the operator may read.
       const said = body.toString('utf8').slice(0, 200);
       log.error('A push service does not take the push keys: devices have to be registered again.', { status, said });
     }
@@ -88,7 +88,7 @@ export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
         return read(await post(to, fitPayload(payload, smallPayload), options));
       } catch (error) {
         const { code, message } = error as { code?: unknown; message: string };
-        // An address that is not public stays so; keys of a subscription that are none never become some.
+        // Neither recovers: an address that is not public, or a subscription with invalid keys.
         return code === 'transport'
           ? { outcome: 'retry', detail: message, answered: false }
           : { outcome: 'unreachable', detail: message };

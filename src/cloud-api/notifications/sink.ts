@@ -1,6 +1,6 @@
 /**
- * When events are looked at: every 3 seconds, and at once when this process stores one. Several sinks on one database
- * share the events: each is claimed once. Must not know what is done with them.
+ * Times the work on events: every 3 seconds, and at once when this process stores one. Several sinks on one database share the events: each is
+ * claimed once. Must not know what is done with them.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -9,9 +9,9 @@ import type { Claims } from './claims.ts';
 import type { EventName } from './outcomes.ts';
 
 export interface Sink {
-  /** Whether events are looked at now. */
+  /** Whether the sink is working now. */
   working(): boolean;
-  /** Something was stored. */
+  /** An event was stored. */
   wake(): void;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -61,7 +61,7 @@ export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sin
     woken = false;
     if (failing) await store.write((tx) => claims.missed(tx));
     failing = false;
-    // From the first one each time: whoever stores late may have a lower place.
+    // Starts at the first one each time: a late writer may have a lower place.
     let after: number | null = 0;
     while (after !== null && !closed) {
       after = await handleFrom(after);
@@ -69,12 +69,12 @@ export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sin
     }
   }
 
-  /** One event that cannot be handled is passed over, and its batch is handled again without it. */
+  /** Skips an event that cannot be handled, and handles its batch again without it. */
   async function handleFrom(after: number): Promise<number | null> {
     let handled: EventName | null = null;
     try {
       return await store.write(function* (tx) {
-        // It may be run again from its beginning.
+        // The transaction may be run again from its beginning.
         handled = null;
         const last = yield* claims.next(tx, after, (event) => {
           handled = event;
@@ -84,7 +84,7 @@ export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sin
       });
     } catch (fault) {
       const broken = handled as EventName | null;
-      // What the disk refused is no fault of the event.
+      // A failing disk is no fault of the event.
       if (broken === null || (fault as { code?: unknown } | null)?.code === 'transport') throw fault;
       log.warn('An event could not be handled.', { event: broken.id, fault: String(fault) });
       await store.write((tx) => claims.skip(tx, broken));

@@ -1,7 +1,7 @@
 /**
- * The web interface as files; Express serves them, because the dispatcher answers only routes. Serves the built
- * renderer with its Content-Security-Policy, as the build compressed it where the client takes that, and its one page
- * for every path that is no file. Must not know what the renderer shows.
+ * The web interface as files; Express serves them, because the dispatcher answers only routes. Serves the built renderer with its
+ * Content-Security-Policy, in the build's compressed form if the client accepts that, and its one page for every path that is no file. Must not know
+ * what the renderer shows.
  */
 import { existsSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
@@ -26,15 +26,15 @@ export const contentSecurityPolicy = [
 export interface PagesDeps {
   /** Folder of the built renderer. */
   readonly folder: string;
-  /** How it is built, for the page that says it is not. */
+  /** The command that builds it, for the page shown when it is missing. */
   readonly buildCommand: string;
 }
 
-/** What the build writes beside a file (vite.config.ts), by the name that a client asks with; the smallest first. */
+/** The compressed files that the build writes beside a file (vite.config.ts), by the encoding's name; the smallest first. */
 const endings = { br: '.br', gzip: '.gz' } as const;
 const codings = ['br', 'gzip'] as const;
 
-/** Of those that the client takes equally, the first. The published types do not have this argument yet. */
+/** The first of those that the client accepts equally. The published types lack this argument. */
 const bySize = (names: string[]): [string[]] => [names, { preferred: [...codings] }] as unknown as [string[]];
 
 function protect(response: Response): void {
@@ -54,19 +54,19 @@ export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler
     redirect: false,
     dotfiles: 'ignore',
     setHeaders: (response, path) => {
-      // Names under assets/ carry a hash of their content; everything else is asked for again.
+      // Names under assets/ carry a hash of their content; every other file is revalidated.
       const hashed = path.startsWith(join(folder, 'assets'));
       response.setHeader('cache-control', hashed ? 'public, max-age=31536000, immutable' : 'no-cache');
     },
   });
 
   /**
-   * Turns the request to the file's compressed form. Each form has its own length, tag and ranges, as a representation of its own. What
-   * was not compressed at the build stays as it is.
+   * Turns the request to the file's compressed form. Each form has its own length, tag and ranges, as a representation of its own. A file that the
+   * build did not compress is served as it is.
    */
   function choose(request: Request, response: Response): void {
     const { path } = request;
-    // Names as the build gives them: nothing that has to be decoded, and no way out of the folder.
+    // Only names that the build produces: nothing to decode, and no way out of the folder.
     if (!/^(?:\/[\w-][\w.-]*)+$/.test(path)) return;
     const beside = codings.filter((coding) => existsSync(join(folder, path + endings[coding])));
     if (beside.length === 0) return;
@@ -98,7 +98,7 @@ export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler
     },
     sendFile,
     (request, response, next) => {
-      // A name with a dot asks for a file, and there is none.
+      // A name with a dot asks for a file, and it does not exist.
       if (basename(request.path).includes('.')) {
         response.status(404).json({ error: 'not_found', message: 'There is no such file.' });
       } else if (existsSync(index)) {

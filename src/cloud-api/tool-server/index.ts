@@ -1,6 +1,6 @@
 /**
- * The cloud's half of the tool server: the protocol is spoken here, and tools, prompts and resources are asked of the
- * caller's computer. Has no table, and must not know a single tool.
+ * The cloud's half of the tool server: it speaks the protocol, and gets tools, prompts and resources from the caller's computer. Has no table, and
+ * must not know a single tool.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
@@ -20,10 +20,10 @@ export interface ToolServerDeps {
   readonly link: Pick<Link, 'state'>;
   /** What to do when a computer does not answer. */
   readonly advice: string;
-  /** Of this cloud, without a slash at the end. */
+  /** This cloud's address, without a slash at the end. */
   readonly origin: string;
   readonly version: string;
-  /** Whose a computer is, where there are many people. */
+  /** The person of a computer, in a cloud of many people. */
   readonly ownerOf?: (computerId: string) => Promise<string | null>;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }

@@ -1,11 +1,11 @@
 /**
- * What computers listed last, for when they are away. In memory only: a cloud that has just started asks the computers.
- * Must not know who may see a list.
+ * The last lists of each computer, for when it is away. In memory only: a cloud that has just started asks the computers. Must not know who may see a
+ * list.
  */
 
-/** Bytes of all lists together: those that were read longest ago go first. */
+/** Limit in bytes of all lists together; the least recently read are evicted first. */
 const mostBytes = 32 * 1024 * 1024;
-/** Of one list. A computer with more tools than that is asked itself. */
+/** Limit of one list. A computer with a longer one is always asked itself. */
 const mostOfOne = 4 * 1024 * 1024;
 
 export interface LastLists {
@@ -15,7 +15,7 @@ export interface LastLists {
 }
 
 export function createLastLists(): LastLists {
-  // Longest ago first.
+  // Least recently read first.
   const kept = new Map<string, string>();
   let bytes = 0;
 

@@ -1,7 +1,6 @@
 /**
- * Where a provider meets this cloud when a person signs in for an attached server: the client's metadata document, and
- * the way back to the computer that began (RFC 6749; OAuth Client ID Metadata Document). Must not know codes or tokens:
- * the computer reads them.
+ * The OAuth endpoints that a provider uses when a person signs in for an attached server: the client's metadata document, and the redirect back to
+ * the computer that began (RFC 6749; OAuth Client ID Metadata Document). Must not know codes or tokens: the computer reads them.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Route } from '../../contracts/common/route.ts';
@@ -18,11 +17,11 @@ export interface OAuthDoorDeps {
   readonly link: Pick<Link, 'state'>;
   readonly advice: string;
   readonly origin: string;
-  /** Whose a computer is, where there are many people; absent for one person on their own computer. */
+  /** The person of a computer, in a cloud of many people; absent for one person on their own computer. */
   readonly ownerOf?: (computerId: string) => Promise<string | null>;
 }
 
-/** Says that the browser was led here by our own page. */
+/** Shows that our own page led the browser here. */
 const ledHere = '&led=1';
 /** A state begins with the id of the computer that made it. */
 const stateForm = /^([A-Za-z0-9_-]{1,200})\.[\x21-\x7e]+$/;
@@ -33,9 +32,8 @@ export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAut
   const document = { client_id: `${origin}${oauthClientDocument.path}`, ...oauthClientMetadata(origin) };
 
   /**
-   * The person who comes back must be the one who began: what a provider gives is for the computer's owner, not for
-   * anybody who was sent the address. The session's cookie is not sent with a navigation from another site, so our own
-   * page leads the browser here a second time.
+   * The person who comes back must be the one who began: the provider's code is for the computer's owner, not for anybody who was sent the address. A
+   * navigation from another site does not send the session's cookie, so our own page leads the browser here a second time.
    */
   async function isOwner(context: Context<Route>, computerId: string): Promise<boolean> {
     const { principal, request, response } = context;
@@ -63,7 +61,7 @@ export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAut
     const mine = computerId !== null && (await isOwner(context, computerId));
     if (context.response.headersSent) return;
     const known = mine && (await link.state(computerId));
-    // Nobody learns here which computers there are: one that is away, or another person's, is like one that never was.
+    // Nobody learns here which computers exist: an absent one and another person's look like an unknown one.
     if (computerId === null || known === false || !known.linked) {
       throw new AppError(
         'not_found',

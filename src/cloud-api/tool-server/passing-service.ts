@@ -1,6 +1,6 @@
 /**
- * The server of MCP whose tools, prompts and resources are those of the caller's computer: requests travel on as they came, answers
- * come back as they are. Owns what is said while the computer is away. Must not know a single tool.
+ * An MCP server whose tools, prompts and resources are those of the caller's computer: requests and answers pass unchanged. Owns the response while
+ * the computer is away. Must not know a single tool.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { mcpServer, rpcCodes } from '../../contracts/tool-server/mcp.ts';
@@ -24,12 +24,12 @@ export interface PassingServiceDeps {
 /** Longer answers are cut off: a computer must not fill the memory of a cloud of many. Bytes. */
 const longestAnswer = 64 * 1024 * 1024;
 const theirs = /^(?:tools|prompts|resources|completion)\//;
-/** May be asked twice, as nothing happens by them. */
+/** Methods without effects, which may be repeated. */
 const changesNothing = (method: string) => method !== 'tools/call';
 const isList = (method: string) => method.endsWith('/list');
 
 export function createPassingService({ engines, link, lists, advice, version }: PassingServiceDeps): McpService {
-  /** Where this list of this caller is kept; a page after the first is part of none. */
+  /** The cache key of this caller's list; only for a first page. */
   function placeOf({ principal, method, era, names, params }: McpRequest, computerId: string): string[] | null {
     if (!isList(method) || params.cursor !== undefined) return null;
     return [principal.userId, computerId, method, era, names];
@@ -45,7 +45,7 @@ export function createPassingService({ engines, link, lists, advice, version }: 
     });
     const { statusCode: status = 502 } = answer;
     const text = await readAnswer(answer, longestAnswer);
-    // The link's own credential was refused, or its word: nothing that the caller could mend.
+    // The computer refused the link's own credential or its word, which the caller cannot mend.
     if (status === 401 || status === 403 || status === 421) throw unreadable(status);
     const place = status === 200 ? placeOf(request, computerId) : null;
     if (place !== null) keep(place, text);

@@ -1,6 +1,6 @@
 /**
- * The public route of triggers: what is posted goes into the lane of the computer that the key begins with, and the
- * answer is 202 once that is durable. Only the computer knows which keys are valid. No table of its own.
+ * The public route of triggers: a post goes into the lane of the computer that the key begins with, and the answer is 202 once that is durable. Only
+ * the computer knows which keys are valid. No table of its own.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -21,10 +21,10 @@ export interface TriggerDoorDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  /** Whose a computer is; null: nobody's. */
+  /** The person of a computer; null: nobody. */
   readonly ownerOf: (computerId: string) => Promise<string | null>;
   readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
-  /** Calls a computer's engine as the cloud. Throws when it cannot be reached. */
+  /** Calls a computer's engine as the cloud. Throws if the engine cannot be reached. */
   readonly call: (
     computerId: string,
     request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
@@ -39,9 +39,9 @@ export interface TriggerDoor {
   close(): Promise<void>;
 }
 
-/** Whoever guesses computers' ids must not be able to fill the disk. */
+/** Keeps people who guess computers' ids from filling the disk. */
 const mostWaiting = 1000;
-/** A computer that stays away longer finds the rest gone, as with events of connectors. */
+/** A computer that stays away longer misses the rest, as with events of connectors. */
 const keptMs = 24 * 60 * 60_000;
 
 export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
@@ -50,7 +50,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     const { method, path } = deliverTrigger;
     const { status } = await deps.call(item.lane, { method, path, body: item.body, signal });
     if (status === 200) return { to: 'done' };
-    // 401: a clock that is off; it is signed anew the next time.
+    // 401: the clock is off; the next attempt gets a new signature.
     if (status === 401 || status === 408 || status === 429 || status >= 500) {
       return { to: 'retry', reason: `the computer answered ${status}` };
     }
@@ -74,7 +74,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     if (challenge !== null) return { status: 200, body: { challenge } };
     const eventId = mark === null ? ids.next('event') : eventOf(key, mark);
     const body: TriggerEvent = { key, eventId, receivedAt: iso(clock.now()), data };
-    // A repeated one that still waits is in the lane already; one that was brought, the computer knows.
+    // A repeated post that still waits is in the lane already; the computer knows those it received.
     await store.write((tx) =>
       lanes.append(tx, { lane: computerId, id: eventId, body, deadline: clock.now() + keptMs, person }),
     );
@@ -99,5 +99,5 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
   };
 }
 
-/** The sender's mark, bound to the key: two senders may count alike. */
+/** The sender's mark, bound to the key: two senders may use the same numbers. */
 const eventOf = (key: string, mark: string) => `event_${hash('sha256', `${key}\n${mark}`, 'hex').slice(0, 40)}`;

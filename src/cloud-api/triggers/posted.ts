@@ -1,15 +1,15 @@
 /**
- * What a sender posts to a trigger, read: its data, and the mark by which the sender says that it is the same event again. Senders that
- * mark their events in a way of their own are known here by it. Pure. Must not know keys, lanes or HTTP servers.
+ * Reads a post to a trigger: its data, and the mark by which the sender identifies a repeated event. Knows senders with marks of their own. Pure.
+ * Must not know keys, lanes or HTTP servers.
  */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface Posted {
   readonly data: unknown;
-  /** Null: two alike may be two events. */
+  /** Null: two equal posts may be two events. */
   readonly mark: string | null;
-  /** Slack asks once, before it sends events, that the address answers with this. */
+  /** Before it sends events, Slack asks once that the address answers with this. */
   readonly challenge: string | null;
 }
 
@@ -20,13 +20,13 @@ export function readPosted(headers: IncomingHttpHeaders, bytes: Buffer): Posted 
   return { data, mark: markOf(headers, data, bytes), challenge: challengeOf(headers, data) };
 }
 
-/** JSON as what it says, a form as its fields, anything else as text. */
+/** JSON as its value, a form as its fields, anything else as text. */
 function dataOf(headers: IncomingHttpHeaders, text: string): unknown {
   if (/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) return formOf(text);
   return parsed(text) ?? (text.trim() === 'null' ? null : { text });
 }
 
-/** Undefined: it is no JSON. */
+/** Undefined: not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) ?? undefined;
@@ -69,7 +69,7 @@ function markOf(headers: IncomingHttpHeaders, data: unknown, bytes: Buffer): str
   const github = header('x-github-delivery');
   if (github !== null) return `github ${github}`;
   const gitlab = header('x-gitlab-event-uuid');
-  // Events that one event causes share its mark: only the same words are the same event.
+  // Events with one cause share its mark: they are the same event only if their content is equal, too.
   if (gitlab !== null) return `gitlab ${gitlab} ${hash('sha256', bytes, 'hex')}`;
   if (header('stripe-signature') !== null && field('id') !== null) return `stripe ${field('id')}`;
   if (header('x-slack-signature') !== null && field('event_id') !== null) return `slack ${field('event_id')}`;

@@ -1,7 +1,6 @@
 /**
- * What a person spends in a month and when to say so: `usage.threshold` once when the budget's alert is crossed and
- * once when all of the budget is spent, in the transaction of the line that crosses it. Other areas of the cloud add
- * their lines through `record`. Must not know who is told.
+ * A person's usage in a month and its alerts: `usage.threshold` once when the budget's alert is crossed and once when the whole budget is spent, in
+ * the transaction of the line that crosses it. Other areas of the cloud add their lines through `record`. Must not know who gets the alert.
  */
 import type { EventData } from '../../contracts/events/registry.ts';
 import { getBudget, getUsage, reportUsage, setBudget } from '../../contracts/usage/routes.ts';
@@ -29,7 +28,7 @@ export interface UsageDeps {
   };
 }
 
-/** Adds to what a person spends, in the transaction of what is counted; each line once by its id. Answers how many were new. */
+/** Adds to a person's usage, in the transaction of the cause; each line once by its id. Returns how many were new. */
 export type RecordUsage = (
   tx: SharedTx,
   userId: string,
@@ -46,7 +45,7 @@ const whole = 100;
 export function createUsage({ store, clock, events }: UsageDeps): Usage {
   const monthOf = (at: number) => iso(at).slice(0, 'yyyy-mm'.length);
 
-  /** Every level that is reached now and was not told yet: the source id tells which were. */
+  /** Every level reached now that was not announced yet; the source id tells which were. */
   function* tellThresholds(tx: SharedTx, userId: string, month: string): Op<void> {
     const { budgetCents, alertPercent } = yield* readBudget(tx, userId);
     if (budgetCents === null) return;

@@ -1,6 +1,6 @@
 /**
- * What was spent, a line each, and the budget of a person. Money in millionths of a dollar: fractions of a cent add up. `usage_month` is the
- * sum of a month's lines, kept with each of them: a text costs as much to count as the thousandth of its month as the first.
+ * Usage, one line each, and the budget of a person. Money in millionths of a dollar, so that fractions of a cent add up. `usage_month` is the sum of
+ * a month's lines, updated with each of them: counting a month's thousandth text costs as much as counting its first.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

@@ -13,7 +13,7 @@ export interface NewLine {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly month: string;
-  /** How much of it: 1000 is one request, action or minute. */
+  /** Quantity: 1000 is one request, action or minute. */
   readonly thousandths: number;
   readonly microUsd: number;
 }
@@ -22,7 +22,7 @@ export const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
 const microPerCent = 10_000;
 const thousandthsOfOne = 1000;
 
-/** False: it was known. */
+/** False: it was counted before. */
 export function* addLine(tx: SharedTx, line: NewLine): Op<boolean> {
   const sql = `INSERT INTO usage_line (user_id, id, kind, name, computer_id, bot_id, run_id, at, month, thousandths, micro_usd)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_id, id) DO NOTHING`;
@@ -40,7 +40,7 @@ export function* spentCents(tx: SharedReader, userId: string, month: string): Op
   return ((yield* tx.get<{ micro: number }>(sql, userId, month))?.micro ?? 0) / microPerCent;
 }
 
-/** Summed by what it was for, the dearest first. */
+/** Summed by purpose, the most expensive first. */
 export function* sumLines(tx: SharedReader, userId: string, month: string): Op<UsageLine[]> {
   const sql = `SELECT kind, name, bot_id AS "botId", computer_id AS "computerId", SUM(micro_usd) AS micro,
       SUM(thousandths) AS thousandths, COUNT(*) AS count

@@ -1,9 +1,8 @@
 /**
- * Tells readers which tasks changed, in whichever process the change was made: one poll a person and process, for all
- * who read there, in pages. A change that was committed late, behind others that were already seen, is found because
- * each poll looks back a little, and now and then further than any change may take. A reader slower than the changes
- * continues alone, at its own pace, until it has caught up. A reader that comes back may be told the last seconds
- * again.
+ * Notifies readers of changed tasks, whichever process made the change: one poll for each person and process, for all readers there, in pages. A
+ * change that was committed late, behind others already seen, is found because each poll looks back a little, and now and then further than any
+ * change may take. A reader slower than the changes continues separately, at its own pace, until it has caught up. A reader that reconnects may get
+ * the last seconds again.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -20,28 +19,28 @@ export interface ChangesDeps {
 export interface TaskChange {
   readonly id: string;
   readonly status: TaskStatus;
-  /** When; a reader that comes back names the last one it saw. */
+  /** When; a reader that reconnects names the last one it saw. */
   readonly at: number;
 }
 
 export interface ChangeReader {
-  /** False: nothing more until it is drained. */
+  /** False: stop until it is drained. */
   readonly tell: (change: TaskChange) => boolean;
   readonly drained: () => Promise<void>;
 }
 
 export interface Changes {
-  /** From `since` on, milliseconds since the epoch; null: from now. Returns the way to stop. */
+  /** From `since` on, milliseconds since the epoch; null: from now. Returns a function that unsubscribes. */
   follow(userId: string, since: number | null, reader: ChangeReader): () => void;
   close(): void;
 }
 
 interface Reader {
   since: number;
-  /** What it was told, as long as it may be found again. */
+  /** Changes it has received, for as long as a poll may find them again. */
   readonly told: Map<string, { readonly mark: string; readonly at: number }>;
   readonly tell: ChangeReader['tell'];
-  /** Goes on alone behind this point. */
+  /** Reads separately from this point on. */
   readonly leave: (after: ChangePoint) => void;
 }
 
@@ -54,13 +53,13 @@ interface Hub {
 }
 
 const lookMs = 1000;
-/** Wakes that come close together are answered by one look. */
+/** Wakes within this time share one look. */
 const gatherMs = 50;
 const overlapMs = 2_000;
 /** No statement runs longer than the first half of this. */
 const longOverlapMs = 60_000;
 const longEvery = 20;
-/** Together about 100 KB on a stream: well below what cuts a reader off. */
+/** Together about 100 KB on a stream: well below the limit at which a reader is cut off. */
 const pageRows = 1_000;
 
 export function createChanges({ changed, listen, now, timers, onFault }: ChangesDeps): Changes {
@@ -150,7 +149,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       let hub: Hub | null = null;
       let cancel = () => {};
       let after: ChangePoint = { at: since === null ? from - longOverlapMs : from - overlapMs, id: '' };
-      // What was there before is not news, though a look goes back behind it.
+      // Earlier changes are not news, though a poll looks back behind this point.
       let before = since === null;
       const reader: Reader = {
         since: from,
@@ -185,7 +184,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
             }
         }
         before = false;
-        // Only now: the hub that was there at first may have ended with its last reader.
+        // Only now: the earlier hub may have ended with its last reader.
         hub = hubOf(userId);
         hub.readers.add(reader);
         look(userId, hub);
@@ -194,7 +193,7 @@ export function createChanges({ changed, listen, now, timers, onFault }: Changes
       function goOn(): void {
         catchUp().catch((error: unknown) => {
           onFault(error);
-          // The stream is open, and whoever reads it waits: for a database that is away, too.
+          // The stream is open and its reader waits, even while the database is away.
           if (!over) cancel = timers.after(lookMs, goOn);
         });
       }

@@ -1,11 +1,11 @@
 /**
- * How many tasks of each kind a person has, by the second since which they wait. Each change of a task leaves a row that nobody else
- * writes to (migrations.ts); here they are added up, so that a figure costs a few rows however many tasks there are, and no two
- * changes wait for each other. Must not know what the kinds are for.
+ * How many tasks of each kind a person has, by the second since which they wait. Each change of a task leaves a row that nobody else writes to
+ * (migrations.ts); here they are added up, so that a figure costs a few rows however many tasks there are, and no two changes wait for each other.
+ * Must not know the purpose of the kinds.
  */
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
-/** What triggers wrote down, so many times. */
+/** A row written by a trigger, with its count. */
 interface Move {
   readonly times: number;
   readonly user_id: string;
@@ -17,22 +17,22 @@ interface Move {
 
 export interface Count {
   readonly kind: string;
-  /** Seconds since the epoch: those that wait do so since then, or a little later. 0 for other kinds. */
+  /** Seconds since the epoch: waiting tasks wait since then, or a little later. 0 for other kinds. */
   readonly since: number;
   readonly n: number;
 }
 
 export interface Counts {
-  /** One more change was made; now and then they are added up. */
+  /** Reports one more change; now and then they are added up. */
   readonly moved: () => void;
   fold(): Promise<void>;
 }
 
-/** So many changes are added up at once, and as many are read beside the sums at most. */
+/** How many changes are added up at once, and at most read beside the sums. */
 const foldEvery = 500;
 const portion = 2_000;
 
-/** What waits longer is counted in larger steps, seconds: a person has some thousand rows at most, however long the line is. */
+/** Older waiting tasks are counted in larger steps, seconds, so that a person has at most some thousand rows, however long the queue is. */
 const steps = [
   { older: 600, step: 10 },
   { older: 3_600, step: 60 },
@@ -42,15 +42,15 @@ const steps = [
 const coarsenEveryMs = 60_000;
 const mostRemembered = 10_000;
 
-/** The same moves of one second are one row. */
+/** Equal moves of one second share a row. */
 const grouped = (from: string) => `SELECT count(*) AS times, user_id, was, was_since / 1000 AS was_since, became,
   became_since / 1000 AS became_since FROM ${from} GROUP BY 2, 3, 4, 5, 6`;
 const movesSql = grouped('work_move WHERE user_id = ?');
 const sumsSql = 'SELECT kind, since, n FROM work_count WHERE user_id = ?';
-/** Of PostgreSQL: portions, which nobody else adds up at the same time. */
+/** PostgreSQL: in portions that nobody else adds up at the same time. */
 const takeSql = `WITH gone AS (DELETE FROM work_move WHERE (user_id, n) IN (SELECT user_id, n FROM work_move ORDER BY user_id, n
   LIMIT ${portion} FOR UPDATE SKIP LOCKED) RETURNING user_id, was, was_since, became, became_since) ${grouped('gone')}`;
-/** Of SQLite, where nobody else writes: all there are. Emptying a table costs nothing. */
+/** SQLite, where nobody else writes: all of them. Emptying a table costs nothing. */
 const allSql = grouped('work_move');
 const emptySql = 'DELETE FROM work_move';
 const addSql = `INSERT INTO work_count (user_id, kind, since, n) VALUES (?, ?, ?, ?)
@@ -58,7 +58,7 @@ const addSql = `INSERT INTO work_count (user_id, kind, since, n) VALUES (?, ?, ?
 const dropSql = 'DELETE FROM work_count WHERE user_id = ? AND kind = ? AND since = ? AND n = 0';
 const fineSql = `DELETE FROM work_count WHERE user_id = ? AND kind = 'queued' AND since < ? AND since % ? <> 0 RETURNING kind, since, n`;
 
-/** The sum of what changed, without what cancels out. */
+/** The sum of the changes, without those that cancel out. */
 function added(moves: readonly Move[]): (Count & { readonly userId: string })[] {
   const sums = new Map<string, Count & { userId: string }>();
   const add = (userId: string, kind: string, second: number, by: number) => {
@@ -71,7 +71,7 @@ function added(moves: readonly Move[]): (Count & { readonly userId: string })[] 
     add(move.user_id, move.was, move.was_since, -move.times);
     add(move.user_id, move.became, move.became_since, move.times);
   }
-  // In one order, so that two that add at the same time do not lock each other out.
+  // Always in the same order, so that two transactions do not deadlock.
   return [...sums.entries()]
     .filter(([, sum]) => sum.n !== 0)
     .sort(([one], [other]) => (one < other ? -1 : 1))
@@ -91,7 +91,7 @@ export function createCounts(store: SharedStore, now: () => number): Counts {
   let count = 0;
   let folding: Promise<void> | null = null;
 
-  /** What is counted by the second and waits for longer, by the next step. */
+  /** Moves older counts by the second to the next larger step. */
   async function coarsen(userId: string): Promise<void> {
     const at = now();
     if ((coarsened.get(userId) ?? 0) > at - coarsenEveryMs) return;
@@ -141,7 +141,7 @@ export function createCounts(store: SharedStore, now: () => number): Counts {
   return {
     moved() {
       count += 1;
-      // What could not be added up stays where it is, and counts there.
+      // Rows that could not be added up stay, and still count.
       if (count >= foldEvery) void fold().catch(() => {});
     },
     fold,

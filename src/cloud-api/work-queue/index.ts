@@ -1,6 +1,6 @@
 /**
- * The work queue: tasks that people give to their own workers, which lease them over HTTP, beat, and end them. Gives
- * the routes and the work that is due by time. Must not know what a task is for.
+ * The work queue: tasks that people give to their own workers, which lease them over HTTP, send heartbeats, and end them. Provides the routes and the
+ * periodic work. Must not know what a task is for.
  */
 import { leaseSeconds } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -20,11 +20,11 @@ export { createStoreClock, type StoreClock } from './store-clock.ts';
 
 export interface WorkQueueDeps {
   readonly store: SharedStore;
-  /** Leases end by it. */
+  /** The clock of leases. */
   readonly clock: StoreClock;
   readonly timers: Timers;
   readonly ids: { next(prefix: string): string };
-  /** How long a lease lasts without a beat, ms. Default: 60 seconds. */
+  /** How long a lease lasts without a heartbeat, ms. Default: 60 seconds. */
   readonly leaseMs?: number;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
@@ -33,11 +33,11 @@ export interface WorkQueue {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly queue: Queue;
-  /** Compares clocks, and begins what is done every ten seconds. */
+  /** Compares clocks, and starts the work of every ten seconds. */
   start(): Promise<void>;
-  /** What ended longer ago than it is kept. */
+  /** Removes tasks that ended longer ago than the retention. */
   forgetOld(now: number): Promise<void>;
-  /** Whoever waits is told that there is nothing. */
+  /** Answers every waiting caller that there is nothing. */
   close(): void;
 }
 

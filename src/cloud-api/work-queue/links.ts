@@ -14,13 +14,13 @@ export interface LinkRow {
 }
 
 export interface Links {
-  /** Answers what is there: it may have been added before, under the same id. */
+  /** Returns the stored row: it may have been added before, under the same id. */
   add(row: LinkRow): Promise<LinkRow>;
   find(userId: string, id: string): Promise<LinkRow | null>;
   list(userId: string, after: Place | null, limit: number): Promise<Page<LinkRow>>;
 }
 
-/** Both kinds are kept alike; only what a person calls them has another column. */
+/** Both kinds are stored alike; only the column of their name differs. */
 export function createLinks(store: SharedStore, table: 'work_session' | 'work_deployment'): Links {
   const word = table === 'work_session' ? 'title' : 'name';
   const columns = `id, user_id, ${word} AS title, metadata, created_at`;

@@ -1,7 +1,6 @@
 /**
- * Tables of the work queue. The next lease is found only by partial indexes: their cost does not grow with what waits
- * or has ended. Nothing but them holds the order, because a planner may walk another index that does and read every
- * ended row first.
+ * Tables of the work queue. The next lease is found only by partial indexes: their cost does not grow with what waits or has ended. No other index
+ * has that order, because a planner might walk one and read every ended row first.
  */
 import type { Migration } from '../../kit/store/store.ts';
 
@@ -66,7 +65,7 @@ CREATE TABLE work_poller (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What a task counts as: its state, or `later` while its time has not come. */
+/** What a task counts as: its state, or `later` before its time. */
 const kindOf = (row: 'NEW' | 'OLD') =>
   `CASE WHEN ${row}.status = 'queued' AND ${row}.waits = 1 THEN 'later' ELSE ${row}.status END`;
 const isCounted = (row: 'NEW' | 'OLD') => `${row}.status NOT IN ('succeeded', 'cancelled')`;
@@ -81,8 +80,8 @@ const moved = {
 };
 
 /**
- * How many there are of each kind, without counting them: each change leaves a row that says what it was (by a trigger, so that no
- * statement can forget it), which nobody else writes to; those are added up, now and then, to one row a person, kind and second.
+ * How many tasks of each kind there are, without counting them: each change leaves a row that describes it (by a trigger, so that no statement can
+ * forget it), which nobody else writes to; now and then those are added up to one row for each person, kind and second.
  */
 const counts = ({ n, key, tuned }: { n: string; key: string; tuned: string }) => `
 CREATE TABLE work_count (
@@ -153,7 +152,7 @@ export const workQueueMigrations: readonly Migration[] = [
     number: 3,
     name: 'what was leased leaves the indexes',
     sql: '',
-    // Else VACUUM passes over the indexes while few pages are touched, and each lease walks over all that were leased before it.
+    // Otherwise VACUUM passes over the indexes while few pages are touched, and each lease walks over all that were leased before it.
     postgres: 'ALTER TABLE work_task SET (vacuum_index_cleanup = on)',
   },
   {
@@ -165,7 +164,7 @@ ${counts({ n: 'INTEGER PRIMARY KEY', key: '', tuned: ' STRICT, WITHOUT ROWID' })
 CREATE TRIGGER work_task_made AFTER INSERT ON work_task WHEN ${isCounted('NEW')} BEGIN ${moved.made}; END;
 CREATE TRIGGER work_task_moved AFTER UPDATE OF status, waits ON work_task WHEN ${hasMoved} BEGIN ${moved.changed}; END;
 CREATE TRIGGER work_task_gone AFTER DELETE ON work_task WHEN ${isCounted('OLD')} BEGIN ${moved.gone}; END;`,
-    // Among tasks of one millisecond the database knows the order, whichever replica they came through.
+    // The database knows the order of tasks of one millisecond, whichever replica they came through.
     postgres: `ALTER TABLE work_task ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
 CREATE SEQUENCE work_task_seq OWNED BY work_task.seq;
 ALTER TABLE work_task ALTER COLUMN seq SET DEFAULT nextval('work_task_seq');${listIndexes}

@@ -6,7 +6,7 @@ import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 
 export type Move = 'lease' | 'giveBack' | 'heartbeat' | 'ack' | 'fail' | 'cancel' | 'expire' | 'retry';
 
-/** From which states a move is open, and where it leads. `lease` of a held task needs its lease to be over. */
+/** For each move: the states that allow it, and the state it leads to. `lease` of a held task requires that its lease has ended. */
 export const moves: Readonly<Record<Move, { readonly from: readonly TaskStatus[]; readonly to: TaskStatus }>> = {
   lease: { from: ['queued', 'leased', 'running'], to: 'leased' },
   giveBack: { from: ['leased'], to: 'queued' },
@@ -24,7 +24,7 @@ const ended: readonly TaskStatus[] = ['succeeded', 'failed', 'cancelled'];
 export const isHeld = (status: TaskStatus) => held.includes(status);
 export const isEnded = (status: TaskStatus) => ended.includes(status);
 
-/** The guard of a move, as it stands in a statement. The words are ours alone. */
+/** The guard of a move as SQL text; its words are constants of ours. */
 export function openFor(move: Move): string {
   return statusIn(moves[move].from);
 }
@@ -34,7 +34,7 @@ export function statusIn(statuses: readonly TaskStatus[]): string {
 }
 
 export const usualAttempts = 5;
-/** `not_before` of nothing, `max_attempts` reached: what a task says of itself then. */
+/** The error of a task after `not_before` and `max_attempts`. */
 export const expiredError = {
   code: 'lease_expired',
   message: 'The last of its attempts ended without a word: each worker that held it fell silent for 60 seconds.',

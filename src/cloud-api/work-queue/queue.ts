@@ -1,6 +1,5 @@
 /**
- * The rules of the queue over its store: who may lease, beat, end, stop and retry, and what each is told when it may
- * not. Must not know routes or SQL.
+ * The rules of the queue over its store: who may lease, beat, end, stop and retry, and the error for anyone who may not. Must not know routes or SQL.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { TaskError } from '../../contracts/work-queue/task.ts';
@@ -23,7 +22,7 @@ export interface QueueDeps {
 
 export interface TaskWish {
   readonly userId: string;
-  /** What its id is made of, where the same may be wished for again. */
+  /** The seed of its id, so that the same request can be repeated. */
   readonly seed?: string | null;
   readonly sessionId?: string | undefined;
   readonly deploymentId?: string | undefined;
@@ -57,12 +56,12 @@ export interface Queue {
   ack(holder: Holder, result: unknown): Promise<TaskRow>;
   stop(userId: string, id: string, wish: StopWish): Promise<TaskRow>;
   retry(userId: string, id: string): Promise<TaskRow>;
-  /** What time alone changes. */
+  /** The changes that are due by time. */
   sweep(): Promise<void>;
   close(): void;
 }
 
-/** A worker counts as polling for 30 seconds; this often it is written down that it did. */
+/** A worker counts as polling for 30 seconds; it is recorded this often. */
 const seenEveryMs = 10_000;
 const forgetPollersMs = 24 * 60 * 60_000;
 const mostRemembered = 10_000;
@@ -96,7 +95,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
     return row;
   }
 
-  /** What a worker is told that does not hold the task any more, or never did. */
+  /** The error for a worker that no longer holds the task, or never did. */
   async function notHeld(holder: Holder): Promise<AppError> {
     const row = await find(holder.userId, holder.id);
     return new AppError('not_found', `Task ${row.id} is not leased by ${holder.workerId}.`, 'Let go of it.', {
@@ -129,7 +128,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
     async lease({ userId, workerId, waitMs, draining, signal }) {
       note(userId, workerId, draining);
       if (draining) {
-        // Wherever it still waits, with whichever replica.
+        // Wherever it still waits, at any replica.
         wake.signal(drainTopic(userId, workerId));
         return null;
       }

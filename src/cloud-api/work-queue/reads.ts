@@ -1,4 +1,4 @@
-/** What is asked of the queue without changing it: lists, figures, what changed since. Costs what it answers. Must not know HTTP. */
+/** Reads of the queue: lists, figures, changes since a time. The cost depends only on the result. Must not know HTTP. */
 import { mostOfPage } from '../../contracts/common/values.ts';
 import { ageEnds, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts';
@@ -25,7 +25,7 @@ export interface QueueStats {
   readonly workersPolling: number;
   readonly scheduled: number;
   readonly failed: number;
-  /** As many as there are ends of ages, and one for what is older. */
+  /** One for each age boundary, and one for older tasks. */
   readonly ages: readonly number[];
 }
 
@@ -44,7 +44,7 @@ export interface ChangedTask {
   readonly updated_at: number;
 }
 
-/** A change by its time, and among those of one time by its task; an empty id is before all of them. */
+/** A change by its time, and by its task among those of one time; an empty id comes before all of them. */
 export interface ChangePoint {
   readonly at: number;
   readonly id: string;
@@ -53,23 +53,23 @@ export interface ChangePoint {
 export interface WorkReads {
   list(filter: TaskFilter): Promise<Page<TaskRow>>;
   stats(userId: string, now: number, pollersSince: number): Promise<QueueStats>;
-  /** Those that asked since, and those that hold something: the latter first. */
+  /** Workers that asked since, and those that hold something: the latter first. */
   workers(userId: string, since: number): Promise<SeenWorker[]>;
-  /** What changed behind this point, in the order of time and id, at most so many. */
+  /** The changes after this point, ordered by time and id, at most this many. */
   changed(userId: string, after: ChangePoint, limit: number): Promise<ChangedTask[]>;
 }
 
 const held = statusIn(['leased', 'running']);
-/** So many are looked at for a second filter before a page ends where it is. */
+/** How many rows are checked against a second filter before a page ends early. */
 const mostLooked = 2_000;
 const few = 1_000;
 const mostWorkers = 200;
-/** Leases of one person that are counted by worker: those that end last. */
+/** Limit of a person's leases counted by worker: those that end last. */
 const mostHeld = 10_000;
-/** Of what a task brings along; the rest of it is small. */
+/** The fields of variable size; the rest of a task is small. */
 const sizeColumns = `id, created_at, octet_length(payload) + octet_length(env) + COALESCE(octet_length(result), 0)
   + COALESCE(octet_length(error), 0) AS bytes`;
-/** Written out: of a limit that it is not told PostgreSQL believes that it lets through a tenth of the table, and sorts all of it. */
+/** The limit is written into the text: without a value PostgreSQL assumes a tenth of the table, and sorts all of it. */
 const endOfLook = `LIMIT 1 OFFSET ${mostLooked - 1}`;
 const newest = `LIMIT ${mostOfPage + 1}`;
 
@@ -80,7 +80,6 @@ interface Within {
   readonly place: Ended;
 }
 
-/** Ranks are few: each is found behind the one before, and the first in its line by the index that has it. */
 const ofReady = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 0`;
 const ranks = `WITH RECURSIVE ranks(rank) AS (SELECT min(rank) ${ofReady} UNION ALL
   SELECT (SELECT min(rank) ${ofReady} AND rank > ranks.rank) FROM ranks WHERE rank IS NOT NULL)`;
@@ -88,12 +87,12 @@ const ofDue = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits 
 const oldestSql = `${ranks} SELECT min(at) AS at FROM (
   SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
   SELECT min(queued_at) ${ofDue}) AS ends`;
-/** Until they are lined up, which is at once: so many at most. */
+/** Limit of tasks that are not queued yet, which takes only a moment. */
 const dueSql = `SELECT queued_at ${ofDue} ORDER BY queued_at LIMIT 10000`;
 export function createWorkReads(store: SharedStore): WorkReads {
   /**
-   * The rows of one filter are read along its index; other conditions are hidden from the planner, which would take another index for
-   * them where it believes that most rows meet them.
+   * Reads the rows of one filter along its index; other conditions are hidden from the planner, which would use another index for them if it believes
+   * that most rows match.
    */
   function listOf({ userId, status, sessionId, deploymentId, workerId }: TaskFilter) {
     const also: [column: string, value: string | undefined][] = [
@@ -105,7 +104,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
     const [column, value] = also[lead] ?? [];
     if (column === undefined || value === undefined) {
       const branch = status === undefined ? 'user_id = ?' : `user_id = ? AND status = '${status}'`;
-      // The list of all has an index that no other list can take for its own.
+      // The list of everything has an index that no other list can use.
       return { branch, made: status === undefined ? 'created_at + 0' : 'created_at', values: [userId], rest: [] };
     }
     const rest = [...also.slice(lead + 1), ['status', status] as const].flatMap(([name, wanted]) =>
@@ -131,7 +130,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
         return store.all<T>(sql, ...values, ...places, ...also.map((one) => one.value));
       };
       const behind: Within[] = after === null ? [] : [{ sign: '<', place: { created_at: after.at, id: after.id } }];
-      // With a second filter what is looked at ends somewhere, whether it had anything or not, and the list goes on from there.
+      // With a second filter the rows read end somewhere, with or without matches, and the list continues from there.
       const end = rest.length === 0 ? undefined : (await ask<Ended>('created_at, id', behind, [], endOfLook))[0];
       const within: Within[] = end === undefined ? behind : [...behind, { sign: '>=', place: end }];
       let sizes: (Ended & { readonly bytes: number })[] = [];

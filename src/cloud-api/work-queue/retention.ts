@@ -1,6 +1,6 @@
 /**
- * How long tasks are kept once they have ended. What waits or is held stays however old it is, and so do sessions and
- * deployments, so that a task's link leads somewhere. Must not know leases.
+ * How long ended tasks are kept. Waiting and held tasks stay however old they are, and so do sessions and deployments, so that a task's link leads
+ * somewhere. Must not know leases.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { portion, removePortions } from '../../kit/store/remove-portions.ts';
@@ -11,8 +11,8 @@ export const keptMs = 30 * 24 * 3600 * 1000;
 
 const nextOwner = 'SELECT user_id FROM work_task WHERE user_id > ? ORDER BY user_id LIMIT 1';
 /**
- * Of each state, the oldest of each person, so that what is still kept is not looked at, nor what waits however long. Asked twice
- * whether it has ended: somebody may just be trying it again.
+ * The oldest of each state and person, so that neither younger nor waiting rows are read. Checks twice that a task has ended: somebody may just be
+ * retrying it.
  */
 const remove = (
   status: TaskStatus,
@@ -20,7 +20,7 @@ const remove = (
   WHERE user_id = ? AND status = '${status}' AND created_at < ? AND updated_at < ? ORDER BY created_at LIMIT ${portion})`;
 const removals = [moves.ack.to, moves.fail.to, moves.cancel.to].map(remove);
 
-/** Removes what ended before that time, milliseconds since the epoch, of one person after the other. */
+/** Removes tasks that ended before that time (milliseconds since the epoch), person by person. */
 export async function forgetEnded(store: SharedStore, before: number): Promise<void> {
   const ownerAfter = (userId: string) => store.get<{ user_id: string }>(nextOwner, userId);
   for (let owner = await ownerAfter(''); owner !== undefined; owner = await ownerAfter(owner.user_id)) {

@@ -1,4 +1,4 @@
-/** The doors of the work queue: from the wire to its rules and back, at both mounts. */
+/** The routes of the work queue: from the wire to its rules and back, at both mounts. */
 import * as linkContract from '../../contracts/work-queue/links.ts';
 import * as contract from '../../contracts/work-queue/routes.ts';
 import { ageEnds } from '../../contracts/work-queue/task.ts';
@@ -22,9 +22,9 @@ export interface WorkRoutesDeps {
 }
 
 const usualLimit = 50;
-/** Who asked for a task in so long counts as polling. */
+/** A worker that asked for a task within this time counts as polling. */
 const pollingMs = 30_000;
-/** Who did not ask for so long, and holds nothing, is gone. */
+/** A worker that did not ask for this long, and holds nothing, is gone. */
 const recentMs = 10 * 60_000;
 
 export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
@@ -66,7 +66,7 @@ function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute
     bind(contract.leaseTask, async (context) => {
       const { userId } = context.principal;
       const { worker_id: workerId, wait = 0, draining = false } = context.query;
-      // Only who waits is told that the caller has gone.
+      // Only a waiting call needs to know that the caller has left.
       const signal = wait > 0 ? context.signal : null;
       const row = await queue.lease({ userId, workerId, waitMs: wait * 1000, draining, signal });
       return {
@@ -158,7 +158,7 @@ function linkRoutes({ sessions, deployments, ids, now }: WorkRoutesDeps): BoundR
   const idOf = (prefix: string, seed: string | null) => (seed === null ? ids.next(prefix) : `${prefix}_${seed}`);
   const page = (links: Links, userId: string, limit = usualLimit, cursor: string | undefined = undefined) =>
     links.list(userId, cursor === undefined ? null : placeOf(cursor), limit);
-  // The dispatcher has asked whether it is the caller's.
+  // The dispatcher has checked that it is the caller's.
   const found = async (links: Links, userId: string, id: string) => (await links.find(userId, id)) as LinkRow;
 
   return [

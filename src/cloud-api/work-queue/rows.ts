@@ -1,4 +1,4 @@
-/** A task as it lies in the database, and as it goes over the wire. Must not know statements. */
+/** A task as stored, and as sent over the wire. Must not know statements. */
 import type { Lease, Task, TaskError, TaskStatus } from '../../contracts/work-queue/task.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { isEnded } from './model.ts';
@@ -9,16 +9,16 @@ export interface TaskRow {
   readonly status: TaskStatus;
   readonly session_id: string | null;
   readonly deployment_id: string | null;
-  /** Less is leased first: the priority, turned round. */
+  /** Lower values are leased first: the negated priority. */
   readonly rank: number;
-  /** What counts as its age in the queue. */
+  /** Start of its age in the queue. */
   readonly queued_at: number;
   readonly not_before: number | null;
   readonly attempts: number;
   readonly max_attempts: number;
   readonly fence: number;
   readonly stop_requested: number;
-  /** Of the last lease; both stay once the task has ended, so that its holder is known. */
+  /** Of the last lease; both stay after the task has ended, so that its holder is known. */
   readonly lease_id: string | null;
   readonly lease_worker_id: string | null;
   readonly lease_until: number | null;
@@ -58,14 +58,14 @@ export function wireTask(row: TaskRow): Task {
     lease_expires_at: free ? null : time(row.lease_until),
     last_worker_id: row.lease_worker_id,
     result: row.result === null ? null : (JSON.parse(row.result) as Task['result']),
-    // One that was asked to stop keeps its reason for then.
+    // A task that was asked to stop keeps that reason for its end.
     error: over && row.error !== null ? (JSON.parse(row.error) as TaskError) : null,
     created_at: createdAt,
     updated_at: row.updated_at === row.created_at ? createdAt : iso(row.updated_at),
   };
 }
 
-/** Of a task that was leased or renewed at that time: what is left of the lease in whole seconds. */
+/** For a task leased or renewed at that time: the remaining lease in whole seconds. */
 export function wireLease(row: TaskRow, at: number): Lease {
   const until = row.lease_until ?? at;
   return {

@@ -1,10 +1,9 @@
 /**
- * The store's clock. Leases end by it, whichever replica took or renews them. It runs steadily, whatever a person or
- * NTP does to the wall clock. On SQLite it begins with the wall clock at each start. When the two part (a step, or a
- * computer that slept: Linux's steady clock stands still then), it follows and moves the ends of leases along, so that
- * each lease keeps what was left of it. On PostgreSQL it is the database's clock, as this process last compared it with
- * its own steady one. The time of an answer's way back only ever makes it slow, never fast: a lease then seems shorter
- * to us, and nobody loses one too early.
+ * The store's clock. Leases end by it, whichever replica took or renews them. It runs steadily, whatever a person or NTP does to the wall clock. On
+ * SQLite it begins with the wall clock at each start. When the two differ (a step, or a computer that slept: Linux's steady clock stands still then),
+ * it follows and moves the ends of leases along, so that each lease keeps its remaining time. On PostgreSQL it is the database's clock, as this
+ * process last compared it with its own steady one. The delay of an answer can only make it slow, never fast: a lease then seems shorter to us, and
+ * nobody loses one too early.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
@@ -16,17 +15,17 @@ export interface StoreClock {
   compare(): Promise<void>;
 }
 
-/** A wall clock that parts from the steady one by more was set, or the computer slept. */
+/** A wall clock that moves further from the steady one was set, or the computer slept. */
 const partedMs = 500;
-/** An answer that took longer says too little, unless there is no better one. */
+/** A slower answer is less exact, and is used only if there is no better one. */
 const promptMs = 500;
 const tries = 5;
 
 export function createStoreClock(store: SharedStore, clock: Clock): StoreClock {
   let offset = clock.now() - clock.monotonic();
-  /** What the wall clock was ahead of the steady one when they were compared last. */
+  /** How far the wall clock was ahead of the steady one at the last comparison. */
   let ahead = offset;
-  /** How long the answer took by which `offset` was set. */
+  /** The duration of the answer that set `offset`. */
   let took = Number.POSITIVE_INFINITY;
   let under: Promise<void> | null = null;
 
@@ -49,7 +48,7 @@ export function createStoreClock(store: SharedStore, clock: Clock): StoreClock {
   }
 
   async function ask(): Promise<void> {
-    // Whatever was compared before says nothing any more.
+    // Earlier comparisons no longer count.
     if (parted()) took = Number.POSITIVE_INFINITY;
     for (let count = 0; count < tries; count += 1) {
       const before = { at: clock.monotonic(), ahead: aheadNow() };
@@ -75,7 +74,7 @@ export function createStoreClock(store: SharedStore, clock: Clock): StoreClock {
 
   return {
     now() {
-      // The regular comparison says what was wrong with it.
+      // The regular comparison logs its error.
       if (under === null && parted()) compare().catch(() => {});
       return Math.floor(clock.monotonic() + offset);
     },

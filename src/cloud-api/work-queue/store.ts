@@ -1,7 +1,6 @@
 /**
- * Tasks in the database: whole operations, most of them one statement, so that whoever comes second finds nothing to
- * change. Every statement names the owner. The two engines have different SQL only where a lease is taken. Must not
- * know HTTP.
+ * Tasks in the database: whole operations, most of them one statement, so that the second of two finds nothing to change. Every statement names the
+ * owner. The two engines have different SQL only for taking a lease. Must not know HTTP.
  */
 import type { TaskStatus } from '../../contracts/work-queue/task.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
@@ -32,7 +31,7 @@ export interface NewTask {
   readonly maxAttempts: number;
 }
 
-/** Who claims to hold a task. `leaseId`, when given, has to be the one of the lease. */
+/** Who claims to hold a task. If `leaseId` is given, it must match the lease. */
 export interface Holder {
   readonly userId: string;
   readonly id: string;
@@ -40,44 +39,46 @@ export interface Holder {
   readonly leaseId: string | null;
 }
 
-/** What a new task names and its person does not have. */
+/** Ids that a new task names and its person does not have. */
 export type Unlinked = 'session_not_found' | 'deployment_not_found';
 
 export interface WorkStore {
   create(task: NewTask): Promise<TaskRow | Unlinked>;
   find(userId: string, id: string): Promise<TaskRow | null>;
-  /** The oldest that is queued or whose lease is over. */
+  /** The oldest that is queued or whose lease has ended. */
   lease(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null>;
-  /** Undoes a lease of which nobody was told: it costs no attempt. */
+  /** Undoes a lease that nobody received: it costs no attempt. */
   giveBack(holder: Holder): Promise<void>;
   /** Null: not the holder. */
   heartbeat(holder: Holder): Promise<TaskRow | null>;
   ack(holder: Holder, result: string): Promise<TaskRow | null>;
-  /** `by` null: whoever holds it. `error` is JSON or null. */
+  /** `by` null: any holder. `error` is JSON or null. */
   stop(
     userId: string,
     id: string,
     how: { by: Pick<Holder, 'workerId' | 'leaseId'> | null; error: string | null },
   ): Promise<TaskRow | null>;
-  /** Asks its worker to stop; null when nobody holds it. */
+  /** Asks its worker to stop; null if nobody holds it. */
   askToStop(
     userId: string,
     id: string,
     how: { by: Pick<Holder, 'workerId' | 'leaseId'> | null; error: string | null },
   ): Promise<TaskRow | null>;
   retry(userId: string, id: string): Promise<TaskRow | null>;
-  /** Ends what nobody may lease again: leases that are over after the last attempt, or after a stop was asked for. A lease does, too. */
+  /**
+   * Ends tasks that nobody may lease again: their lease ended after the last attempt, or after a stop was requested. Taking a lease does this, too.
+   */
   settle(userId: string | null): Promise<number>;
-  /** Lines up tasks whose time has come. */
+  /** Queues tasks whose time has come. */
   lineUp(): Promise<number>;
-  /** `draining`: it asks for nothing more. */
+  /** `draining`: it asks for no more tasks. */
   seen(userId: string, workerId: string, draining: boolean): Promise<void>;
   forgetPollers(before: number): Promise<void>;
-  /** Adds up what was counted since. */
+  /** Adds up the recorded changes. */
   fold(): Promise<void>;
 }
 
-/** Of a person: until when nothing ends by time alone, and what was heard while that was asked. */
+/** For a person: until when nothing changes by time, and the reports during that lookup. */
 interface Quiet {
   until: number;
   lowered: number;
@@ -85,7 +86,7 @@ interface Quiet {
 }
 const mostQuiets = 10_000;
 
-/** When the first of a person's tasks comes due, and when the first lease ends. */
+/** When the first of a person's tasks is due, and when the first lease ends. */
 interface There {
   readonly ready_id: string | null;
   readonly due_at: number | null;
@@ -98,7 +99,7 @@ export const changedTopic = (userId: string) => `work.changed:${userId}`;
 
 const statement = { isolation: 'statement' } as const;
 const perRow = { isolation: 'rows' } as const;
-/** A large backlog whose time comes at once is lined up in portions, so that no write takes long. */
+/** A large backlog that is due at once is queued in portions, so that no write takes long. */
 const portion = 5_000;
 
 const line = 'rank, queued_at, seq, id';
@@ -107,14 +108,14 @@ const candidate = (where: string) =>
 const mine = 'user_id = ?';
 const ready = candidate(`${mine} AND status = 'queued' AND waits = 0`);
 /**
- * Leases that are over are found by when they ended, tasks whose time has come by that time, and the oldest among so many of them goes
- * first: no index can have both who may go and who is first.
+ * Finds ended leases by their end and due tasks by their time, each up to this many; the oldest among them goes first. No single index can answer
+ * both who may go and who is first.
  */
 const timedMost = 1_000;
 const isDue = `${mine} AND status = 'queued' AND waits = 1 AND queued_at <= ?`;
 const dueIds = `SELECT id FROM work_task WHERE ${isDue} ORDER BY queued_at LIMIT ${timedMost}`;
 const due = candidate(`id IN (${dueIds})`);
-/** Asked again of the row that is locked, since somebody may have taken or renewed it meanwhile; no index is looked for by it. */
+/** Checked again on the locked row, since somebody may have taken or renewed it in between; this condition uses no index. */
 const locked = (ids: string, still: string) =>
   candidate(`id = ANY (ARRAY(${ids})) AND CASE WHEN ${still} THEN TRUE ELSE FALSE END`);
 const dueLocked = locked(dueIds, isDue);
@@ -130,23 +131,23 @@ const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attemp
 const leaseSql: Sql = {
   sqlite: `${taken} WHERE id = (SELECT id FROM (SELECT * FROM (${ready}) UNION ALL SELECT * FROM (${due})
     UNION ALL SELECT * FROM (${lapsed})) ${oldest}) RETURNING ${taskColumns}`,
-  // Each is locked where it is found, and what another has locked is passed over.
+  // Locks each row where it is found, and skips rows that another has locked.
   postgres: `${taken} WHERE id = (WITH ready AS (${ready} FOR UPDATE SKIP LOCKED), due AS (${dueLocked} FOR UPDATE SKIP LOCKED),
     lapsed AS (${lapsedLocked} FOR UPDATE SKIP LOCKED)
     SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${taskColumns}`,
 };
 
 /**
- * On PostgreSQL a lease locks what it finds in each of three places and takes one; the others are hidden from everybody until it is
- * kept. Who finds nothing looks again as long as there is something, after these milliseconds.
+ * On PostgreSQL a lease locks the row found in each of three places and takes one; the others are hidden from everybody until it commits. A caller
+ * that finds nothing looks again while there is something, after these milliseconds.
  */
 const hiddenPauses = [0, 5, 10, 20, 50, 100];
 
-/** The same while nothing but what is ready can be leased. */
+/** The same while only ready tasks can be leased. */
 const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${taskColumns}`;
 /**
- * What could be leased now, also what another operation holds for a moment, and when the first lease ended that nobody may take over.
- * Each is looked up as the first of its index: EXISTS would be answered from the whole table where the planner takes it for full of them.
+ * What could be leased now, including rows that another operation holds for a moment, and when the first unavailable lease ended. Each is read as the
+ * first of its index: EXISTS would scan the whole table if the planner expects many matches.
  */
 const firstOf = (of: string, where: string) => `(SELECT min(${of}) FROM work_task WHERE ${mine} AND ${where})`;
 const firstDue = firstOf('queued_at', `status = 'queued' AND waits = 1`);
@@ -154,7 +155,7 @@ const firstEnd = firstOf('lease_until', statusIn(held));
 const firstOver = firstOf('lease_until', `${statusIn(held)} AND (stop_requested = 1 OR attempts >= max_attempts)`);
 const thereSql = `SELECT (${ready.replace('id, rank, queued_at, seq', 'id')}) AS ready_id, ${firstDue} AS due_at, ${firstEnd} AS end_at,
   ${firstOver} AS over_at`;
-/** The same beside other processes, if really nothing else can be: else nothing is taken, and all three are compared. */
+/** The same beside other processes, only if nothing else can be leased: otherwise it takes nothing, and all three are compared. */
 const readyAmongSql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')} FOR UPDATE SKIP LOCKED)
   AND COALESCE(${firstDue}, ?) > ? AND COALESCE(${firstEnd}, ?) > ? RETURNING ${taskColumns}`;
 const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${mine} AND ${statusIn(held)}
@@ -170,8 +171,8 @@ const giveBackSql = `UPDATE work_task SET status = '${moves.giveBack.to}', attem
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
   WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${taskColumns}`;
 /**
- * The end of a line. Clocks of replicas differ by milliseconds: behind what is there already, whichever of them wrote it; the sequence
- * then tells apart what has one time.
+ * The end of the queue. Clocks of replicas differ by milliseconds: a new task goes behind the last one, whichever replica wrote it; the sequence
+ * orders those of one time.
  */
 const atEnd = `GREATEST(?, (SELECT last.queued_at FROM work_task AS last WHERE last.user_id = ? AND last.status = 'queued'
   AND last.waits = 0 AND last.rank = ? ORDER BY last.queued_at DESC LIMIT 1))`;
@@ -186,7 +187,7 @@ const retryTexts: Sql = {
     retrySql(`queued_at = ${atEnd.replace('last.user_id = ?', 'last.user_id = work_task.user_id').replace('last.rank = ?', 'last.rank = work_task.rank')},
   seq = DEFAULT`),
 };
-/** Nothing, where the task is there already: it is created again under its own id by who was not told the first time. */
+/** Returns no row if the task exists: a caller that missed the first response creates it again under its own id. */
 const insertSql = (
   queuedAt: string,
 ) => `INSERT INTO work_task (id, user_id, status, session_id, deployment_id, rank, queued_at, waits,
@@ -194,7 +195,7 @@ const insertSql = (
   VALUES (?, ?, 'queued', ?, ?, ?, ${queuedAt}, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING queued_at`;
 const insertAt = insertSql('?');
 const insertAtEnd = insertSql(atEnd);
-/** As the index of everybody's has it. */
+/** As everybody's index has it. */
 const overOfAll = `status || '' IN ('leased', 'running') AND lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
 const settleSql = (which: string) => `UPDATE work_task SET
   status = CASE WHEN stop_requested = 1 AND error IS NULL THEN '${moves.cancel.to}' ELSE '${moves.expire.to}' END,
@@ -212,8 +213,8 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
       wake.signal(changedTopic(userId));
     });
 
-  // Where this process alone writes, it knows when the next lease of a person ends or the next time comes, at the earliest: until
-  // then a lease looks at what is ready, which spares two looks of three.
+  // If only this process writes, it knows the earliest next end of a person's lease or due time: until then a lease looks only at ready tasks, which
+  // saves two looks of three.
   const quiets = new Map<string, Quiet>();
   let latest = 0;
   function quietOf(userId: string): Quiet {
@@ -240,15 +241,15 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
       .then((row) => {
         quiet.until = Math.min(row?.at ?? Number.POSITIVE_INFINITY, quiet.lowered);
       })
-      // Not known: every lease looks at all three, until one is answered.
+      // Unknown: every lease looks at all three until one is answered.
       .catch(() => {})
       .finally(() => {
         quiet.asking = false;
       });
   }
 
-  // Generators of what workers ask all the time are made once: each function of that kind brings a prototype and a shape of its own,
-  // which would cost more than the statement.
+  // Generators of frequent calls are created once: each such function brings a prototype and a shape of its own, which would cost more than the
+  // statement.
   function* changing<T extends TaskRow>(
     tx: SharedTx,
     userId: string,
@@ -262,7 +263,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
     return row;
   }
 
-  /** Null: it is there already. */
+  /** Null: it exists already. */
   function* adding(tx: SharedTx, row: TaskRow, waits: boolean): Op<TaskRow | Unlinked | null> {
     const { id, user_id: userId, session_id: sessionId, deployment_id: deploymentId, queued_at: queuedAt } = row;
     if (sessionId !== null) {
@@ -273,7 +274,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
       const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
       if ((yield* tx.get(sql, deploymentId, userId)) === undefined) return 'deployment_not_found';
     }
-    // One process alone writes to SQLite, by one clock.
+    // Only one process writes to SQLite, by one clock.
     const last = store.engine === 'postgres' && !waits;
     const kept = yield* tx.get<Pick<TaskRow, 'queued_at'>>(
       last ? insertAtEnd : insertAt,
@@ -304,7 +305,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
   const find = async (userId: string, id: string) =>
     (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null;
 
-  /** Ends portion by portion what `whose` has and nobody may lease again; answers how many. */
+  /** Ends, portion by portion, the tasks of `whose` that nobody may lease again; returns how many. */
   async function settle(userId: string | null): Promise<number> {
     const at = now();
     const sql = settleSql(userId === null ? overOfAll : `${mine} AND ${openFor('expire')} AND ${over}`);
@@ -322,12 +323,12 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
     }
   }
 
-  /** Where no other process writes. */
+  /** If no other process writes. */
   async function leaseAlone(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null> {
     const at = now();
     const until = at + leaseMs;
     const lease = [leaseId, workerId, until, at];
-    // A clock that was put back took the ends of leases along.
+    // A clock that was set back moved the ends of leases along.
     if (at < latest) quiets.clear();
     latest = at;
     const quiet = at < quietOf(userId).until;
@@ -335,7 +336,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
     const row = await (quiet
       ? change(userId, readySql, [...lease, userId])
       : change(userId, leaseSql, [...lease, userId, userId, at, userId, at]));
-    // After it is kept, so that no question that was asked meanwhile has missed it.
+    // After the commit, so that no concurrent lookup has missed it.
     if (row !== null) notBefore(userId, until);
     if (!quiet) askSoonest(userId);
     return row;
@@ -388,7 +389,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
         result: null,
         error: null,
       };
-      // What a task belongs to is never removed, so that looking before writing is enough.
+      // A task's session and deployment are never removed, so looking before writing is enough.
       const links = row.session_id !== null || row.deployment_id !== null;
       const kept = await store.write((tx) => adding(tx, row, waits), links ? perRow : statement);
       return kept ?? (await find(task.userId, task.id)) ?? row;
@@ -403,20 +404,20 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
         if (row === undefined) return;
         tellReady(tx, userId);
         tx.afterCommit(counts.moved);
-        // One whose time had to come is looked for by its time.
+        // A task with a future time is found by that time.
         tx.afterCommit(() => notBefore(userId, at));
       }, statement);
     },
     heartbeat({ userId, id, workerId, leaseId }) {
       const at = now();
-      // One that was held up on its way shortens nothing.
+      // A report that was delayed shortens nothing.
       return change(userId, heartbeatSql, [at, at + leaseMs, at + leaseMs, id, userId, workerId, leaseId]);
     },
     ack: ({ userId, id, workerId, leaseId }, result) =>
       change(userId, ackSql, [result, now(), id, userId, workerId, leaseId]),
     stop(userId, id, { by, error }) {
       const { sql, values } = whose(userId, id, by);
-      // The reason of whoever asked its worker to stop counts, unless the worker gives its own.
+      // The reason of the person who asked for the stop counts, unless the worker gives its own.
       const text = `UPDATE work_task SET error = COALESCE(?, error), updated_at = ?,
         status = CASE WHEN COALESCE(?, error) IS NULL THEN '${moves.cancel.to}' ELSE '${moves.fail.to}' END
         WHERE ${sql} AND ${openFor('fail')} RETURNING ${taskColumns}`;

@@ -1,7 +1,6 @@
 /**
- * Who waits for a task: one line a person, served in its order, so that a new task costs one lease and not one for each who waits.
- * Woken by commits, and looking by itself each second: a lost wake, a lease that ended and a time that came cost no more than that.
- * Must not know what a task is.
+ * Callers that wait for a task: one queue for each person, served in order, so that a new task costs one lease and not one for each caller. Commits
+ * wake it, and it looks each second: a lost wake, an ended lease and a due time cost no more than that. Must not know what a task is.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 
@@ -14,14 +13,14 @@ export interface WaitersDeps<T> {
 }
 
 export interface Waiters<T> {
-  /** Null after `ms`, when `signal` is aborted, or at the close. Rejects with what looking for one rejected with. */
+  /** Null after `ms`, when `signal` is aborted, or at the close. Rejects with the error of looking for one. */
   wait(who: { userId: string; workerId: string; ms: number; signal: AbortSignal }): Promise<T | null>;
   close(): void;
 }
 
 interface Waiter<T> {
   readonly workerId: string;
-  /** Its time was over while it was being served. */
+  /** Its time ended while it was being served. */
   late: boolean;
   readonly end: (task: T | null) => void;
   readonly fail: (error: unknown) => void;
@@ -31,13 +30,13 @@ interface Line<T> {
   readonly userId: string;
   waiting: Waiter<T>[];
   serving: boolean;
-  /** Something came while it was being served. */
+  /** A task came while it was being served. */
   again: boolean;
   readonly stop: () => void;
 }
 
 const lookMs = 1000;
-/** Who is served at the same time grows as long as there is something for each. */
+/** The number of callers served at the same time grows for as long as there is something for each. */
 const growth = 2;
 
 export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Waiters<T> {
@@ -86,7 +85,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
     while (line.again) {
       line.again = false;
       for (let size = 1; line.waiting.length > 0; size *= growth) {
-        // Out of the line while they are served: none must be ended meanwhile and its task be lost.
+        // Removed from the queue while they are served: none may be ended in the meantime and lose its task.
         const first = line.waiting.splice(0, size);
         const left = (await Promise.all(first.map((waiter) => serveOne(line, waiter)))).filter(
           (waiter) => waiter !== null,
@@ -141,7 +140,7 @@ export function createWaiters<T>({ lease, listen, timers }: WaitersDeps<T>): Wai
         const cancel = timers.after(ms, giveUp);
         signal.addEventListener('abort', giveUp, { once: true });
         line.waiting.push(waiter);
-        // What came between its own look and now.
+        // A task that came between its own look and now.
         look(line);
       }),
     close() {
