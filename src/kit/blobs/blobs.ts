@@ -1,6 +1,6 @@
 /**
- * Files by the hash of what they hold: written once, never changed, the same content once. Owns a folder; must not know what the
- * files mean. First user: proofs of nodes; second: files that people hand in through channels.
+ * Files by the hash of their content: written once, never changed, equal content stored once. Owns a folder; must not know what the files mean. First
+ * user: proofs of nodes; second: files that people send through channels.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -28,22 +28,22 @@ export interface Blob {
   readonly path: string;
 }
 
-/** A file that has arrived whole and is not kept yet. */
+/** A complete file that is not stored yet. */
 export interface Draft {
   readonly sha256: string;
   readonly size: number;
-  /** Makes it durable under its hash. */
+  /** Stores it durably under its hash. */
   keep(): Promise<Blob>;
-  /** Nothing happens once it is kept or dropped. */
+  /** Does nothing once it is kept or dropped. */
   drop(): void;
 }
 
 export interface Blobs {
-  /** Takes a stream in; more than `limit` bytes are `usage`, a cut stream rejects with its own error. Nothing is left behind then. */
+  /** Reads a stream; more than `limit` bytes are `usage`, a cut stream rejects with its own error. Nothing remains of a failed one. */
   receive(source: AsyncIterable<Uint8Array>, limit: number): Promise<Draft>;
   /** Keeps an open file of the same file system under its hash and closes it; the file moves. */
   adopt(file: string, handle: number): Promise<Blob>;
-  /** Absolute path of a blob, whether it is there or not. */
+  /** Absolute path of a blob, whether it exists or not. */
   fileOf(sha256: string): string;
 }
 
@@ -53,7 +53,7 @@ const chunkSize = 64 * 1024;
 export function createBlobs(folder: string): Blobs {
   const incoming = join(folder, '.incoming');
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
-  // What a killed program left half-written belongs to nobody.
+  // Half-written files of a killed program belong to nobody.
   for (const name of readdirSync(incoming)) rmSync(join(incoming, name), { force: true });
 
   const pathOf = (sha256: string) => `${sha256.slice(0, 2)}/${sha256}`;
@@ -146,20 +146,20 @@ function writeAll(handle: number, chunk: Uint8Array): void {
   for (let from = 0; from < chunk.byteLength; ) from += writeSync(handle, chunk, from);
 }
 
-/** Of a regular file: a link under this name is not what it leads to. */
+/** Only for a regular file: a link under this name is not followed. */
 function sizeOf(file: string): number {
   const there = lstatSync(file, { throwIfNoEntry: false });
   return there?.isFile() ? there.size : -1;
 }
 
-/** The folder may be in a workspace, where anything can be put under the name of one of ours. */
+/** The folder may be in a workspace, where other programs can replace a file of ours. */
 function mustBeFolder(folder: string): void {
   if (lstatSync(folder).isDirectory()) return;
   throw new AppError('refused', `${folder} is no folder.`, 'Remove what lies there.', { status: 409 });
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows has no handle for a folder; there the rename itself is what there is.
+  // Windows has no handle for a folder; the rename has to be enough there.
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');
   try {

@@ -1,8 +1,8 @@
-/** Time as an argument. First users: ledger, leases, one-time codes; tests move it by hand. */
+/** Time as an argument. First users: ledger, leases, one-time codes; tests set it by hand. */
 export interface Clock {
   /** Wall clock, milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that never jump; only differences mean anything. */
+  /** Monotonic milliseconds; only differences mean anything. */
   monotonic(): number;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Waiting as an argument: the only place that arms timers for kit and areas. First user: lanes; second: sweeps of the
- * factory. Tests pass their own and move it by hand.
+ * Waiting as an argument: the only place that arms timers for kit and areas. First user: lanes; second: sweeps of the factory. Tests pass their own
+ * timers and advance them by hand.
  */
 export interface Timers {
-  /** Runs `effect` once after `ms` milliseconds of monotonic time. Returns the way to cancel; cancelling twice is fine. */
+  /** Runs `effect` once after `ms` milliseconds of monotonic time. Returns a function that cancels it; cancelling twice is fine. */
   after(ms: number, effect: () => void): () => void;
 }
 
-/** Timers that never keep the program alive by themselves: whoever owns a program keeps it up by its servers. */
+/** Timers that never keep the program alive: a program stays up through its servers. */
 export const systemTimers: Timers = {
   after: (ms, effect) => {
     const timer = setTimeout(effect, Math.max(0, ms)); // A deadline that has passed is due now.
@@ -16,9 +16,9 @@ export const systemTimers: Timers = {
   },
 };
 
-/** Timers of one owner, which are all let go with it. */
+/** Timers of one owner, which are all cancelled together. */
 export interface OwnTimers extends Timers {
-  /** Cancels those that still wait. */
+  /** Cancels the pending ones. */
   cancelAll(): void;
 }
 

@@ -1,10 +1,10 @@
 /** Which addresses are on the public internet. Pure. Must not know names or sockets. */
 import ipaddr from 'ipaddr.js';
 
-/** Global unicast is all that IANA has given out of IPv6; everything else wraps, tunnels or stays local. */
+/** IANA has assigned only global unicast in IPv6; everything else wraps, tunnels or stays local. */
 const global6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
-/** False for loopback, private, link-local, shared, multicast, reserved, and for whatever wraps an IPv4 address. */
+/** False for loopback, private, link-local, shared, multicast, reserved, and for any form that wraps an IPv4 address. */
 export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
@@ -12,7 +12,7 @@ export function isPublic(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(global6);
 }
 
-/** `10.0.0.0/8`, `fd00::/8`; null for what is no range. */
+/** `10.0.0.0/8`, `fd00::/8`; null for an invalid range. */
 export function parseRange(text: string): ((address: string) => boolean) | null {
   if (!ipaddr.isValidCIDR(text)) return null;
   const [base, bits] = ipaddr.parseCIDR(text);

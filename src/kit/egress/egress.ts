@@ -1,7 +1,7 @@
 /**
- * The only client for addresses that somebody else chose. Public addresses only, checked as a literal, at the lookup
- * and on the connected socket; redirects are not followed (see `redirect.ts`); time and size are capped. First user:
- * pushes to browsers' endpoints; second: HTTP tools of bots. Must not know what is asked.
+ * The only client for addresses that somebody else chose. Public addresses only, checked as a literal, at the lookup and on the connected socket;
+ * redirects are not followed (see `redirect.ts`); time and size are capped. First user: pushes to browsers' endpoints; second: HTTP tools of bots.
+ * Must not know what is asked.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP } from 'node:net';
@@ -10,16 +10,16 @@ import { isPublic, parseRange } from './addresses.ts';
 
 export interface EgressOptions {
   /**
-   * What may be reached although it is private, and over http: `host`, `host:port`, `10.0.0.0/8`. For whoever runs a service of
-   * their own in their own network, and for tests.
+   * Private addresses that are allowed anyway, and over http: `host`, `host:port`, `10.0.0.0/8`. For services that the operator runs in their own
+   * network, and for tests.
    */
   readonly allow?: readonly string[];
   readonly lookup?: Lookup;
-  /** http as well; default https alone, and http for what is allowed. */
+  /** Allows http as well; default: https only, and http for the addresses in `allow`. */
   readonly plain?: boolean;
   /** What to do about a refusal. */
   readonly advice?: string;
-  /** Answers and streams may be silent as long as they like: whoever asks has deadlines of its own. */
+  /** Answers and streams may be silent for any time: the caller has its own deadlines. */
   readonly patient?: true;
 }
 
@@ -34,11 +34,11 @@ export interface EgressRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** For all of it; default 10 s. */
+  /** For the whole request; default 10 s. */
   readonly timeoutMs?: number;
-  /** Of the answer's body; default 64 KiB. */
+  /** Limit of the answer's body; default 64 KiB. */
   readonly largestAnswer?: number;
-  /** What becomes of an answer that is longer; default it fails. */
+  /** What happens to a longer answer; default: it fails. */
   readonly longer?: 'fail' | 'cut';
   readonly signal?: AbortSignal;
 }
@@ -47,18 +47,18 @@ export interface EgressAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** More came than was wanted. */
+  /** The answer was longer than the limit. */
   readonly truncated: boolean;
 }
 
 export interface Egress {
-  /** Where an address leads, by its letters or its name: `private` where any of it is not out on the internet. Never throws. */
+  /** Where an address leads, by its literal or its name: `private` if any of its addresses is not on the public internet. Never throws. */
   where(url: string): Promise<'public' | 'private'>;
-  /** Why this address is never asked, before any name is looked up; null when it may be. */
+  /** Why this address is never asked, decided before any lookup; null if it may be. */
   refusal(url: string): AppError | null;
-  /** Throws `refused` for an address that is not public, `transport` when nothing answers. */
+  /** Throws `refused` for an address that is not public, `transport` if nothing answers. */
   request(request: EgressRequest): Promise<EgressAnswer>;
-  /** Like the platform's, streamed and without caps; redirects come as they are. First user: attached tool servers. */
+  /** Like the platform's fetch, streamed and without caps; redirects are returned unchanged. First user: attached tool servers. */
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
 
   const lookups =
     (may: (address: string) => boolean) => (name: string, asked: LookupOptions, done: (...answer: never[]) => void) => {
-      // Node asks for all addresses or for one, and wants the answer in the same way.
+      // Node asks for all addresses or for one, and expects the answer in the same form.
       const answer = done as unknown as (
         error: Error | null,
         found?: string | LookupAddress[],
@@ -88,13 +88,13 @@ export function createEgress(options: EgressOptions = {}): Egress {
       lookup(name, { ...asked, all: true }, (error, addresses) => {
         if (error !== null) return answer(error);
         const [first] = addresses;
-        // By its name alone: whoever chose it must not learn by us what it is in our network.
+        // Names only the host: the person who chose it must not learn its address in our network.
         if (first === undefined || !addresses.every(({ address }) => may(address))) return answer(notPublic(name));
         if (asked.all === true) answer(null, addresses);
         else answer(null, first.address, first.family);
       });
     };
-  /** Loaded with the first request: a start pays nothing for it. */
+  /** Loaded with the first request, so that it does not slow the start. */
   async function load() {
     const { Agent, buildConnector, fetch, request } = await import('undici');
     const guarded = buildConnector({ lookup: lookups(mayBe) as never });
@@ -196,7 +196,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
         >[1]);
         return answer as unknown as Response;
       } catch (error) {
-        // The guard's own word lies within what fetch makes of it.
+        // The guard's own error is inside the error that fetch makes of it.
         const cause = (error as Error).cause;
         throw cause instanceof AppError ? cause : error;
       }

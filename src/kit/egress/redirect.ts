@@ -1,16 +1,16 @@
 /**
- * What a redirect asks for (RFC 9110, 15.4), for clients that follow by hand so that each step is checked like the first. What may
- * be a credential stays with the origin that it was meant for. Pure. Must not know who follows.
+ * The request after a redirect (RFC 9110, 15.4), for clients that follow by hand so that each step is checked like the first. Possible credentials
+ * stay with the origin that they were meant for. Pure. Must not know who follows.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { EgressAnswer, EgressRequest } from './egress.ts';
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Anything else may carry a key: some services name theirs as they like. */
+/** Any other header may carry a key: some services invent their own names. */
 const harmless: ReadonlySet<string> = new Set(['accept', 'accept-language', 'accept-encoding', 'user-agent', 'range']);
 const aboutBody: ReadonlySet<string> = new Set(['content-type', 'content-encoding', 'content-language']);
 
-/** The request that a redirect leads to; null where the answer is none. Throws `refused` for a scheme that is not of the web. */
+/** The request that a redirect leads to; null if the answer is no redirect. Throws `refused` for a scheme other than http and https. */
 export function redirectOf(
   request: EgressRequest,
   answer: Pick<EgressAnswer, 'status' | 'headers'>,

@@ -1,12 +1,12 @@
 /**
- * How deep a YAML or JSON text nests, told before a parser sees it: parsers follow each level with a call of their own, so that a text
- * of a few kilobytes can take seconds and a hundred megabytes. Pure.
+ * How deep a YAML or JSON text nests, measured before a parser sees it: parsers recurse into each level, so that a text of a few kilobytes can take
+ * seconds and a hundred megabytes. Pure.
  */
 
 /** Nobody writes more by hand. */
 export const deepestNesting = 64;
 
-/** Counts too much rather than too little: brackets in quotes count, as long as they are not closed. */
+/** Counts too much rather than too little: brackets in quotes count while they are open. */
 export function isNestedDeeper(text: string, limit: number = deepestNesting): boolean {
   let brackets = 0;
   for (let at = 0; at < text.length; at += 1) {

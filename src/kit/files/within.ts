@@ -1,7 +1,7 @@
 /**
- * Reads and writes files of a folder that is not Gantry's own, such as a cloned repository, where anything can lie under any name: a
- * pipe, a device, a link to another place, a file without end. Only regular files inside the folder are read, only up to a limit, and
- * nothing here waits for another program. Must not know what the files mean.
+ * Reads and writes files of a folder that is not Gantry's own, such as a cloned repository, where any name can be a pipe, a device, a link to another
+ * place or a file without end. Only regular files inside the folder are read, only up to a limit, and nothing here waits for another program. Must
+ * not know what the files mean.
  */
 import {
   closeSync,
@@ -26,20 +26,20 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 export type Found =
   | { readonly is: 'file'; readonly bytes: Buffer }
   | { readonly is: 'absent' }
-  /** `why` is a sentence about what lies there instead. */
+  /** `why` is a sentence that says what is there instead. */
   | { readonly is: 'unfit'; readonly why: string };
 
-/** Windows knows neither; there the path that a handle has is looked up again instead. */
+/** Windows has neither flag; there the path of the open handle is looked up again instead. */
 const guarded = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Reads one file. A path is absolute, or relative to `root`. Throws nothing that the folder's content could bring about. */
+/** Reads one file. A path is absolute, or relative to `root`. Never throws because of the folder's content. */
 export function readWithin(root: string, path: string, limit: number): Found {
   const handle = openWithin(root, path);
   if (typeof handle !== 'number') return handle;
   try {
     const { size } = fstatSync(handle);
     if (size > limit) return unfit(`It has ${size} bytes; at most ${limit} are read.`);
-    // One more than is taken: a file that grows meanwhile is noticed.
+    // One byte more than the limit, to notice a file that grows in the meantime.
     const bytes = Buffer.alloc(Math.min(limit, Math.max(size, 4096)) + 1);
     let length = 0;
     while (length < bytes.length) {
@@ -56,13 +56,13 @@ export function readWithin(root: string, path: string, limit: number): Found {
   }
 }
 
-/** As {@link readWithin}, as UTF-8 text. */
+/** Like {@link readWithin}, as UTF-8 text. */
 export function readTextWithin(root: string, path: string, limit: number): string | Exclude<Found, { is: 'file' }> {
   const found = readWithin(root, path, limit);
   return found.is === 'file' ? found.bytes.toString('utf8') : found;
 }
 
-/** A file that a person named, wherever it lies and links lead: the same limits, and nothing that would be waited for. */
+/** A file that a person named, anywhere and through any links: the same limits, and it never waits. */
 export function readNamed(path: string, limit: number): Found {
   try {
     const real = realpathSync(path);
@@ -80,7 +80,7 @@ export function openWithin(root: string, path: string): number | Exclude<Found, 
     const top = realpathSync(root);
     const real = realpathSync(asked);
     if (!isWithin(top, real)) return unfit(`It leads out of ${root}: ${real}.`);
-    // Before it is opened: to open a device can do something, and to open a socket fails without a reason.
+    // Checked before opening: opening a device can have an effect, and opening a socket fails without a reason.
     const kind = kindOf(lstatSync(real));
     if (kind !== null) return unfit(`It is ${kind}, not a file.`);
     handle = openSync(real, constants.O_RDONLY | guarded);
@@ -96,13 +96,13 @@ export function openWithin(root: string, path: string): number | Exclude<Found, 
   }
 }
 
-/** A link to nothing is there, and cannot be read; what is not there at all is absent. */
+/** A broken link exists and cannot be read; a name without any entry is absent. */
 function absentOr(path: string): Exclude<Found, { is: 'file' }> {
   const there = lstatSync(path, { throwIfNoEntry: false });
   return there === undefined ? { is: 'absent' } : unfit('It is a link to nothing.');
 }
 
-/** A folder above may have become a link between the look at the path and the opening of the file. */
+/** A folder above may have become a link between the check of the path and the opening of the file. */
 function stillWithin(handle: number, top: string, real: string): boolean {
   if (process.platform === 'linux') return isWithin(top, readlinkSync(`/proc/self/fd/${handle}`));
   const [open, named] = [fstatSync(handle), lstatSync(real)];
@@ -111,13 +111,13 @@ function stillWithin(handle: number, top: string, real: string): boolean {
 
 export interface Listed {
   readonly entries: readonly { readonly name: string; readonly isFolder: boolean; readonly isFile: boolean }[];
-  /** There are more than were asked for. */
+  /** There are more entries than the limit. */
   readonly more: boolean;
 }
 
 const nothing: Listed = { entries: [], more: false };
 
-/** Entries of one folder inside `root`, sorted; nothing where there is no such folder. Links are neither file nor folder. */
+/** Entries of one folder inside `root`, sorted; empty if there is no such folder. Links are neither file nor folder. */
 export function listWithin(root: string, folder: string, limit: number): Listed {
   const entries: Listed['entries'][number][] = [];
   try {
@@ -152,8 +152,8 @@ export function printOf(path: string): string {
 }
 
 /**
- * Makes a folder for Gantry's own files inside `root`. What stands in its way (a link, a pipe, a file) is not followed or written over:
- * it is put aside under another name, and `onAside` hears of it.
+ * Makes a folder for Gantry's own files inside `root`. Anything in its way (a link, a pipe, a file) is not followed or overwritten: it is moved aside
+ * under another name, and `onAside` is called.
  */
 export function ownFolder(root: string, path: string, onAside: (from: string, to: string) => void = () => {}): string {
   let at = root;
@@ -167,7 +167,7 @@ export function ownFolder(root: string, path: string, onAside: (from: string, to
   return at;
 }
 
-/** A file of Gantry's own inside `root`, whole or not at all: what lies under its name is replaced, never followed. */
+/** Writes a file of Gantry's own inside `root`, whole or not at all: an existing entry of its name is replaced, never followed. */
 export function writeWithin(
   root: string,
   path: string,
@@ -183,7 +183,7 @@ export function writeWithin(
   try {
     const handle = openSync(draft, flags, 0o644);
     try {
-      // All of it: a single write ends early, and without an error, where the disk is about to be full.
+      // Repeats until all is written: near a full disk, a single write ends early without an error.
       writeFileSync(handle, text);
       fsyncSync(handle);
     } finally {
@@ -206,7 +206,7 @@ function putAside(path: string, onAside: (from: string, to: string) => void): vo
   }
 }
 
-/** What lies there instead of a file, in words; null for a file. */
+/** Describes the entry that is there instead of a file; null for a file. */
 function kindOf(status: Stats): string | null {
   if (status.isFile()) return null;
   if (status.isDirectory()) return 'a folder';

@@ -1,7 +1,6 @@
 /**
- * YAML of a file that anybody may have written. The parser compares each key of a map with each before it, so that a few hundred
- * kilobytes of keys hold the program for minutes: here equal keys are found in one pass. Nesting is the caller's to look at first
- * (`nesting.ts`). Must not know what the file means.
+ * Parses YAML that anybody may have written. The parser compares each key of a map with each before it, so that a few hundred kilobytes of keys block
+ * the program for minutes: here equal keys are found in one pass. The caller checks nesting first (`nesting.ts`). Must not know what the file means.
  */
 import { type Document, isScalar, type LineCounter, parseDocument, visit, YAMLParseError } from 'yaml';
 

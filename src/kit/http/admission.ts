@@ -1,6 +1,6 @@
 /**
- * Whom a route lets in: checks the credential, then whether its person may act at all, then kind and scope; and what
- * callers are told who are refused. First user: the dispatcher. Must not know areas, bodies or answers.
+ * Whom a route lets in: checks the credential, then whether its person may act at all, then kind and scope. Owns the errors for refused callers.
+ * First user: the dispatcher. Must not know areas, bodies or answers.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -9,19 +9,19 @@ import type { Limits } from './limits.ts';
 import type { Authenticator, Before, Principal } from './types.ts';
 
 export interface AdmissionOptions {
-  /** Asked in order; the first that knows the credential decides. */
+  /** Tried in order; the first that knows the credential decides. */
   readonly authenticators: readonly Authenticator[];
-  /** Whether this user may act at all, however they were authenticated; default everybody. */
+  /** Whether this user may act at all, whatever the authentication; default: everybody. */
   readonly admits?: (userId: string) => boolean | Promise<boolean>;
-  /** Where a client reads who issues tokens for a path (RFC 9728); null where nobody does. */
+  /** Where a client reads who issues tokens for a path (RFC 9728); null if nobody does. */
   readonly metadataUrl?: (path: string) => string | null;
 }
 
-/** What of a route decides. */
+/** The parts of a route that decide. */
 export interface Gate {
   readonly route: Route;
   readonly kinds: ReadonlySet<PrincipalKind>;
-  /** Nobody is asked for a credential. */
+  /** Public: needs no credential. */
   readonly onlyPublic: boolean;
   readonly before?: Before | undefined;
 }
@@ -29,7 +29,7 @@ export interface Gate {
 export interface Admission {
   /** Throws 401, 403, or 429 after too many bad credentials. */
   admit(gate: Gate, request: IncomingMessage, params: Readonly<Record<string, string | undefined>>): Promise<Principal>;
-  /** What a client needs to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
+  /** Tells a client how to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */
   challenge(
     error: AppError,
     route: Route,
@@ -68,7 +68,7 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       if (request.headers['x-platform-user-id'] !== undefined && kind !== 'link' && kind !== 'internal') {
         throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
       }
-      // A person who is shut out is refused whatever they hold.
+      // A person who is shut out is refused whatever credential they have.
       const admitted = userId === '' || options.admits === undefined || options.admits(userId);
       if (admitted !== true && !(await admitted)) throw shutOut();
       checkKind(gate, principal);
@@ -92,7 +92,7 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
   };
 }
 
-/** What each kind of caller sends, in a person's words. */
+/** The credential of each kind of caller, in a person's words. */
 const credentials: Readonly<Record<PrincipalKind, string>> = {
   public: 'A request without a credential',
   owner: 'The token of this computer’s owner',
@@ -111,7 +111,7 @@ function checkKind({ route, kinds }: Gate, principal: Principal): void {
   throw new AppError('refused', fact, 'Ask the owner to do it.', { wireCode: 'forbidden' });
 }
 
-/** Scope is asked of everybody whose rights are counted in scopes; a person in person has them all. */
+/** Scope is checked for every kind whose rights are scopes; a person in person has them all. */
 function checkScope(route: Route, principal: Principal): void {
   if (route.scope === 'any') return;
   if (principal.kind === 'public') return;

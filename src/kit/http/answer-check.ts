@@ -1,6 +1,6 @@
 /**
- * Whether a route answers as its contract says. In tests every answer is checked, and one that is wrong fails; in production it is
- * logged and sent. Must not know what answers mean.
+ * Checks that a route answers as its contract says. In tests every answer is checked, and a wrong one fails; in production it is logged and sent.
+ * Must not know what answers mean.
  */
 import type { ZodType } from 'zod';
 import type { Route } from '../../contracts/common/route.ts';
@@ -12,7 +12,7 @@ export interface AnswerCheckDeps {
 
 export type AnswerCheck = (status: number, body: unknown, requestId: string) => void;
 
-/** Checking costs more than making the answer: in production of a route's first answers each is checked, later one in so many. */
+/** Checking costs more than making the answer: in production each route's first answers are all checked, and later ones at this rate. */
 const first = 100;
 const later = 16;
 

@@ -1,4 +1,4 @@
-/** What every answer of the API carries. First user: the dispatcher; second: answers that are passed on. Must not know routes. */
+/** The headers of every answer of the API. First user: the dispatcher; second: answers that are passed on. Must not know routes. */
 
 export const baseHeaders = {
   'x-content-type-options': 'nosniff',

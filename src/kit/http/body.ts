@@ -6,19 +6,19 @@ import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 
 export const defaultBodyLimit = 1024 * 1024;
-/** Deep nesting harms whatever recurses later; no body of ours nests deeper than a tenth of this. */
+/** Deep nesting harms later code that recurses; no body of ours nests deeper than a tenth of this. */
 export const maxDepth = 64;
 
 const jsonType = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A body that an authenticator has read already, because what it checks is signed as raw bytes. */
+/** A body that an authenticator has read already, because the signature covers the raw bytes. */
 const rawBody = Symbol('raw body');
 interface ReadRequest extends IncomingMessage {
   [rawBody]?: Buffer;
 }
 
-/** `undefined` when there is no body at all. */
+/** `undefined` if there is no body at all. */
 export async function readJson(request: ReadRequest, limit: number): Promise<unknown> {
   const { headers } = request;
   const announced = headers['content-length'];
@@ -56,7 +56,7 @@ export async function readJson(request: ReadRequest, limit: number): Promise<unk
   return value;
 }
 
-/** The bytes of the body as they came; read once, and kept with the request for whoever parses them. */
+/** The raw bytes of the body; read once, and kept with the request for later parsers. */
 export async function readRaw(request: ReadRequest, limit: number): Promise<Buffer> {
   const kept = request[rawBody];
   if (kept !== undefined) return kept;
@@ -76,7 +76,7 @@ function textOf(bytes: Buffer, limit: number): string {
   }
 }
 
-/** What bytes say that were signed as they came; undefined: they are not JSON in UTF-8. */
+/** Parses signed bytes; undefined: not JSON in UTF-8. */
 export function jsonIn(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
@@ -93,7 +93,7 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size > limit) {
-        // The rest is read and dropped, so that the client comes to read the answer; the server's request timeout ends it.
+        // The rest is read and dropped, so that the client gets to read the answer; the server's request timeout ends it.
         request.off('data', onData);
         request.resume();
         reject(tooLarge(limit));
@@ -105,7 +105,7 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
     request.on('error', () => reject(cutOff()));
-    // Comes after each request that was read whole, too.
+    // This event follows each completely read request, too.
     request.on('close', () => {
       if (!whole) reject(cutOff());
     });
@@ -131,7 +131,7 @@ function inspect(value: unknown, depth: number): void {
   }
 }
 
-/** What a body over `limit` bytes is answered. */
+/** The error for a body over `limit` bytes. */
 export function tooLarge(limit: number): AppError {
   return new AppError('usage', `The body is larger than ${limit} bytes.`, 'Send a smaller one.', {
     wireCode: 'too_large',

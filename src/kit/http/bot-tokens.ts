@@ -1,7 +1,6 @@
 /**
- * Tokens of bots: weaker than their owner's, one an agent, valid as long as its pane, so that a bot misled by what it
- * reads cannot act as its owner. Stored as hashes, so that bots live on when the runtime restarts. First user: the
- * factory. Must not know agents or panes.
+ * Tokens of bots: weaker than their owner's, one for each agent, valid for as long as its pane, so that a bot misled by what it reads cannot act as
+ * its owner. Stored as hashes, so that bots survive a restart of the runtime. First user: the factory. Must not know agents or panes.
  */
 import { hash } from 'node:crypto';
 import type { Scope } from '../../contracts/common/route.ts';
@@ -34,7 +33,7 @@ export interface BotTokens {
   readonly authenticator: Authenticator;
 }
 
-/** What a bot may be asked for; which routes at all is the route table's `auth`. */
+/** The scopes a bot may have; the route table's `auth` decides which routes it reaches. */
 const botScopes: ReadonlySet<Scope> = new Set(['agents:read', 'bots:act']);
 const prefix = 'gbot_';
 
@@ -92,7 +91,7 @@ export async function createBotTokens({ store, clock, userId, random }: BotToken
       authenticate(request) {
         const bearer = bearerOf(request);
         if (bearer === null || !bearer.startsWith(prefix)) return null;
-        // Found by its digest: nothing secret is compared byte by byte.
+        // Looked up by its digest: nothing secret is compared byte by byte.
         return bots.get(hash('sha256', bearer, 'base64url')) ?? null;
       },
     },

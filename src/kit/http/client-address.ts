@@ -1,6 +1,6 @@
 /**
- * From which address a request comes, for limits and for lists of sign-ins. What a client writes into X-Forwarded-For is its own
- * claim: it counts only as far as trusted proxies have added to it. First user: the cloud API. Must not know routes.
+ * The client address of a request, for limits and for lists of sign-ins. A client can write anything into X-Forwarded-For: it counts only as far as
+ * trusted proxies have added to it. First user: the cloud API. Must not know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
@@ -11,7 +11,7 @@ export type AddressOf = (request: IncomingMessage) => string;
 /** A Unix socket has no address: all its callers count as one. */
 const noAddress = 'socket';
 
-/** `trusted`: addresses and networks (`10.0.0.0/8`) of the proxies in front. Throws `usage` for what is neither. */
+/** `trusted`: addresses and networks (`10.0.0.0/8`) of the proxies in front. Throws `usage` for any other text. */
 export function createAddressOf(trusted: readonly string[] = []): AddressOf {
   const networks = trusted.map(networkOf);
   const isTrusted = (address: string) => {
@@ -22,7 +22,7 @@ export function createAddressOf(trusted: readonly string[] = []): AddressOf {
   return (request) => {
     let address = request.socket.remoteAddress ?? noAddress;
     if (networks.length === 0 || !isTrusted(address)) return address;
-    // Each proxy appends whom it heard from: read from the end, the first that is no proxy of ours is the client.
+    // Each proxy appends the address it heard from: read from the end, the first that is no proxy of ours is the client.
     const claimed = String(request.headers['x-forwarded-for'] ?? '').split(',');
     for (const claim of claimed.reverse()) {
       const hop = claim.trim();
@@ -35,8 +35,8 @@ export function createAddressOf(trusted: readonly string[] = []): AddressOf {
 }
 
 /**
- * Whom a limit counts: of IPv6 the network (RFC 4291, 2.5.4), because whoever has one address of it has all; of IPv4 the address,
- * in whichever form it came.
+ * The unit that a limit counts: the network for IPv6 (RFC 4291, 2.5.4), because a client with one address has all of it; the address for IPv4, in
+ * either notation.
  */
 export function countedAs(address: string): string {
   if (!ipaddr.isValid(address)) return address;

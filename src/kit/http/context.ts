@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from './types.ts';
 
-/** A class for its shape: one is made a request, and closures of its own would cost more than all it holds. */
+/** A class for its shape: one is created per request, and closures would cost more than its content. */
 export class RequestContext {
   readonly principal: Principal;
   readonly request: IncomingMessage;
@@ -48,7 +48,7 @@ export class RequestContext {
   }
 }
 
-/** One for all: it is told of each request at its end, also of those that ended well, and a new one would take its stack each time. */
+/** One shared listener: it runs at the end of every request, including successful ones, and creating one each time would cost a stack trace. */
 const gone = new DOMException('The request is over.', 'AbortError');
 
 const nothing = Object.freeze({});

@@ -34,10 +34,10 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly owners: OwnerLookups;
   readonly ids: { next(prefix: string): string };
   readonly log: HttpLog;
-  /** Needed as soon as one route is `idempotent`. */
+  /** Required once a route is `idempotent`. */
   readonly idempotency?: Idempotency;
   readonly limits?: LimitSettings;
-  /** Cuts what stays open when the credential that opened it ends; absent: routes see to it themselves. */
+  /** Cuts open streams when the credential that opened them ends; absent: routes do that themselves. */
   readonly expiry?: { readonly clock: Clock; readonly timers: Timers };
   /** An answer that breaks its schema: `throw` in tests, `log` in production. */
   readonly answers?: 'throw' | 'log';
@@ -48,15 +48,15 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
 }
 
 export interface Dispatcher {
-  /** Resolves with false when the path is not the API's: nothing was answered then. Never rejects. */
+  /** Resolves with false if the path is not the API's: nothing was answered then. Never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** Every route that is served, in order of mounting. */
   readonly routes: readonly Route[];
   /** Open event streams. */
   readonly streams: number;
-  /** Cuts off streams and passed-on answers of callers whose right to them is over. */
+  /** Cuts off streams and passed-on answers of callers who lost their right to them. */
   cut(match: (principal: Principal) => boolean): void;
-  /** Ends streams with a last event and aborts what runs. */
+  /** Ends streams with a last event and aborts requests under way. */
   close(reason: string): void;
 }
 
@@ -66,7 +66,7 @@ interface Mounted extends Gate {
   readonly check: AnswerCheck;
 }
 
-/** A timer never waits longer: the wall clock may jump, and Node fires at once what is more than 24 days off. Milliseconds. */
+/** Limit of a timer: the wall clock may jump, and Node fires at once if the time is more than 24 days off. Milliseconds. */
 const longestWaitMs = 60_000;
 const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
@@ -77,7 +77,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const admission = createAdmission({ ...options, limits });
   const streams = createSseStreams((error) => log.error('stream failed', { error: String(stackOf(error)) }));
   const running = new Set<RequestContext>();
-  // Answers that may go on for long, and so must end with the right to them.
+  // Answers that may last long, and so must end with the caller's right to them.
   const lasting = new Set<RequestContext>();
   const fallbackShape = options.shape ?? 'plain';
   const router = createRouter({
@@ -85,12 +85,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     ignoreTrailingSlash: false,
     ignoreDuplicateSlashes: false,
     maxParamLength: 500,
-    // Queries are parsed only where a route reads them.
+    // Queries are parsed only if the route reads them.
     querystringParser: (text) => text,
-    // Told apart by its missing store.
+    // Distinguished by its missing store.
     onBadUrl: noop,
   });
-  // One random part a dispatcher and a count: unique enough to be found in a log, and it costs nothing.
+  // One random part for each dispatcher plus a counter: unique enough for a log, and free.
   const requestIdStart = ids.next('req');
   let requests = 0;
   const nextRequestId = () => {
@@ -119,7 +119,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         kinds: new Set(route.auth),
         onlyPublic: route.auth?.length === 1 && route.auth[0] === 'public',
         before: bound.before,
-        // Keys that are numbers always come in ascending order, so what was written first cannot be told.
+        // Numeric keys always come in ascending order, so the original order is lost.
         check: createAnswerCheck(route, options),
         usualStatus: route.answers?.[201] === undefined ? Number(Object.keys(route.answers ?? {})[0]) : 201,
       };
@@ -167,7 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return true;
   }
 
-  /** Nothing is served here by that method: the area says so, or the pages behind are asked. */
+  /** No route has that method here: the area says so, or the pages behind are asked. */
   function unmatched(request: IncomingMessage, response: ServerResponse, target: string, malformed: boolean): boolean {
     const path = pathOf(target);
     const claimed = claimedShape(path);
@@ -218,7 +218,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await bound.handler(context as never);
       return;
     }
-    // A raw route without a body schema reads what comes itself: an upload, a signed webhook.
+    // A raw route without a body schema reads the body itself: an upload, a signed webhook.
     const readsItself = route.kind === 'raw' && route.body === undefined;
     if (request.method !== 'GET' && !readsItself) context.body = await readBody(route, request);
     if (route.params !== undefined) context.params = parseParams(route, rawParams);
@@ -235,7 +235,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     else await answer(mounted, principal, context, requestId);
   }
 
-  /** Answers the way to stop waiting for that end. */
+  /** Returns a function that stops waiting for that end. */
   function endWithCredential(context: RequestContext): () => void {
     const { expiry } = options;
     const { expiresAt } = context.principal;

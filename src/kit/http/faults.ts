@@ -21,7 +21,7 @@ function computersType(status: number): string {
   return status >= 500 ? 'api_error' : 'invalid_request_error';
 }
 
-/** Anything thrown, as the typed error. What is not ours is an internal fault whose text stays here. */
+/** Anything thrown, as the typed error. An unknown error becomes an internal fault whose text stays here. */
 export function toAppError(thrown: unknown, requestId: string): AppError {
   if (thrown instanceof AppError) return thrown;
   return new AppError(

@@ -1,23 +1,21 @@
 /**
- * What a listener lets through before anybody is authenticated: exact Host, exact Origin, Sec-Fetch-Site. Loopback
- * proves nothing: requests from a web page, another local port or a rebound name all come from it. Must not know routes
- * or principals.
+ * The checks of a listener before authentication: exact Host, exact Origin, Sec-Fetch-Site. Loopback proves nothing: requests from a web page,
+ * another local port or a rebound name all come from it. Must not know routes or principals.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 
 /**
- * `tcp`: Host must be a loopback literal with the listener's own port. `origins: 'own'` allows pages that this listener
- * serves; `'none'` refuses every Origin. `public`: Host and Origin must be those of the address that people use, which a
- * proxy in front passes on. Other sites may lead a person to what `navigable` names, and to nothing else. `socket`: a Unix
- * socket in a 0700 folder; no browser can be behind it, so any Origin is refused.
+ * `tcp`: Host must be a loopback literal with the listener's own port. `origins: 'own'` allows pages that this listener serves; `'none'` refuses
+ * every Origin. `public`: Host and Origin must be those of the public address, which a proxy in front passes on. Other sites may navigate only to
+ * paths in `navigable`. `socket`: a Unix socket in a 0700 folder; no browser can be behind it, so any Origin is refused.
  */
 export type Door =
   | { readonly kind: 'tcp'; readonly origins: 'own' | 'none'; readonly navigable?: (path: string) => boolean }
   | {
       readonly kind: 'public';
       readonly origin: string;
-      /** Served here, too, under this Host; no page of it calls anything. */
+      /** Another Host that is served here; none of its pages calls anything. */
       readonly beside?: string;
       readonly navigable: (path: string) => boolean;
     }
@@ -28,7 +26,7 @@ const sameSite = new Set(['same-origin', 'none']);
 
 export type Guard = (request: IncomingMessage) => AppError | null;
 
-/** Counts and picks the headers that matter in one pass: Node keeps only the first of two Host headers. */
+/** Counts and picks the relevant headers in one pass: Node keeps only the first of two Host headers. */
 function inspect(raw: readonly string[]): { hosts: number; authorizations: number } {
   let hosts = 0;
   let authorizations = 0;

@@ -1,9 +1,8 @@
 /**
- * `Idempotency-Key` on POSTs that create: the same caller, route, key and body get the first answer, another body gets
- * 409. Keys are kept for 7 days, also over a restart. A failed request frees its key, since nothing was created. A
- * request that a crash cut off does not, nor one whose database went away at its end, since nobody knows whether it was
- * done: what is created under an id that is kept with the key is then looked up, and created if it is missing. First
- * user: threads; second: the work queue. Must not know routes' meaning.
+ * `Idempotency-Key` on POSTs that create: the same caller, route, key and body get the first answer, another body gets 409. Keys are kept for 7 days,
+ * also over a restart. A failed request frees its key, since nothing was created. A request cut off by a crash, or by a database that went away at
+ * its end, keeps its key, since its outcome is unknown: the id stored with the key is then looked up, and created if it is missing. First user:
+ * threads; second: the work queue. Must not know routes' meaning.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -43,12 +42,12 @@ const keptMs = 7 * 24 * 3600 * 1000;
 
 export interface KeptAnswer {
   readonly status: number;
-  /** The body as it was sent; empty for none. */
+  /** The raw body; empty for none. */
   readonly text: string;
 }
 
 export interface Idempotency {
-  /** Runs `work` once for this caller, op and key, and answers the first answer ever after. Throws 409 `refused`. */
+  /** Runs `work` once for this caller, op and key, and returns the first answer ever after. Throws 409 `refused`. */
   once(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer>;
 }
 
@@ -57,7 +56,7 @@ export interface KeyedRequest {
   readonly op: string;
   readonly key: string;
   readonly fingerprint: string;
-  /** Kept with the key and given to `work`, which creates nothing twice under one; it is run again where its outcome is not known. */
+  /** Stored with the key and passed to `work`, which creates nothing twice under one id; `work` runs again if its outcome is unknown. */
   readonly seed?: string;
 }
 
@@ -73,7 +72,7 @@ interface KeptRow {
 const othersMs = 10_000;
 const lookMs = 200;
 
-/** What became of a first request is noted as soon as the database is back, unless it stays away for longer. */
+/** The outcome of a first request is recorded as soon as the database is back, for at most this long. */
 const noteMs = 10 * 60_000;
 const noteEveryMs = 1000;
 
@@ -82,9 +81,9 @@ export function createIdempotency(
   clock: { now(): number },
   timers: Timers = systemTimers,
 ): Idempotency {
-  // Requests under way here. After a crash this is empty, and a row without an answer is one that was cut off.
+  // Requests under way here. After a crash this is empty, and a row without an answer was cut off.
   const running = new Map<string, { fingerprint: string; answer: Promise<KeptAnswer> }>();
-  // Of these the outcome is known here and could not be written yet: whoever asks again is answered from memory.
+  // Outcomes that are known here and could not be written yet: repeated requests are answered from memory.
   const unnoted = new Set<string>();
 
   async function first(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer> {
@@ -107,7 +106,7 @@ export function createIdempotency(
         { isolation: 'rows' },
       );
     } catch (error) {
-      // The key may be taken, and nothing was done.
+      // The key may be reused, and nothing was done.
       if (isUnknown(error)) await note(ours, free(ours));
       throw error;
     }
@@ -141,7 +140,7 @@ export function createIdempotency(
     return answer;
   }
 
-  /** Nobody waits longer than for one try: an outcome counts also while it cannot be written, and is written as soon as it can. */
+  /** Waits for one attempt only: an unwritten outcome counts as well, and is written as soon as possible. */
   async function note(ours: Ours, change: (tx: SharedTx) => Asked<unknown>, leftMs = noteMs): Promise<void> {
     const name = nameOf(ours);
     const over = await store.write(change, { isolation: 'rows' }).then(

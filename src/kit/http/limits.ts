@@ -10,23 +10,23 @@ import type { SharedCount } from './shared-count.ts';
 import type { Principal } from './types.ts';
 
 export interface LimitSettings {
-  /** Bad credentials a minute and address; default 20. */
+  /** Bad credentials per minute and address; default 20. */
   readonly failedCredentials?: number;
-  /** Public pages a minute and address; default 60. */
+  /** Public pages per minute and address; default 60. */
   readonly publicPages?: number;
-  /** Open event streams a principal; default 64. */
+  /** Open event streams per principal; default 64. */
   readonly eventStreams?: number;
 }
 
 export interface Limits {
   /**
-   * Counts a bad credential: the 401 itself, or 429 once there were too many. Good credentials are never held up by it:
-   * everything on one computer shares an address, and one stale bot must not lock its owner out.
+   * Counts a bad credential: the 401 itself, or 429 once there were too many. Never blocks good credentials: everything on one computer shares an
+   * address, and one stale bot must not lock its owner out.
    */
   failed(request: IncomingMessage, refusal: AppError): Promise<AppError>;
   /** Counts a public page; throws 429. */
   page(request: IncomingMessage): Promise<void>;
-  /** Takes a place for an event stream; throws 429. Returns the way to give it back. */
+  /** Takes a place for an event stream; throws 429. Returns a function that gives it back. */
   stream(principal: Principal): () => void;
 }
 
@@ -35,7 +35,7 @@ const minute = 60;
 export interface LimitDeps {
   /** Default: the other end of the connection. */
   readonly addressOf?: AddressOf | undefined;
-  /** Bad credentials of all processes on one database; absent: there is this one. The other limits guard each process for itself. */
+  /** Bad credentials of all processes on one database; absent: this is the only process. The other limits apply to each process separately. */
   readonly failures?: SharedCount | undefined;
 }
 
@@ -47,7 +47,7 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
   const maxStreams = settings.eventStreams ?? 64;
   const streams = new Map<string, number>();
 
-  /** Who went too far here is not counted any further: guessing must not keep the database busy. */
+  /** An address over its limit here is not counted in the database: guessing must not keep it busy. */
   async function failedTooOften(address: string): Promise<number | null> {
     const here = await consume(credentials, address);
     if (here !== null || failures === undefined) return here;
@@ -55,7 +55,7 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
       const { hits, leftMs } = await failures.hit(`credential ${address}`);
       return hits > mostFailures ? Math.max(1, leftMs) / 1000 : null;
     } catch {
-      return null; // The database is away: what this process has counted holds.
+      return null; // The database is away: this process's own count applies.
     }
   }
 
@@ -88,7 +88,7 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
   };
 }
 
-/** Seconds to wait, or null while within the limit. */
+/** Seconds to wait, or null if within the limit. */
 async function consume(limiter: RateLimiterMemory, address: string): Promise<number | null> {
   try {
     await limiter.consume(address);

@@ -1,6 +1,6 @@
 /**
- * What must be true of a route before it is served. A table that breaks a rule stops the program at start, never at the
- * first request. Must not know sockets.
+ * The rules that a route must meet before it is served. A table that breaks one stops the program at start, never at the first request. Must not know
+ * sockets.
  */
 import type { Route } from '../../contracts/common/route.ts';
 import type { OwnerLookups } from './types.ts';

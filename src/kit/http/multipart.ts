@@ -8,7 +8,7 @@ export interface FormPart {
   readonly name: string;
   readonly filename: string | null;
   readonly type: string | null;
-  /** What is left unread when the next part is asked for is passed over. */
+  /** Whatever is unread when the next part is requested is skipped. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -23,11 +23,11 @@ export function boundaryOf(contentType: string | undefined): string {
   return boundary;
 }
 
-/** Parts of the form in order. Rejects with `usage` for what is no form, or is cut off. */
+/** Parts of the form in order. Rejects with `usage` for a body that is no form or is cut off. */
 export async function* readParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<FormPart> {
   const reader = createReader(source);
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first delimiter stands without a line break before it: one is put there, so that all look alike.
+  // The first delimiter has no line break before it: one is added, so that all look alike.
   reader.unread(Buffer.from('\r\n'));
   for await (const passed of reader.until(delimiter)) void passed;
   for (let count = 0; ; count += 1) {
@@ -44,7 +44,7 @@ export async function* readParts(source: AsyncIterable<Uint8Array>, boundary: st
     yield { ...headers, body };
     while (!read) {
       const next = await body.next();
-      // A reader that stopped early has closed the body: the rest is passed over here.
+      // A reader that stopped early has closed the body: the rest is skipped here.
       if (next.done === true && !read) {
         for await (const passed of reader.until(delimiter)) void passed;
         read = true;
@@ -80,9 +80,9 @@ function parameter(disposition: string, name: string): string | null {
 
 interface Reader {
   unread(bytes: Buffer): void;
-  /** Text up to the next CRLF, which is taken, too; for `2`, `--` at the very end of a form counts as a line. */
+  /** Text up to the next CRLF, which is consumed, too; for `2`, `--` at the very end of a form counts as a line. */
   line(limit: number): Promise<string>;
-  /** Bytes before the delimiter, which is taken, too. */
+  /** Bytes before the delimiter, which is consumed, too. */
   until(delimiter: Buffer): AsyncGenerator<Uint8Array>;
 }
 
@@ -128,7 +128,7 @@ function createReader(source: AsyncIterable<Uint8Array>): Reader {
           yield before;
           continue;
         }
-        // The delimiter may have begun at the end of what is there.
+        // The delimiter may have begun at the end of the buffer.
         const sure = held.length - delimiter.length + 1;
         if (sure > 0) {
           const before = held.subarray(0, sure);

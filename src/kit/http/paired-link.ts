@@ -1,6 +1,6 @@
 /**
- * What the engine accepts from the cloud that it is paired with: the bearer that it gave away with its link, and only
- * for the one person of the pairing. Only over the link. Must not know how the link is made.
+ * Authenticates the cloud that this computer is paired with: by the bearer that the engine gave away with its link, only for the one person of the
+ * pairing, and only over the link. Must not know how the link is made.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { newToken, tokenHash, tokenMatches } from '../secrets/token-file.ts';
@@ -34,7 +34,7 @@ export interface PairedLinkDeps {
   readonly user: () => string | null;
 }
 
-/** The person of the pairing is the owner of this computer; nobody else is anybody here. */
+/** The person of the pairing is the owner of this computer; nobody else is known here. */
 export function createPairedLinkAuthenticator({ tokens, user }: PairedLinkDeps): Authenticator {
   return {
     name: 'paired-link',

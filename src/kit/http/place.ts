@@ -1,4 +1,7 @@
-/** Where a list ends and goes on: after so many rows or bytes; the time and id of the last row, opaque to whoever is given it. First user: the work queue; second: hosted computers. */
+/**
+ * Where a page of a list ends and the next begins: after so many rows or bytes; the time and id of the last row, opaque to clients. First user: the
+ * work queue; second: hosted computers.
+ */
 import { AppError } from '../../contracts/common/errors.ts';
 
 export interface Place {
@@ -22,12 +25,10 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** A page of large rows ends here, after one at least: what is read at once holds up everybody else. */
+/** A page of large rows ends here, after at least one: reading more at once would hold up everybody else. */
 const mostBytes = 8_000_000;
 
-/**
- * Asks first how large the rows are, one more of them than are shown, which tells whether there is more; then for those that fit.
- */
+/** Reads the sizes first, of one row more than the page has, which shows whether there are more; then the rows that fit. */
 export async function pageOf<T extends { readonly created_at: number; readonly id: string }>(
   limit: number,
   sizes: (most: number) => Promise<readonly { readonly bytes: number }[]>,

@@ -1,4 +1,4 @@
-/** A page of a heading and a few sentences, for what can be said before the web interface is there. */
+/** A page of a heading and a few sentences, for use before the web interface exists. */
 
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -15,10 +15,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/**
- * A page of one heading, a few paragraphs and perhaps a way on; `code` in backticks is set as code. Texts are ours, values are
- * escaped.
- */
+/** A page of one heading, a few paragraphs and perhaps a link; `code` in backticks is set as code. Texts are ours, values are escaped. */
 export function plainPage(
   title: string,
   paragraphs: readonly string[],
@@ -31,7 +28,7 @@ export function plainPage(
   return page(title, text);
 }
 
-/** The same around `html`, whose values the caller has escaped. */
+/** The same page around `html`, whose values the caller has escaped. */
 export function page(title: string, html: string): string {
   return `<!doctype html>
 <html lang="en">

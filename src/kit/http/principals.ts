@@ -21,7 +21,7 @@ interface ReadRequest extends IncomingMessage {
   [readBearer]?: string | null;
 }
 
-/** Read once a request: each kind of credential asks for it. */
+/** Read once per request, as every kind of credential needs it. */
 export function bearerOf(request: ReadRequest): string | null {
   const known = request[readBearer];
   if (known !== undefined) return known;
@@ -51,13 +51,13 @@ export function createOwnerAuthenticator(token: string, userId: string = localUs
     name: 'owner-token',
     authenticate(request) {
       const bearer = bearerOf(request);
-      // How long it is is no secret; other credentials are told apart by that, without hashing each.
+      // A token's length is no secret; it excludes other credentials without hashing each.
       return bearer !== null && bearer.length === token.length && tokenMatches(digest, bearer) ? owner : null;
     },
   };
 }
 
-/** Headers that only the link carries: for whom, through which surface they came, and which of their clients it is. */
+/** Headers that only the link carries: the user, the surface they came through, and the client. */
 export const linkHeaders = {
   user: 'x-platform-user-id',
   surface: 'x-gantry-surface',
@@ -66,9 +66,7 @@ export const linkHeaders = {
 export const surfaceName = /^[a-z]{1,16}$/;
 const clientName = /^[\x21-\x7e]{1,600}$/;
 
-/**
- * The cloud API on the engine's socket, acting for a user whom it has authenticated. The token is made anew at each start.
- */
+/** The cloud API on the engine's socket, acting for a user whom it has authenticated. Each start makes a new token. */
 export function createLinkAuthenticator(token: string): Authenticator {
   const digest = digestOf(token, 'link token');
   return {
@@ -86,7 +84,7 @@ export function createLinkAuthenticator(token: string): Authenticator {
   };
 }
 
-/** Through which door somebody came, as ledger and approvals record it: `cli`, `browser`, `bot`, `key`, … */
+/** The surface that a caller used, as ledger and approvals record it: `cli`, `browser`, `bot`, `key`, … */
 export function surfaceOf(principal: Principal): string {
   if (principal.kind === 'link') return principal.via.slice('link:'.length);
   if (principal.via.startsWith('home:')) return principal.via.slice('home:'.length);
@@ -97,8 +95,8 @@ export function surfaceOf(principal: Principal): string {
 }
 
 /**
- * Which of a person's clients this is, where what was allowed to one is nothing to another: `cli`, `browser`, `key:<id>`,
- * `oidc:<client id>`, `bot:<agent id>`. The same behind the link as before it.
+ * Which of a person's clients this is, for permissions that belong to one client only: `cli`, `browser`, `key:<id>`, `oidc:<client id>`, `bot:<agent
+ * id>`. The same behind the link as before it.
  */
 export function clientOf(principal: Principal): string {
   if (principal.client !== undefined) return principal.client;
@@ -107,7 +105,7 @@ export function clientOf(principal: Principal): string {
   return surfaceOf(principal);
 }
 
-/** What the cloud API says of the client on its link. */
+/** What the cloud API says about the client on its link. */
 export function passedClient(request: IncomingMessage): Pick<Principal, 'client'> {
   const client = request.headers[linkHeaders.client];
   return typeof client === 'string' && clientName.test(client) ? { client } : {};
@@ -119,9 +117,7 @@ export function isOwnerInPerson(principal: Principal): boolean {
   return (principal.kind === 'owner' || principal.kind === 'link') && (surface === 'cli' || surface === 'browser');
 }
 
-/**
- * What a server that knows the token answers to a challenge, so that a client can check it before it sends anything.
- */
+/** The response to a challenge by a server that knows the token, so that a client can verify it before it sends anything. */
 export function proofOf(token: string, challenge: string): string {
   return createHmac('sha256', token).update(challenge).digest('hex');
 }

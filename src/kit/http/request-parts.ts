@@ -1,7 +1,4 @@
-/**
- * What a request says, checked against its route's schemas: body, path parameters, query. Every refusal names the
- * field. Must not know who asks.
- */
+/** Checks the parts of a request against its route's schemas: body, path parameters, query. Every refusal names the field. Must not know who asks. */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { OwnerRule, Route } from '../../contracts/common/route.ts';
@@ -14,7 +11,7 @@ export async function readBody(route: Route, request: IncomingMessage): Promise<
     if (typeof given === 'object' && given !== null && Object.keys(given).length === 0) return undefined;
     throw new AppError('usage', 'This request takes no body.', 'Leave it out.', { wireCode: 'bad_request' });
   }
-  // No body at all reads as an empty one: every field of it may be optional.
+  // No body at all reads as an empty one: all its fields may be optional.
   const parsed = route.body.safeParse(given === undefined ? {} : given);
   if (parsed.success) return parsed.data;
   const field = String(parsed.error.issues[0]?.path[0] ?? '*');
@@ -24,7 +21,7 @@ export async function readBody(route: Route, request: IncomingMessage): Promise<
 export function parseParams(route: Route, raw: Record<string, string | undefined>): unknown {
   const parsed = route.params!.safeParse({ ...raw });
   if (parsed.success) return parsed.data;
-  // A name that cannot exist is answered like one that does not.
+  // A name that cannot exist gets the same response as one that does not.
   const rule = route.owner;
   if (typeof rule === 'object' && 'param' in rule) throw unknownThing(rule, raw[rule.param] ?? '');
   const param = String(parsed.error.issues[0]?.path[0]);
@@ -76,7 +73,7 @@ function invalid(issues: readonly Issue[], where: string, route: Route, wireCode
   });
 }
 
-/** A thing that is not there, or not the caller's: the same answer. */
+/** The same response for a missing thing and for another caller's. */
 export function unknownOwned(route: Route, params: unknown): AppError {
   const rule = route.owner as Owned;
   return unknownThing(rule, String((params as Record<string, unknown>)[rule.param]));

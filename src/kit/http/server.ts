@@ -9,14 +9,14 @@ import { AppError } from '../../contracts/common/errors.ts';
 
 /** Headers of an honest client arrive in one packet. */
 const headersTimeoutMs = 10_000;
-/** The whole request, uploads of 25 MiB included. Answers, and so event streams, have no limit. */
+/** Limit for the whole request, including uploads of 25 MiB. Answers, and so event streams, have no limit. */
 const requestTimeoutMs = 60_000;
 /** Node looks only every 30 s by default; a slow client would outlive the limits above. */
 const checkEveryMs = 1_000;
 /** Longer than any agent keeps an idle socket, so that the client closes first. */
 const keepAliveMs = 65_000;
 
-/** What computers dial, and what replicas of a cloud open between them. */
+/** The upgrades: computers dial one, replicas of a cloud open the other. */
 const upgradable: ReadonlySet<string> = new Set(['websocket', 'gantry-pipe']);
 
 export function createHttpServer(listener: RequestListener): Server {
@@ -27,7 +27,7 @@ export function createHttpServer(listener: RequestListener): Server {
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveMs,
       noDelay: true,
-      // What else a client offers to speak (h2c, as some do of themselves) is its offer alone: the request is answered.
+      // Clients may offer other protocols (some offer h2c by default); the offer is ignored and the request answered.
       shouldUpgradeCallback: ({ headers }) =>
         server.listenerCount('upgrade') > 0 && upgradable.has(headers.upgrade?.toLowerCase() ?? ''),
     },
@@ -53,7 +53,7 @@ export function createHttpServer(listener: RequestListener): Server {
   return server;
 }
 
-/** The last words to somebody who is refused. Whoever does not leave then is let go: no limit of ours counts such a connection. */
+/** The last response to a refused client. A connection that stays open afterwards is cut: no limit of ours counts it. */
 export function endWith(socket: Duplex, text: string): void {
   socket.once('finish', () => socket.destroy());
   socket.end(text);
@@ -70,7 +70,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Listens on an address. `advice` says what to do when it is taken. */
+/** Listens on an address. `advice` says what to do if it is taken. */
 export async function listenOn(server: Server, { host, port }: Address, advice: string): Promise<number> {
   const shown = host === '127.0.0.1' ? `Port ${port}` : `${host}:${port}`;
   await new Promise<void>((resolve, reject) => {
@@ -114,7 +114,7 @@ export async function closeServer(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    // Answers under way get a moment to leave; then nothing may hold the close up.
+    // Answers under way get a moment to leave; then nothing may delay the close.
     setTimeout(() => server.closeAllConnections(), 500).unref();
   });
 }

@@ -1,6 +1,6 @@
 /**
- * How often something happened within a while, counted together by all processes that share a database: what guards against guessing
- * must not grow with their number. First user: failed credentials. Must not know whom it counts.
+ * Counts events within a window, over all processes that share a database: protection against guessing must not weaken with their number. First user:
+ * failed credentials. Must not know whom it counts.
  */
 import type { Op, SharedStore, SharedTx } from '../store/shared-store.ts';
 import type { Migration } from '../store/store.ts';
@@ -22,14 +22,14 @@ export const sharedCountMigrations: readonly Migration[] = [
 ];
 
 export interface SharedCount {
-  /** Counts one more; answers how many there were within the while, and when it ends (milliseconds from now). */
+  /** Counts one more; returns the count in the window and when the window ends (milliseconds from now). */
   hit(name: string): Promise<{ readonly hits: number; readonly leftMs: number }>;
 }
 
 export interface SharedCountDeps {
   readonly store: SharedStore;
   readonly clock: { now(): number };
-  /** From the first of them on. */
+  /** Starts with the first event. */
   readonly windowMs: number;
 }
 

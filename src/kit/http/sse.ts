@@ -1,13 +1,12 @@
 /**
- * Server-sent events: flushed at once, never buffered or compressed on the way, a comment every 15 s. A reader that
- * does not read is cut off before it fills our memory; it comes back with its last id. First user: pane and event
- * streams; second: computer-use runs. Must not know what is sent.
+ * Server-sent events: flushed at once, never buffered or compressed on the way, a comment every 15 s. A reader that does not read is cut off before
+ * it fills our memory; it reconnects with its last id. First user: pane and event streams; second: computer-use runs. Must not know what is sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { SseEvent, SseSink } from './types.ts';
 
-/** How much may wait for one reader before it is cut off. A single larger event is still sent. */
+/** How much may be queued for one reader before it is cut off. A single larger event is still sent. */
 export const maxBuffered = 256 * 1024;
 const heartbeatMs = 15_000;
 /** Streams that get their heartbeat before the loop gets a turn: a few milliseconds. */
@@ -21,13 +20,13 @@ export interface SseStreams {
 }
 
 export interface OpenSink extends SseSink {
-  /** Whether headers have gone out: from here on an error can no longer be answered. */
+  /** Whether headers have been sent: from here on no error response is possible. */
   readonly opened: boolean;
-  /** Lets go of a stream whose handler failed, without touching the response. */
+  /** Releases a stream whose handler failed, without touching the response. */
   abandon(): void;
 }
 
-/** One event as it is sent; several may go out in one {@link SseSink.sendText}. */
+/** One event in its wire form; several may be sent in one {@link SseSink.sendText}. */
 export function eventText({ event, id, data }: SseEvent): string {
   let text = '';
   if (event !== undefined) text += `event: ${event}\n`;
@@ -36,10 +35,10 @@ export function eventText({ event, id, data }: SseEvent): string {
   return `${text}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** What a comment says: nothing. */
+/** A comment without content. */
 const beat = ':\n\n';
 
-/** `onFault` is told why a stream was cut off that had begun. */
+/** `onFault` gets the reason why a stream was cut off after it had begun. */
 export function createSseStreams(onFault: (error: unknown) => void): SseStreams {
   const open = new Set<Sink>();
   let timer: NodeJS.Timeout | undefined;
@@ -85,7 +84,7 @@ interface Shared {
   readonly onFault: (error: unknown) => void;
 }
 
-/** A class for its size: there may be ten thousand, and closures of their own would weigh more than all they hold. */
+/** A class for its size: there may be ten thousand, and closures would weigh more than their content. */
 class Sink implements OpenSink {
   opened = false;
   ended = false;
@@ -94,7 +93,7 @@ class Sink implements OpenSink {
   readonly #shared: Shared;
   #headers: Readonly<Record<string, string>> | undefined;
   readonly #enders: (() => void)[] = [];
-  /** For the client to take what was sent. */
+  /** Time for the client to receive what was sent. */
   readonly #waiting: (() => void)[] = [];
   #gone: AbortController | undefined;
 

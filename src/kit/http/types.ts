@@ -1,6 +1,5 @@
 /**
- * What handlers and authenticators see. First user: the factory engine; second: the cloud API.
- * Must not know Express, sockets or any area.
+ * The types that handlers and authenticators use. First user: the factory engine; second: the cloud API. Must not know Express, sockets or any area.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type {
@@ -13,30 +12,33 @@ import type {
   Scope,
 } from '../../contracts/common/route.ts';
 
-/** Who calls. Every principal belongs to one user id; scopes come only from our own records, never from the caller. */
+/** The caller. Every principal belongs to one user id; scopes come only from our own records, never from the caller. */
 export interface Principal {
   readonly kind: PrincipalKind;
   readonly userId: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** How it was proven, for audit: `file-token`, `cookie`, `bot-token`, `oidc`, `home:cli`, `link:browser`, `link:cli`, … See `surfaceOf`. */
+  /** The kind of proof, for audit: `file-token`, `cookie`, `bot-token`, `oidc`, `home:cli`, `link:browser`, `link:cli`, … See `surfaceOf`. */
   readonly via: string;
-  /** Which program acts for the person, where the credential says so: `oidc:<client id>`; behind the link, what it passes on. See `clientOf`. */
+  /**
+   * The program that acts for the person, if the credential names it: `oidc:<client id>`; behind the link, the client that it passes on. See
+   * `clientOf`.
+   */
   readonly client?: string;
-  /** For `bot`: the agent it is. */
+  /** For `bot`: its agent. */
   readonly agentId?: string;
   /** For cookies and the credentials of paired computers: the sign-in. */
   readonly sessionId?: string;
-  /** For `key`: which one. */
+  /** For `key`: its id. */
   readonly keyId?: string;
   /** For `device`: the computer that signed. */
   readonly computerId?: string;
-  /** When a credential that is checked once ends, milliseconds since the epoch: what stays open must end with it. */
+  /** When a credential that is checked only once ends, milliseconds since the epoch: open streams must end with it. */
   readonly expiresAt?: number;
 }
 
 /**
- * Reads one kind of credential from a request. `null`: not this kind of credential (the next one is asked).
- * Throwing `AppError('refused', …, {status: 401})`: it is this kind, and it is bad.
+ * Reads one kind of credential from a request. `null`: not this kind of credential (the next one is tried). Throwing `AppError('refused', …, {status:
+ * 401})`: this kind, but invalid.
  */
 export interface Authenticator {
   readonly name: string;
@@ -49,7 +51,7 @@ export interface Context<R extends Route> {
   readonly query: RouteQuery<R>;
   readonly body: RouteBody<R>;
   readonly requestId: string;
-  /** Of a route that is idempotent by id: what is created here is called after it, so that it is created once. Null: any id will do. */
+  /** On a route that is idempotent by id: the id to create under, so that it is created once. Null: any id will do. */
   readonly seed: string | null;
   /** Aborted when the client goes away or the server closes. */
   readonly signal: AbortSignal;
@@ -58,7 +60,7 @@ export interface Context<R extends Route> {
   readonly response: ServerResponse;
 }
 
-/** A success answer. Status defaults to 201 where the route declares it, else to its lowest one. */
+/** A success answer. Status defaults to 201 if the route declares it, otherwise to its lowest one. */
 export interface Answer<R extends Route> {
   readonly status?: keyof R['answers'] & number;
   readonly body: RouteAnswer<R>;
@@ -73,31 +75,28 @@ export interface SseEvent {
 }
 
 /**
- * Sink of a `kind: 'sse'` route. The stream begins (headers flushed) at {@link SseSink.open}, at the first `send`, or when
- * the handler's promise resolves, whichever is first; what a handler throws before that is answered as an ordinary error.
- * It then stays open until the client leaves, {@link SseSink.close} is called or the server closes. At the close of the
- * server every reader gets a last `closing {reason}` event.
+ * Sink of a `kind: 'sse'` route. The stream begins (headers flushed) at {@link SseSink.open}, at the first `send`, or when the handler's promise
+ * resolves, whichever is first; an error that the handler throws before that becomes an ordinary error response. It then stays open until the client
+ * leaves, {@link SseSink.close} is called or the server closes. When the server closes, every reader gets a last `closing {reason}` event.
  */
 export interface SseSink {
-  /** Begins the stream now. Idempotent. Call it once everything that can be refused has been checked. */
+  /** Begins the stream now. Idempotent. Call it once every possible refusal has been checked. */
   open(): void;
-  /**
-   * Sends one event. Returns false when the client reads too slowly; {@link SseSink.drained} says when it has caught up.
-   */
+  /** Sends one event. Returns false if the client reads too slowly; {@link SseSink.drained} says when it has caught up. */
   send(event: SseEvent): boolean;
-  /** Sends events that are written out already (`eventText`), as where many streams send the same. Answers as {@link SseSink.send}. */
+  /** Sends serialised events (`eventText`), for the same events on many streams. Returns the same as {@link SseSink.send}. */
   sendText(text: string): boolean;
   /** Resolves when everything sent has left the socket's buffer. */
   drained(): Promise<void>;
   /** Ends the stream. Idempotent. */
   close(): void;
-  /** Cuts the stream off for a fault of ours, which is logged: the reader comes back with its last id. Idempotent. */
+  /** Cuts the stream off for a fault of ours, which is logged: the reader reconnects with its last id. Idempotent. */
   fail(error: unknown): void;
-  /** Whether it is over, whoever ended it. */
+  /** Whether it is over, whichever side ended it. */
   readonly ended: boolean;
-  /** Runs once when the stream is over; at once when it is already. */
+  /** Runs once when the stream is over; at once if it already is. */
   onEnd(listener: () => void): void;
-  /** For what takes a signal; it is made when it is first asked for. */
+  /** For functions that take a signal; created on first use. */
   readonly signal: AbortSignal;
 }
 
@@ -110,18 +109,18 @@ export interface BoundRoute {
   readonly route: Route;
   readonly handler: (context: Context<Route>, sink?: SseSink) => unknown;
   /**
-   * The handler passes the request on unread: guard, authentication and scope are checked here; the server behind
-   * checks body, parameters, owner and idempotency, and shapes the answer.
+   * The handler passes the request on unread: guard, authentication and scope are checked here; the server behind checks body, parameters, owner and
+   * idempotency, and shapes the answer.
    */
   readonly passThrough?: true;
-  /** The handler writes the whole head of each of its answers with `headOf`; those to what it throws are written here. */
+  /** The handler writes the whole head of each of its answers with `headOf`; the dispatcher writes the answers to errors it throws. */
   readonly writesHead?: true;
   readonly before?: Before;
 }
 
 /**
- * What an area asks of a caller who is known and of the right kind, before their scope is: it throws what they hear then. `params` are
- * as they stand in the path, unchecked. First user: hosted computers, where a project without them hears of that alone.
+ * A check of the area after authentication and kind, before the scope: it throws the caller's error. `params` are the raw path parameters, unchecked.
+ * First user: hosted computers, where a project without them gets only that error.
  */
 export type Before = (
   principal: Principal,
@@ -133,7 +132,7 @@ export function bindPassThrough(route: Route, handler: RawHandler<Route>): Bound
   return { route, handler, passThrough: true };
 }
 
-/** Binds a raw route whose handler writes whole heads: headers that are set one by one cost a twentieth of a tool call. */
+/** Binds a raw route whose handler writes whole heads: setting headers one by one costs a twentieth of a tool call. */
 export function bindWithHead<R extends Route & { kind: 'raw' }>(route: R, handler: RawHandler<R>): BoundRoute {
   return { ...bind(route, handler), writesHead: true };
 }
@@ -145,6 +144,6 @@ export function bind(route: Route, handler: unknown): BoundRoute {
   return { route, handler: handler as BoundRoute['handler'] };
 }
 
-/** Answers whether `principal` may see the thing of this noun with this id. Unknown and foreign are the same `false`. */
+/** Whether `principal` may see the thing of this noun with this id. Unknown and foreign ids are the same `false`. */
 export type OwnerLookup = (principal: Principal, id: string) => boolean | Promise<boolean>;
 export type OwnerLookups = Readonly<Record<string, OwnerLookup>>;

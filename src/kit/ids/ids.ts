@@ -8,7 +8,7 @@ export interface Ids {
   next(prefix: string): string;
 }
 
-/** The library asks 16 times for an id: each from the system would cost more than all the rest of it. */
+/** The library asks 16 times for an id: a system call each time would cost more than everything else. */
 function pooledRandom(): () => number {
   const pool = new Uint8Array(1024);
   let left = 0;

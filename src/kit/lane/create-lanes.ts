@@ -7,7 +7,7 @@ import { createSharedLanes, type SharedLanesOptions } from './shared-lanes.ts';
 
 export interface LanesOptions extends Omit<SharedLanesOptions, 'store' | 'send' | 'onExpired'> {
   readonly store: Store;
-  /** Sends one head. `signal` is aborted by `close`. Where it may throw, it counts as a retry with its message. */
+  /** Sends one head. `signal` is aborted by `close`. An error counts as a retry with its message. */
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>;
   /** A row's deadline passed; runs in the transaction that removes it. */
   readonly onExpired?: (tx: Tx, item: LaneItem) => void;

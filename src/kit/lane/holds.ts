@@ -1,6 +1,6 @@
 /**
- * Which process sends the heads of a lane, where several share the database: a lease in a row, renewed while a head is out. Who has
- * lost it settles nothing: somebody else has the head by then. Owns `lane_hold`; must not know items.
+ * Which process sends the heads of a lane when several share the database: a lease in a row, renewed while a head is out. A process that lost it must
+ * not settle anything: another one has the head by then. Owns `lane_hold`; must not know items.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock/clock.ts';
@@ -9,12 +9,12 @@ import { answered } from '../store/answered.ts';
 import type { Asked, SharedStore, SharedTx } from '../store/shared-store.ts';
 
 export interface Holds {
-  /** False: another process sends of this lane. */
+  /** False: another process sends from this lane. */
   take(tx: SharedTx, lane: string): Asked<boolean>;
   /** Whether it is still ours. */
   has(tx: SharedTx, lane: string): Asked<boolean>;
   letGo(tx: SharedTx, lane: string): Asked<unknown>;
-  /** Renews it until the answer is called. */
+  /** Renews it until the returned function is called. */
   renew(lane: string): () => void;
 }
 
@@ -25,11 +25,11 @@ export interface HoldsDeps {
   readonly lanes: string;
 }
 
-/** A process that was killed is waited for this long. Clocks of replicas must not differ by more than a fraction of it. */
+/** How long to wait for a process that was killed. Clocks of replicas must not differ by more than a fraction of it. */
 const leaseMs = 15_000;
 const renewMs = 5_000;
 
-/** One process alone: every lane is its own. */
+/** For a single process: every lane is its own. */
 export const noHolds: Holds = {
   take: () => answered(true),
   has: () => answered(true),
@@ -59,7 +59,7 @@ export function createHolds({ store, clock, timers, lanes }: HoldsDeps): Holds {
         cancel = timers.after(renewMs, again);
         store
           .write((tx) => tx.run(sql, clock.now() + leaseMs, lanes, lane, holder), { isolation: 'statement' })
-          // The next one may succeed; where none does, the outcome finds the hold lost.
+          // The next renewal may succeed; if none does, the outcome finds the hold lost.
           .catch(() => {});
       };
       let cancel = timers.after(renewMs, again);

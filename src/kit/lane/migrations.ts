@@ -1,4 +1,7 @@
-/** The one table of all lanes of a store, and which process sends of a lane where several share it. `sending` is set while the head is out: found set at a start, nobody knows how it ended. */
+/**
+ * The one table of all lanes of a store, and which process sends from a lane if several share it. `sending` is set while the head is out: if a start
+ * finds it set, the outcome is unknown.
+ */
 import type { Migration } from '../store/store.ts';
 
 export const laneMigrations: readonly Migration[] = [
@@ -28,7 +31,7 @@ export const laneMigrations: readonly Migration[] = [
     area: 'lane',
     number: 2,
     name: 'interrupted heads',
-    // Set once nobody knows how an attempt ended, and kept until the row is settled, also while it is held.
+    // Set once an attempt's outcome is unknown, and kept until the row is settled, even while it is held.
     sql: 'ALTER TABLE lane_item ADD COLUMN interrupted INTEGER NOT NULL DEFAULT 0 CHECK (interrupted IN (0, 1))',
   },
   {

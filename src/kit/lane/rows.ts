@@ -1,4 +1,4 @@
-/** The SQL of lanes: what is done to rows inside a transaction. Owns no state. */
+/** The SQL of lanes: changes of rows inside a transaction. Owns no state. */
 import type { Asked, Fragment, Op, SharedReader, SharedTx } from '../store/shared-store.ts';
 import type { LaneAppend, LaneItem, QueuedItem } from './lane.ts';
 
@@ -44,21 +44,21 @@ export function createLaneRows(lanes: string) {
     return added.changes === 1;
   }
 
-  /** Takes out a row that is not being sent; answers its lane. */
+  /** Removes a row that is not being sent; returns its lane. */
   function* remove(tx: SharedTx, id: string): Op<string | null> {
     const sql = 'DELETE FROM lane_item WHERE lanes = ? AND id = ? AND sending = 0 RETURNING lane';
     return (yield* tx.get<{ lane: string }>(sql, lanes, id))?.lane ?? null;
   }
 
-  /** Takes out what is not being sent; answers how many went. */
+  /** Removes rows that are not being sent; returns how many. */
   function* clear(tx: SharedTx, lane: string): Op<number> {
     const sql = 'DELETE FROM lane_item WHERE lanes = ? AND lane = ? AND sending = 0';
     return (yield* tx.run(sql, lanes, lane)).changes;
   }
 
   /**
-   * Takes the head out for sending: counted and marked before anybody sends it. Null: the lane is empty. `unsent`: what this process
-   * took, and did not send, as it was not heard whether that was kept.
+   * Takes the head out for sending: counted and marked before it is sent. Null: the lane is empty. `unsent`: the item that this process took and did
+   * not send, because the commit's outcome was unknown.
    */
   function* takeHead(tx: SharedTx, lane: string, unsent: Taken | null): Op<LaneItem | null> {
     const row = yield* tx.get<ItemRow>(
@@ -76,7 +76,7 @@ export function createLaneRows(lanes: string) {
     return { ...toItem(row), attempt: row.attempts + 1, interrupted };
   }
 
-  /** Removes the rows whose deadline has passed, wherever they stand; answers them in their order. */
+  /** Removes the rows whose deadline has passed, at any place; returns them in order. */
   function* expire(tx: SharedTx, lane: string, now: number): Op<LaneItem[]> {
     const rows = yield* tx.all<ItemRow>(
       `SELECT ${columns} FROM lane_item WHERE lanes = ? AND lane = ? AND deadline <= ? ORDER BY seq`,
@@ -94,14 +94,14 @@ export function createLaneRows(lanes: string) {
 
   const settle = (tx: SharedTx, id: string) => tx.run('DELETE FROM lane_item WHERE lanes = ? AND id = ?', lanes, id);
 
-  /** Nothing was tried: the attempt does not count. */
+  /** Nothing was tried, so the attempt does not count. */
   const putBack = (tx: SharedTx, id: string): Asked<unknown> =>
     tx.run('UPDATE lane_item SET sending = 0, attempts = attempts - 1 WHERE lanes = ? AND id = ?', lanes, id);
 
   const postpone = (tx: SharedTx, id: string, until: number): Asked<unknown> =>
     tx.run('UPDATE lane_item SET sending = 0, not_before = ? WHERE lanes = ? AND id = ?', until, lanes, id);
 
-  /** Nothing that waits in them is postponed any more; undefined: in all. */
+  /** Ends all postponements in these lanes; undefined: in all lanes. */
   function* hasten(tx: SharedTx, named: readonly string[] | undefined): Op<void> {
     const sql = 'UPDATE lane_item SET not_before = 0 WHERE lanes = ? AND not_before > 0';
     if (named === undefined) yield* tx.run(sql, lanes);
@@ -123,7 +123,7 @@ export function createLaneRows(lanes: string) {
     return rows.map((row) => ({ ...toItem(row), attempts: row.attempts, sending: row.sending === 1 }));
   }
 
-  /** Whether the row of the id in this column is there. */
+  /** Whether the row with the id in this column exists. */
   const waiting = (column: string): Fragment => ({
     sql: `EXISTS (SELECT 1 FROM lane_item WHERE lane_item.lanes = ? AND lane_item.id = ${column})`,
     values: [lanes],

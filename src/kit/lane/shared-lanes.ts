@@ -1,7 +1,7 @@
 /**
- * The worker of ordered lanes: one a store, name and process. What waits and why is kept in memory beside the rows;
- * after a restart only the rows decide. Where processes share the database, each sends the items that are due and that
- * no other process holds (holds.ts), and looks every second for items that the others left.
+ * The worker of ordered lanes: one for each store, name and process. The reasons for waiting are kept in memory beside the rows; after a restart only
+ * the rows decide. If processes share the database, each sends the due items that no other process holds (holds.ts), and looks every second for items
+ * that the others left.
  */
 import type { Clock } from '../clock/clock.ts';
 import { pause, systemTimers, type Timers } from '../clock/timers.ts';
@@ -18,47 +18,47 @@ export interface SharedLanesOptions {
   readonly timers?: Timers;
   /** 0 ≤ x < 1, spreads retries by ±20 %. */
   readonly random?: () => number;
-  /** Tells these lanes from others in the same store: `sends`, `cloud`. */
+  /** Distinguishes these lanes from others in the same store: `sends`, `cloud`. */
   readonly name: string;
-  /** Sends one head. `signal` is aborted by `close`. Where it may throw, it counts as a retry with its message. */
+  /** Sends one head. `signal` is aborted by `close`. An error counts as a retry with its message. */
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
-  /** Asked before a head is taken out: why the lane must wait, or null. Saves the commits of a `hold`. */
+  /** Called before a head is taken out: why the lane must wait, or null. Saves the commits of a `hold`. */
   readonly gate?: (lane: string) => string | null;
   /** A row's deadline passed; runs in the transaction that removes it. */
   readonly onExpired?: (tx: SharedTx, item: LaneItem) => Asked<unknown>;
   /** A fault of the program (a `commit` that throws): the item stays and is tried again later. */
   readonly onFault?: (error: unknown) => void;
-  /** Lanes that send at the same time; default 16. Of one person an eighth of them at most. */
+  /** Lanes that send at the same time; default 16. One person gets at most an eighth of them. */
   readonly parallel?: number;
-  /** How long a held head waits for a wake that was missed; default 1000 ms. */
+  /** How long a held head waits if its wake was missed; default 1000 ms. */
   readonly recheckMs?: number;
   /** Waits before the 2nd, 3rd … attempt; the last one repeats. Default: 1 s up to 30 min. */
   readonly backoffMs?: readonly number[];
 }
 
 interface LaneState {
-  /** Who takes a turn with it: its person, or the lane itself. */
+  /** The unit that takes turns: its person, or the lane itself. */
   whose: string;
   depth: number;
   /** Rows that this process has appended, ever. */
   appended: number;
   busy: boolean;
-  /** Woken while a head was out: a hold or retry that comes back is asked again at once. */
+  /** Woken while a head was out: if the head comes back with hold or retry, it is asked again at once. */
   woken: boolean;
   /** Monotonic milliseconds; the head is not touched before. */
   due: number;
-  /** As its head's row says it; where processes share it, another one may change that. */
+  /** As its head's row says; another process may change that. */
   notBefore: number;
   waiting: string | null;
-  /** The head that is being taken out, until it is heard that this was kept. */
+  /** The head that is being taken out, until the commit is confirmed. */
   taking: Taken | null;
 }
 
-/** A timer never waits longer, so that deadlines are seen after the wall clock jumped. */
+/** Limit of a timer, so that deadlines are noticed after the wall clock jumped. */
 const longestWaitMs = 30_000;
-/** What other processes left is looked for this often. */
+/** How often to look for items that other processes left. */
 const lookMs = 1000;
-/** Eight persons whose computers or services hang are needed before anybody else waits for them. */
+/** Only when the computers or services of eight persons hang does anybody else have to wait. */
 const sharesOfAll = 8;
 const heldElsewhere = 'another replica sends of this lane';
 
@@ -98,7 +98,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     if (state.depth <= 0 && !state.busy) states.delete(lane);
   }
 
-  /** Begins every lane that is due, as far as there is room, and sets the timer for the next one. */
+  /** Begins every due lane while there is room, and sets the timer for the next one. */
   function pump(): void {
     if (!started || stop.signal.aborted) return;
     cancelTimer();
@@ -167,7 +167,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     if (closed === null) {
       const head = await store.write(function* (tx) {
         const { appended } = state;
-        // Only while it stayed ours is what we took still as we left it.
+        // Only while the lane stayed ours is the row as we left it.
         if (state.taking !== null && !(yield* holds.has(tx, lane))) state.taking = null;
         return (yield* holds.take(tx, lane)) ? yield* take(tx, lane, state, appended) : 'held';
       });
@@ -181,14 +181,14 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     return null;
   }
 
-  /** The next head of a lane that is held; without one it is let go. `appended`: when the transaction began. */
+  /** The next head of a held lane; if there is none, the hold is released. `appended`: the count when the transaction began. */
   function* take(tx: SharedTx, lane: string, state: LaneState, appended: number): Op<LaneItem | null> {
     yield* expire(tx, lane);
     const head = stop.signal.aborted ? null : yield* rows.takeHead(tx, lane, state.taking);
     state.taking = head;
     if (head !== null) return head;
     yield* holds.letGo(tx, lane);
-    // What this process believed to be there, another may have brought away: all but what was appended since the look.
+    // Another process may have sent rows that this process remembers: all except those appended since the look.
     if (shared && !stop.signal.aborted)
       tx.afterCommit(() => {
         state.depth = state.appended - appended;
@@ -231,7 +231,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     wait(state, outcome.reason, Math.min(Math.max(0, until - clock.now()), left));
   }
 
-  /** Removes the row together with what it caused, and takes the next head out in the same commit. */
+  /** Removes the row together with writing its effects, and takes the next head out in the same commit. */
   async function finish(
     lane: string,
     state: LaneState,
@@ -241,12 +241,12 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     const next = await insist(function* (tx) {
       const { appended } = state;
       if (!(yield* holds.has(tx, lane))) return 'lost';
-      // Gone already: an earlier try of this very change was kept although its end was not heard.
+      // Gone already: an earlier try of this same change was committed although its confirmation was lost.
       if ((yield* rows.settle(tx, item.id)).changes === 1) {
         if (outcome.commit !== undefined) yield* outcome.commit(tx);
         tx.afterCommit(() => changeDepth(lane, -1));
       }
-      // After the last one nothing is looked for: what is appended meanwhile begins the lane again once it is committed.
+      // After the last one, no further look: a row appended in the meantime starts the lane again once it is committed.
       const isLast = !shared && state.depth <= 1;
       if (!isLast && (options.gate?.(lane) ?? null) === null) return yield* take(tx, lane, state, appended);
       yield* holds.letGo(tx, lane);
@@ -257,8 +257,8 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   }
 
   /**
-   * Writes an outcome, however long the disk refuses: what was sent must not be sent again only because it could not be noted.
-   * A fault of the operation itself, and the end of the program, are thrown; the row then counts as interrupted.
+   * Writes an outcome, however long the disk refuses: a sent item must not be sent again only because that could not be recorded. Throws a fault of
+   * the operation itself, and the end of the program; the row then counts as interrupted.
    */
   async function insist<T>(operation: (tx: SharedTx) => Op<T>): Promise<T> {
     while (true) {
@@ -283,7 +283,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     pump();
   }
 
-  /** For the process that sends next, whichever that is. Where it fails, the lane is due by its own time. */
+  /** Releases the lane for whichever process sends next. If that fails, the lane is due by its own time. */
   async function hasten(lanes: readonly string[] | undefined): Promise<void> {
     try {
       const isolation = lanes === undefined || lanes.length === 1 ? 'statement' : 'rows';
@@ -299,16 +299,16 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
     state.depth = depth;
     if (state.busy || (state.notBefore === notBefore && state.waiting !== null)) return;
     state.notBefore = notBefore;
-    // A wall clock that was set back must not keep a lane waiting longer than the schedule would.
+    // A wall clock that was set back must not delay a lane longer than the schedule would.
     const left = Math.min(Math.max(0, notBefore - clock.now()), backoff.longest);
     state.due = left === 0 ? 0 : clock.monotonic() + left;
   }
 
-  /** What is there now, by whomever it was appended, postponed or brought away. */
+  /** Reads the current rows, whichever process appended, postponed or removed them. */
   async function look(): Promise<void> {
     const loaded = await store.read((tx) => rows.load(tx));
     const found = new Set(loaded.map(({ lane }) => lane));
-    // One that was appended since shows at the next look, or sends by itself.
+    // A row appended since shows at the next look, or starts its own send.
     for (const [lane, state] of states) if (!found.has(lane) && !state.busy) states.delete(lane);
     for (const lane of loaded) adopt(lane);
     pump();
@@ -357,7 +357,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
       const added = yield* rows.append(tx, item, clock.now(), cause);
       if (added) {
         tx.afterCommit(() => {
-          // One that waits already, or sends, is looked at when its time comes or its head has gone.
+          // A lane that waits already, or sends, is looked at when its time comes or its head has gone.
           const idle = (states.get(item.lane)?.depth ?? 0) <= 0;
           changeDepth(item.lane, 1, item.person);
           stateOf(item.lane).appended += 1;
@@ -395,7 +395,7 @@ export function createSharedLanes(options: SharedLanesOptions): SharedLanes {
   };
 }
 
-/** The disk said no, not the operation: the same write may succeed later. */
+/** A refusal of the disk, not a fault of the operation: the same write may succeed later. */
 function isRefusedByDisk(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'transport';
 }

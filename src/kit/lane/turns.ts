@@ -1,10 +1,10 @@
 /**
- * Whose lane is next: of those that are due, one of the person who has the fewest under way, of these the one whose last turn is
- * longest ago, and nobody has more than a share. First user: lanes. Must not know what is sent.
+ * Which due lane is next: one of the person who has the fewest under way; among these, the one whose last turn is longest ago. Nobody gets more than
+ * a share. First user: lanes. Must not know what is sent.
  */
 
 export interface Turns {
-  /** Up to so many of those that are due, in the order in which they may begin. */
+  /** Up to this many of the due ones, in the order in which they may begin. */
   order<State extends { readonly whose: string }>(
     due: readonly (readonly [lane: string, state: State])[],
     places: number,
@@ -13,7 +13,7 @@ export interface Turns {
   end(whose: string): void;
 }
 
-/** Of more persons the last turns are forgotten: it costs them their place once. */
+/** Beyond this many persons, last turns are forgotten, which costs a person their place once. */
 const mostRemembered = 10_000;
 
 export function createTurns(share: number): Turns {
@@ -29,7 +29,7 @@ export function createTurns(share: number): Turns {
         if (lanes === undefined) lanesOf.set(entry[1].whose, [entry]);
         else lanes.push(entry);
       }
-      // One after the other: each has one more under way, and its last turn now.
+      // One after the other: each choice changes the counts and last turns for the next.
       let waiting = [...lanesOf].map(([whose, lanes]) => ({
         lanes: lanes.reverse(),
         has: underWay.get(whose) ?? 0,

@@ -1,4 +1,4 @@
-/** One text for one JSON value: members sorted, nothing undefined, no number that JSON does not have. Pure. */
+/** One canonical text for each JSON value: members sorted, nothing undefined, only numbers that JSON has. Pure. */
 
 /** Throws for a value that JSON cannot hold (NaN, Infinity, bigint, function); members that are undefined are left out. */
 export function canonicalJson(value: unknown): string {

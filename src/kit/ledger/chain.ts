@@ -1,7 +1,7 @@
-/** The hash chain: what a row's hash covers, and what a broken chain says. Pure. */
+/** The hash chain: the fields that a row's hash covers, and the description of a broken chain. Pure. */
 import { hash as digest } from 'node:crypto';
 
-/** A row as it stands in the table. */
+/** A row as stored in the table. */
 export interface StoredRow {
   readonly seq: number;
   readonly at: number;
@@ -15,11 +15,11 @@ export interface StoredRow {
   readonly hash: string;
 }
 
-/** What stands before the first row. */
+/** The previous hash of the first row. */
 export const noHash = '0'.repeat(64);
 
 /**
- * sha256 over the previous hash and every field, one a line. No field holds a line break ({@link plain}; canonical JSON
+ * sha256 over the previous hash and every field, one per line. No field contains a line break ({@link plain}; canonical JSON
  * never does), so two different rows never give one text.
  */
 export function rowHash(row: Omit<StoredRow, 'hash'>): string {
@@ -33,7 +33,7 @@ export function rowHash(row: Omit<StoredRow, 'hash'>): string {
 // One test for all control characters; fields are short.
 const control = /[\u0000-\u001f\u007f]/;
 
-/** Throws when a field of a row could blur the chain's lines. */
+/** Throws if a field of a row could blur the chain's lines. */
 export function plain(name: string, text: string): string {
   if (text === '' || control.test(text)) {
     throw new Error(`The ledger's ${name} ${JSON.stringify(text)} is empty or holds a control character.`);
@@ -64,7 +64,7 @@ export function findBreak(
   if (row.seq < expectedSeq) {
     return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} stands before the ledger's first row.` };
   }
-  // Two rows that follow the same one: the first of them was not there when the second was written.
+  // Two rows follow the same one: the first of them did not exist when the second was written.
   if (next !== undefined && next.prev_hash === expectedHash) {
     return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} was not there when the next row was written.` };
   }

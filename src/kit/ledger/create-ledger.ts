@@ -1,6 +1,6 @@
 /**
- * The ledger over a store. No cached position: every append reads the head inside its own transaction, so a rolled-back
- * operation leaves nothing behind. Must not know what the rows mean.
+ * The ledger over a store. No cached position: every append reads the head inside its own transaction, so a rolled-back operation leaves nothing
+ * behind. Must not know what the rows mean.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -20,9 +20,9 @@ export interface LedgerDeps {
 /** Rows checked before the loop gets a turn: about 5 ms. */
 const verifyBatch = 2000;
 
-/** Before any row, also one that was put before the first. */
+/** Before any row, including one inserted before the first. */
 const beforeAll = Number.MIN_SAFE_INTEGER;
-/** Beyond this, there is no date. */
+/** The largest valid date. */
 const lastMoment = 8.64e15;
 
 const columns = 'seq, at, actor, surface, type, subject, idem_key, body, prev_hash, hash';
@@ -126,7 +126,7 @@ export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
     head: async () => String((await headRow()).seq),
     knows,
     onAppend: (listener) => {
-      // A wrapper of its own: the same function may listen twice and stop once.
+      // A wrapper of its own, so that the same function may listen twice and stop once.
       const entry = (head: string) => listener(head);
       listeners.add(entry);
       return () => listeners.delete(entry);
@@ -140,7 +140,7 @@ async function headOf(store: Pick<Store, 'read'>): Promise<Head> {
   return head ?? { seq: 0, hash: noHash };
 }
 
-/** Walks the whole chain of an open database, also of one that is only read. */
+/** Walks the whole chain of an open database, even a read-only one. */
 export async function verifyLedger(store: Pick<Store, 'read'>): Promise<LedgerVerdict> {
   const end = await headOf(store);
   const sql = `SELECT ${columns} FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?`;
@@ -148,7 +148,7 @@ export async function verifyLedger(store: Pick<Store, 'read'>): Promise<LedgerVe
   let rows = 0;
   let from = beforeAll;
   while (true) {
-    // One row more than is checked, so that every checked row but the last of all has its successor at hand.
+    // Reads one row more than it checks, so that every checked row but the very last has its successor at hand.
     const batch: StoredRow[] = await store.read((tx) => tx.all<StoredRow>(sql, from, verifyBatch + 1));
     const checked = Math.min(batch.length, verifyBatch);
     for (let index = 0; index < checked; index += 1) {
@@ -203,13 +203,13 @@ function insertRow(tx: Tx, head: Head, at: number, entry: LedgerEntry): number {
   return row.seq;
 }
 
-/** The narrowest index decides; a `+` keeps SQLite from taking another. */
+/** The narrowest index should decide; a `+` keeps SQLite from choosing another. */
 function searchOf(wanted: LedgerQuery, bounds: readonly number[]): { sql: string; values: (string | number)[] } {
   const { types, subject, actor } = wanted;
   const end = `ORDER BY seq ${wanted.order === 'ascending' ? 'ASC' : 'DESC'} LIMIT ?`;
   const select = (where: string) => `SELECT ${columns} FROM ledger WHERE ${where} seq > ? AND seq < ?`;
   if (types !== undefined && subject === undefined && actor === undefined) {
-    // A merge of one index walk a type: costs what it returns, however many other rows lie between.
+    // Merges one index walk for each type, so that the cost depends only on the rows returned.
     const parts = types.map(() => select('type = ? AND'));
     return types.length === 0
       ? { sql: '', values: [] }
@@ -247,7 +247,7 @@ function toRow(row: StoredRow): FoundRow {
   };
 }
 
-/** Compares the last row with the head that stood when the check began; rows appended since are beyond it. */
+/** Compares the last row with the head stored when the check began; rows appended since are beyond it. */
 function verdictAtEnd(last: Head | null, end: Head, rows: number): LedgerVerdict {
   if (last === null || last.seq < end.seq) {
     const missing = String(last === null ? 0 : last.seq + 1);

@@ -8,11 +8,11 @@ import type { StoredRow } from './chain.ts';
 export interface LedgerEntry {
   /** Factory event type or an internal one such as `delivery.accepted`. */
   readonly type: string;
-  /** Who: user id, agent id, or `engine`. */
+  /** Actor: user id, agent id, or `engine`. */
   readonly actor: string;
-  /** Through which door: `cli`, `browser`, `bot`, `engine`, … */
+  /** The surface: `cli`, `browser`, `bot`, `engine`, … */
   readonly surface: string;
-  /** What it is about: `delivery:<id>`, `team:<name>`, … */
+  /** The subject: `delivery:<id>`, `team:<name>`, … */
   readonly subject: string;
   /** JSON data; carries `v`. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface LedgerRow extends LedgerEntry {
   readonly hash: string;
 }
 
-/** A row as somebody who looks for it gets it. `body` is null where what stands there is no JSON: verify names the row. */
+/** A row as readers get it. `body` is null if its text is not JSON: verify names the row. */
 export type FoundRow = Omit<LedgerRow, 'body'> & { readonly body: LedgerRow['body'] | null };
 
 export interface LedgerQuery {
@@ -56,19 +56,19 @@ export interface Ledger {
   readonly engineId: string;
   /** Appends inside the operation whose state it describes. */
   append(tx: Tx, entry: LedgerEntry): { id: string; at: string };
-  /** Rows with id > `after`, ascending, at most `limit`; `types` filters. Rows whose body is not readable are left out. */
+  /** Rows with id > `after`, ascending, at most `limit`; `types` filters. Leaves out rows whose body is not readable. */
   read(after: string, limit: number, types?: readonly string[]): Promise<LedgerRow[]>;
-  /** Rows that fit; costs what it returns, as long as one filter alone is narrow. */
+  /** Matching rows; costs only what it returns if at least one filter is narrow. */
   query(query: LedgerQuery): Promise<FoundRow[]>;
-  /** Rows as they are hashed, from this `seq` (exclusive) on; null: from the first. */
+  /** Rows with the fields that are hashed, from this `seq` (exclusive) on; null: from the first. */
   stored(after: number | null, limit: number): Promise<StoredRow[]>;
-  /** Hash of a row, or null without one. */
+  /** Hash of a row, or null if there is none. */
   hashOf(id: string): Promise<string | null>;
   /** Newest id, `"0"` before the first row after genesis. */
   head(): Promise<string>;
   /** Whether `id` can be replayed from: known here, not from another engine or pruned. */
   knows(id: string): Promise<boolean>;
-  /** Woken after each durable group with the new head. Returns the way to stop. */
+  /** Called after each durable group with the new head. Returns a function that unsubscribes. */
   onAppend(listener: (head: string) => void): () => void;
   verify(): Promise<LedgerVerdict>;
 }

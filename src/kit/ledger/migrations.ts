@@ -1,4 +1,4 @@
-/** Tables of the ledger. `ledger_head` stands beside the chain so that rows cut off its end are missed too. */
+/** Tables of the ledger. `ledger_head` is separate from the chain so that rows missing at its end are noticed, too. */
 import type { Migration } from '../store/store.ts';
 
 export const ledgerMigrations: readonly Migration[] = [

@@ -1,8 +1,7 @@
 /**
- * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow
- * control of its own. The cloud opens pipes, the runtime takes them. Owns pings, limits, draining and the end; after
- * the end nothing of it stays open and nobody waits for anything. First user: dial-ins of the cloud; second: the dialer
- * of the runtime. Must not know who dials, or routes.
+ * One WebSocket as a carrier of byte pipes: core HTTP/2 over a real socket pair, each pipe a CONNECT stream with flow control of its own. The cloud
+ * opens pipes, the runtime accepts them. Owns pings, limits, draining and the end; after the end nothing stays open and no caller keeps waiting.
+ * First user: dial-ins of the cloud; second: the dialer of the runtime. Must not know who dials, or routes.
  */
 import {
   type ClientHttp2Session,
@@ -22,12 +21,12 @@ import { createSocketPair } from './socket-pair.ts';
 
 /** Pipes of one carrier at the same time, idle ones included. */
 export const mostPipes = 256;
-/** The side that opens counts exactly; on the other one a pipe that was given up may not be gone when the next one comes. */
+/** The opening side counts exactly; on the other one, an abandoned pipe may still exist when the next one arrives. */
 const mostTaken = 8 * mostPipes;
 export const pingEveryMs = 15_000;
-/** After so many pings without a sign of life the other side is taken for dead. */
+/** After this many pings without a sign of life the other side counts as dead. */
 export const mostMisses = 2;
-/** What runs on a carrier that was replaced or closes gets so long to finish. */
+/** How long the streams of a replaced or closing carrier may take to finish. */
 export const drainMs = 30_000;
 /** From the WebSocket to HTTP/2 on both sides. */
 export const setupMs = 15_000;
@@ -37,45 +36,43 @@ export const endCodes = { closing: 1001, broken: 1011, replaced: 4000, revoked: 
 export type EndKind = keyof typeof endCodes;
 
 export interface CarrierEnd {
-  /** `cut`: nobody said why. */
+  /** `cut`: no reason was given. */
   readonly kind: EndKind | 'cut';
   readonly reason: string;
 }
 
 export interface CarrierDeps {
-  /** Open since this very tick: later its first messages would be lost. */
+  /** Opened in this very tick: later its first messages would be lost. */
   readonly socket: WebSocket;
   readonly timers: Timers;
-  /**
-   * Takes what the other side opens; false: there is no such door. Absent on the side that opens.
-   */
+  /** Accepts a pipe that the other side opens; false: there is no such endpoint. Absent on the opening side. */
   readonly accept?: (door: string, pipe: Pipe) => boolean;
   /** Both sides are ready. */
   readonly onUp: () => void;
-  /** It takes no new pipes; `replaced`: because a newer one is there. */
+  /** It accepts no new pipes; `replaced`: a newer carrier exists. */
   readonly onDraining: (kind: 'replaced' | 'closing') => void;
   /** Once, at the end. */
   readonly onEnd: (end: CarrierEnd) => void;
 }
 
 export interface Carrier {
-  /** Takes pipes: up, and neither draining nor at its end. */
+  /** Accepts pipes: up, and neither draining nor at its end. */
   readonly ready: boolean;
   /** Open pipes. */
   readonly pipes: number;
-  /** null: it cannot take one more. */
+  /** null: it cannot take another one. */
   open(door: string): Pipe | null;
-  /** Takes nothing new, lets what runs finish for {@link drainMs} at most, then ends. */
+  /** Accepts nothing new, lets streams finish for at most {@link drainMs}, then ends. */
   drain(kind: 'replaced' | 'closing', reason: string, graceMs?: number): void;
   /** At once. */
   end(kind: EndKind, reason: string): void;
 }
 
-/** Answers to a few streams at once must neither fill the memory nor wait for each other. */
+/** Answers to several streams at once must neither fill the memory nor wait for each other. */
 const windowOfPipe = 1 << 19;
 const windowOfCarrier = 1 << 24;
 const shared = {
-  // Counts what slow readers leave lying; at the default of 10 MB they would keep others from opening a pipe.
+  // Counts data that slow readers have not read; at the default of 10 MB they would keep others from opening a pipe.
   maxSessionMemory: 2 * mostPipes,
   maxHeaderListPairs: 8,
   maxSettings: 16,
@@ -165,7 +162,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
   function keep(stream: Http2Stream): Pipe {
     const pipe = new Pipe(stream);
     pipes.add(pipe);
-    pipe.on('error', () => {}); // Whoever uses it listens too; nobody may be needed.
+    pipe.on('error', () => {}); // Users listen too; this listener only keeps an error from ending the program.
     pipe.once('close', () => pipes.delete(pipe));
     return pipe;
   }
@@ -180,7 +177,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     try {
       session?.ping(() => {});
     } catch {
-      // It is ending; its end is told by itself.
+      // It is ending, and reports its end on its own.
     }
     cancelTimer = timers.after(pingEveryMs, beat);
   }
@@ -197,7 +194,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     return true;
   }
 
-  /** Nothing runs inside any more: after draining as it should be. */
+  /** No stream is left: after draining, this is the normal end. */
   function lost(): void {
     if (draining === null) end('broken', 'The connection inside the link closed.');
     else end(draining, drainReason);
@@ -205,7 +202,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
 
   function end(kind: EndKind, reason: string): void {
     if (ended) return;
-    // The reason is cut to what a close frame takes.
+    // The reason is shortened to fit a close frame.
     join.close(endCodes[kind], reason.slice(0, 100));
     finish(kind, reason);
   }
@@ -215,7 +212,7 @@ export function createCarrier(deps: CarrierDeps): Carrier {
     ended = true;
     cancelTimer();
     cancelDrain();
-    // The pipes first: what a session leaves behind must not decide whether somebody waits for ever.
+    // The pipes first: a session's leftovers must not decide whether a caller waits for ever.
     for (const pipe of [...pipes])
       pipe.destroy(Object.assign(new Error(reason || 'The link was cut.'), { code: 'ECONNRESET' }));
     session?.destroy();

@@ -1,6 +1,6 @@
 /**
- * Joins a WebSocket to a socket, bytes for bytes, as fast as the slower of the two. Own code instead of the stream that `ws` makes:
- * that one cuts the connection before the other side has read why. First user: the carrier. Must not know what the bytes are.
+ * Joins a WebSocket to a socket, bytes for bytes, at the speed of the slower one. Own code instead of the stream that `ws` makes: that one cuts the
+ * connection before the other side has read the reason. First user: the carrier. Must not know what the bytes are.
  */
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
@@ -8,20 +8,20 @@ import type { RawData, WebSocket } from 'ws';
 export interface JoinDeps {
   /** Something came in. */
   readonly onHeard: () => void;
-  /** The WebSocket is closed, whoever did it; not called after `destroy`. */
+  /** The WebSocket is closed, by either side; not called after `destroy`. */
   readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
 }
 
 export interface Join {
-  /** From now on bytes flow; what came before is delivered first. */
+  /** Starts the flow of bytes; earlier ones are delivered first. */
   to(socket: Socket): void;
-  /** Says why, and ends the WebSocket. */
+  /** Sends the reason, and ends the WebSocket. */
   close(code: number, reason: string): void;
   /** Ends both. */
   destroy(): void;
 }
 
-/** Bytes that wait to leave before the socket is not read any further. */
+/** Queued bytes at which the socket is not read any further. */
 const mostWaiting = 512 * 1024;
 
 export function joinWebSocket(ws: WebSocket, { onHeard, onClosed }: JoinDeps): Join {
@@ -39,7 +39,7 @@ export function joinWebSocket(ws: WebSocket, { onHeard, onClosed }: JoinDeps): J
     if (early !== null) early.push(data as Buffer);
     else if (joined?.writable && !joined.write(data as Buffer)) ws.pause();
   });
-  // What goes wrong closes it too, and that is told.
+  // An error closes it too, and the close is reported.
   ws.on('error', () => {});
   ws.once('close', (code, reason) => {
     if (!destroyed) onClosed({ code, reason: reason.toString() });
@@ -64,7 +64,7 @@ export function joinWebSocket(ws: WebSocket, { onHeard, onClosed }: JoinDeps): J
       ws.resume();
     },
     close(code, reason) {
-      // Paused it would never read the answer to its close frame.
+      // If it were paused, it would never read the answer to its close frame.
       if (ws.isPaused) ws.resume();
       ws.close(code, reason);
     },

@@ -1,15 +1,14 @@
 /**
- * A CONNECT stream of HTTP/2 as a plain duplex with the socket methods that `node:http` calls; over the raw stream its
- * parser fails. An end is an end only when the other side said so: a stream that was cut off is an error. Must not know
- * what it carries.
+ * A CONNECT stream of HTTP/2 as a plain duplex with the socket methods that `node:http` calls; over the raw stream its parser fails. An end counts
+ * only if the other side sent it: a stream that was cut off is an error. Must not know what it carries.
  */
 import { constants, type Http2Stream } from 'node:http2';
 import { Duplex } from 'node:stream';
 
-/** Told to a pipe whose carrier takes nothing new: whoever keeps it idle for later lets go of it. */
+/** Emitted on a pipe whose carrier accepts nothing new, so that a pool releases it if it is idle. */
 export const drainingEvent = 'carrierDraining';
 
-/** Bytes that wait on either side of a pipe before it pushes back. */
+/** Bytes queued on either side of a pipe before it pushes back. */
 const highWaterMark = 64 * 1024;
 
 export class Pipe extends Duplex {
@@ -45,7 +44,7 @@ export class Pipe extends Duplex {
     else this.#stream.once('drain', done);
   }
 
-  /** Head and body of a message come together: as one they are one frame, one write and one message of the carrier. */
+  /** Head and body of a message are joined into one frame, one write and one message of the carrier. */
   override _writev(parts: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this._write(Buffer.concat(parts.map(({ chunk }) => chunk)), 'buffer' as BufferEncoding, done);
   }
@@ -62,7 +61,7 @@ export class Pipe extends Duplex {
     done(error);
   }
 
-  /** As a socket: 0 switches it off; each byte begins it anew. */
+  /** Like a socket's: 0 switches it off; each byte restarts it. */
   setTimeout(ms: number, onTimeout?: () => void): this {
     if (onTimeout !== undefined) {
       if (ms === 0) this.off('timeout', onTimeout);
@@ -89,7 +88,7 @@ export class Pipe extends Duplex {
   }
 }
 
-/** As a socket says it, so that whoever knows sockets knows what it means. */
+/** The same error code as a socket's, for callers that know sockets. */
 function cutOff(cause?: unknown): NodeJS.ErrnoException {
   return Object.assign(new Error('The link was cut.', { cause }), { code: 'ECONNRESET' });
 }

@@ -1,8 +1,7 @@
 /**
- * Two ends of one real socket, in this process. Core HTTP/2 needs a native handle: over a stream made in JavaScript it
- * throws where nobody can catch it when the carrier drops. Nobody else can get in between: the socket lies in a 0700
- * folder (Windows: a pipe whose name cannot be guessed), is removed once the pair is connected, and only an end that
- * knows the secret is accepted. First user: the carrier. Must not know what runs over it.
+ * Two ends of one real socket, in this process. Core HTTP/2 needs a native handle: over a stream made in JavaScript it throws where nobody can catch
+ * it when the carrier drops. Nobody else can connect: the socket is in a 0700 folder (Windows: a pipe whose name cannot be guessed), is removed once
+ * the pair is connected, and only an end that knows the secret is accepted. First user: the carrier. Must not know what runs over it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,7 +13,7 @@ export type SocketPair = readonly [Socket, Socket];
 
 const wordBytes = 32;
 
-/** Rejects where no socket can be made; nothing is left behind either way. */
+/** Rejects if no socket can be made; leaves nothing behind either way. */
 export async function createSocketPair(): Promise<SocketPair> {
   const word = randomBytes(wordBytes);
   const place = createPlace();

@@ -9,7 +9,7 @@ import type { Clock } from '../clock/clock.ts';
 import { iso } from '../clock/clock.ts';
 import { scrub } from './scrub.ts';
 
-/** Facts of a line: flat. Anything deeper is not written, because nobody has looked at what is in there. */
+/** Facts of a line: flat. Nested values are not written, because nobody has checked their content. */
 export type LogFacts = Readonly<Record<string, unknown>>;
 
 export interface Log {
@@ -68,7 +68,7 @@ export function createLog(options: LogOptions): Log {
       size += writeSync(target, `${JSON.stringify(line)}\n`);
       if (size >= maxBytes) rotate();
     } catch {
-      // A log that cannot be written (disk full) must never stop what it tells about.
+      // A log that cannot be written (disk full) must never stop the program.
       close();
     }
   }
@@ -100,7 +100,7 @@ function flat(facts: LogFacts, clean: (text: string) => string): Record<string, 
   return out;
 }
 
-/** Name, message and where; never the members that libraries hang on errors (requests, configurations). */
+/** Name, message and place; never the members that libraries attach to errors (requests, configurations). */
 function describe(error: Error): string {
   const lines = (error.stack ?? '').split('\n').map((line) => line.trim());
   const frames = lines.filter((line) => line.startsWith('at ')).slice(0, 5);

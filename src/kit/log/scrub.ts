@@ -1,6 +1,6 @@
 /**
- * Takes secrets and control characters out of text on its way to a log. This is the second safeguard: the first is that
- * only named fields are logged at all. Pure.
+ * Removes secrets and control characters from text for a log. This is the second safeguard: the first is that only named fields are logged at all.
+ * Pure.
  */
 
 const shapes: readonly [RegExp, string][] = [
@@ -21,10 +21,10 @@ const shapes: readonly [RegExp, string][] = [
   [/\+\d{4,11}(\d{4})\b/g, '+…$1'],
 ];
 
-// C0 but tab, DEL, C1, bidirectional controls: they would act on the terminal of whoever reads the log.
+// C0 except tab, DEL, C1, bidirectional controls: they would act on the terminal of the log's reader.
 const controls = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** `known`: secrets in use, removed wherever they stand. */
+/** `known`: secrets in use, removed at any place. */
 export function scrub(text: string, known: readonly string[] = []): string {
   let clean = text.replace(controls, ' ');
   for (const secret of known) {

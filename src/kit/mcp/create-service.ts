@@ -1,6 +1,6 @@
 /**
- * A server of MCP that lists and calls, made of providers: which method asks which provider, and what is wrong with its
- * parameters. Must not know headers, versions' handshakes or what is behind a provider.
+ * An MCP server for lists and calls, made of providers: maps methods to providers and validates parameters. Must not know headers, versions'
+ * handshakes or what is behind a provider.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';
@@ -50,7 +50,7 @@ export function createMcpService(options: McpServiceOptions): McpService {
 
 function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] {
   const kept = createKept<ToolIndex>();
-  // The same listing most often: found without making a key of it.
+  // Usually the same listing: found without building a key.
   let last: { readonly revision: string | number; readonly index: ToolIndex } | undefined;
   const indexOf = (listing: Awaited<ReturnType<ToolProvider['list']>>) => {
     const { revision } = listing;
@@ -85,7 +85,7 @@ function toolMethods(tools: ToolProvider, info: ServerInfo): [string, Method][] 
   ];
 }
 
-/** What a model could mend is a result that it reads; what is broken inside is thrown on. */
+/** Errors that a model could mend become a result that it reads; internal faults are thrown on. */
 async function called(tools: ToolProvider, name: string, args: JsonObject, request: McpRequest): Promise<ToolResult> {
   try {
     return await tools.call(name, args, request);
@@ -162,7 +162,7 @@ function completionMethods(completions: CompletionProvider): [string, Method][] 
   ];
 }
 
-/** The whole list, so that no cursor is ever given. */
+/** The whole list, so there is never a cursor. */
 function lister<T extends object>(
   member: string,
   by: string,
@@ -184,12 +184,12 @@ function lister<T extends object>(
 }
 
 function cursorProblem({ params }: McpRequest): RpcAnswer | null {
-  // Clients write null for what they do not have.
+  // Clients send null for missing fields.
   if (params.cursor === undefined || params.cursor === null) return null;
   return invalid('cursor is not one that was given here; lists come whole');
 }
 
-/** `label` stands in front of what is wrong with the parameters; an unknown thing is named alone. */
+/** `label` precedes the error in the parameters; for an unknown thing only its name is given. */
 function invalid(what: string, label: 'Invalid params' | null = 'Invalid params'): RpcAnswer {
   const message = label === null ? what : `${label}: ${what}.`;
   return { error: { code: rpcCodes.invalidParams, message } };

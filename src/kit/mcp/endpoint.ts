@@ -74,13 +74,13 @@ export function createMcpEndpoint({
         log.error('request failed', { requestId, method: message.method, error });
       }
     }
-    // Nobody reads an answer whose asker has left.
+    // Nobody reads an answer whose caller has left.
     if (response.destroyed) return;
     write(context, bodyOf(id, answer, spoken.era, stamps), statusOf(answer));
   };
 }
 
-/** A class for its shape, and so that the signal is made for those alone who ask for it. */
+/** A class for its shape, and so that the signal is created only for those who use it. */
 class Asked implements McpRequest {
   readonly era: Era;
   readonly version: string;
@@ -125,12 +125,12 @@ class Asked implements McpRequest {
   }
 }
 
-/** What the layer answers by itself; null for all else. */
+/** The layer's own answers; null for every other method. */
 function local(service: McpService, asked: Asked): RpcAnswer | null {
   const { method, era } = asked;
   if (era === 'modern') {
     if (method === 'server/discover') return { result: discovered(service) };
-    // The handshake, and what goes with it, is of the versions before.
+    // The handshake and its notifications belong to the earlier versions.
     return method === 'initialize' || method === 'ping' ? unknownMethod(method) : null;
   }
   if (method === 'ping') return { result: {} };
@@ -169,7 +169,7 @@ function unknownMethod(method: string): RpcAnswer {
   return { error: { code: rpcCodes.methodNotFound, message: `Method not found: ${shown}`, status: notFound } };
 }
 
-/** What a failure is called on the wire. Codes of our own would lie in a range that the protocol keeps for itself. */
+/** The wire code of a failure. Codes of our own would fall into a range that the protocol reserves. */
 function faultOf(thrown: unknown): RpcError {
   if (!(thrown instanceof AppError) || thrown.code === 'internal') {
     return { code: rpcCodes.internal, message: 'Internal error: something went wrong inside Gantry.' };

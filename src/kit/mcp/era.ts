@@ -110,7 +110,7 @@ const sentinel = /^=\?base64\?(.*)\?=$/s;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The value behind `=?base64?…?=`; null where what stands there is no base64 of UTF-8. */
+/** The value behind `=?base64?…?=`; null if it is not base64 of UTF-8. */
 function decoded(value: string): string | null {
   const inner = sentinel.exec(value)?.[1];
   if (inner === undefined) return value;
@@ -122,7 +122,7 @@ function decoded(value: string): string | null {
   }
 }
 
-/** Blanks around a value are not of it (RFC 9110, 5.5). */
+/** Surrounding blanks are not part of a value (RFC 9110, 5.5). */
 function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value.trim() : undefined;
@@ -148,7 +148,7 @@ function unsupported(id: Refusal['id'], requested: string): Refusal {
   });
 }
 
-/** A foreign text, short enough to repeat. */
+/** Foreign text, shortened for an error message. */
 function show(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

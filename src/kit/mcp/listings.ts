@@ -1,7 +1,6 @@
 /**
- * Lists as they go over the wire: in byte order, with members in one order, serialised once a revision, era and
- * spelling of names, and the same bytes after each start. An order that changes would break model providers' prompt
- * caches. Must not know where items come from.
+ * Lists in their wire form: in byte order, with members in one order, serialised once for each revision, era and spelling of names, and the same
+ * bytes after each start. A changing order would break model providers' prompt caches. Must not know where items come from.
  */
 import { mcpMeta } from '../../contracts/tool-server/mcp.ts';
 import type { NameStyle } from '../../contracts/tool-server/tools.ts';
@@ -10,10 +9,10 @@ import { byBytes, safeNames } from './names.ts';
 import { cached, listedTool } from './results.ts';
 import type { Era, JsonObject, ListedTool, Listing, ServerInfo } from './service.ts';
 
-/** Callers see few different lists; more than these are made anew. */
+/** Callers see few different lists; beyond this number they are serialised again. */
 const keptLists = 64;
 
-/** Keeps what is made of a revision; the longest unused goes first. */
+/** Caches the lists of a revision; the least recently used goes first. */
 export function createKept<T>(): (key: string, make: () => T) => T {
   const kept = new Map<string, T>();
   return (key, make) => {
@@ -30,7 +29,7 @@ export function createKept<T>(): (key: string, make: () => T) => T {
   };
 }
 
-/** The serialised result of a list method: `{"tools":[…],…}` with what the era wants. */
+/** The serialised result of a list method: `{"tools":[…],…}` with the era's fields. */
 export function listResult(
   member: string,
   items: readonly JsonObject[],
@@ -44,9 +43,9 @@ export function listResult(
   return canonicalJson({ ...modern, [member]: sorted });
 }
 
-/** How tools are found by either spelling, and listed in one. */
+/** Finds tools by either spelling, and lists them in one. */
 export interface ToolIndex {
-  /** The dotted name behind what a caller wrote; undefined where there is no such tool. */
+  /** The dotted name for a caller's name; undefined if there is no such tool. */
   resolve(written: string): string | undefined;
   json(era: Era, names: NameStyle): string;
 }

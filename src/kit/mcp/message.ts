@@ -1,13 +1,13 @@
 /**
- * From the bytes of a body to one JSON-RPC message (JSON-RPC 2.0). Nothing here recurses over the input, so that deep
- * nesting cannot exhaust the stack. Must not know methods, eras or headers.
+ * Parses a body into one JSON-RPC message (JSON-RPC 2.0). Nothing here recurses over the input, so that deep nesting cannot exhaust the stack. Must
+ * not know methods, eras or headers.
  */
 import { isUtf8 } from 'node:buffer';
 import { rpcCodes } from '../../contracts/tool-server/mcp.ts';
 import { maxDepth } from '../http/body.ts';
 import type { JsonObject, RpcError, RpcId } from './service.ts';
 
-/** What is wrong with a request, and under which id that is said; null where the id could not be read. */
+/** The error of a request and the id to report it under; null if the id could not be read. */
 export interface Refusal {
   readonly id: RpcId | null;
   readonly error: RpcError & { readonly status: number };
@@ -29,7 +29,7 @@ const badRequest = 400;
 export function readMessage(body: Buffer): Message | Refusal {
   const { parse, invalidRequest } = rpcCodes;
   if (body.length === 0) return refusal(null, badRequest, parse, 'Parse error: the body is empty.');
-  // Before it is parsed: a body of brackets alone would make the parser hold a state for each.
+  // Checked before parsing: a body of brackets only would make the parser hold a state for each.
   if (body.length > maxDepth * 2 && nestsDeeper(body, maxDepth)) {
     return refusal(null, badRequest, invalidRequest, `Invalid Request: the body nests deeper than ${maxDepth} levels.`);
   }
@@ -73,7 +73,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Counts brackets outside of strings; of what is no JSON the answer means nothing, and the parser says so. */
+/** Counts brackets outside of strings; the result means nothing for invalid JSON, which the parser then reports. */
 function nestsDeeper(body: Buffer, limit: number): boolean {
   let depth = 0;
   for (let at = 0; at < body.length; at += 1) {

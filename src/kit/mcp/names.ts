@@ -6,20 +6,20 @@ import { hash } from 'node:crypto';
 
 export const longestSafeName = 64;
 
-/** By the bytes of UTF-8: neither by locale nor by UTF-16, so that the order is the same everywhere. */
+/** By the bytes of UTF-8, neither by locale nor by UTF-16, so that the order is the same everywhere. */
 export function byBytes(a: string, b: string): number {
   if (a === b) return 0;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** How a name is spelled safely where nothing else has that spelling. */
+/** The safe spelling of a name that nothing else shares. */
 export function safeSpelling(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
 /**
- * The safe name of each name. Who is spelled so already keeps it; who would share one, or is too long, gets an end made of the name
- * itself: the same in whatever order and company the names come, as long as the others sharing it stay.
+ * The safe name of each name. A name that is safe already keeps it; one that would share a safe name, or is too long, gets a suffix made of the name
+ * itself: independent of the order and of other names, as long as the names sharing it stay.
  */
 export function safeNames(names: readonly string[]): Map<string, string> {
   const sharing = new Map<string, number>();
@@ -48,7 +48,7 @@ export function safeNames(names: readonly string[]): Map<string, string> {
 
 function withEnd(name: string, taken: ReadonlySet<string>): string {
   const digest = hash('sha256', name, 'hex');
-  // Longer where somebody has made a name for this very end.
+  // Longer if a name was made to match this very suffix.
   for (let digits = 8; ; digits += 8) {
     const end = `_${digest.slice(0, digits)}`;
     const made = safeSpelling(name).slice(0, longestSafeName - end.length) + end;

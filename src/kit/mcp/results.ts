@@ -1,6 +1,6 @@
 /**
- * What results look like in the version that is spoken: older clients refuse what their schema does not have. Pure. Must not know who
- * asks or what is called.
+ * Converts results to the version that is spoken: older clients refuse fields that their schema lacks. Pure. Must not know who asks or what is
+ * called.
  */
 import { legacyVersions } from '../../contracts/tool-server/mcp.ts';
 import type { ContentBlock, ToolResult } from '../../contracts/tool-server/tools.ts';
@@ -12,7 +12,7 @@ export const cached = { ttlMs: 0, cacheScope: 'private' } as const;
 
 type Version = (typeof legacyVersions)[number];
 const since = (version: Version) => legacyVersions.indexOf(version);
-/** Blocks that the first version did not have, and the version that brought each. */
+/** Blocks that the first version lacked, and the version that added each. */
 const broughtBy: Readonly<Record<string, Version>> = { audio: '2025-03-26', resource_link: '2025-06-18' };
 
 /** The result of a call for this version. */
@@ -22,11 +22,11 @@ export function callResult(result: ToolResult, era: Era, version: string): JsonO
   const content = rest.content.some((block) => isNewer(block, version))
     ? rest.content.map((block) => (isNewer(block, version) ? asText(block) : block))
     : rest.content;
-  // Objects alone before 2026-07-28; a text block says the same.
+  // Only objects before 2026-07-28; a text block says the same.
   return isObject(structuredContent) ? { ...rest, content, structuredContent } : { ...rest, content };
 }
 
-/** A listed tool for this era: its output could be described as an object alone. */
+/** A listed tool for this era: earlier versions could describe only an object as output. */
 export function listedTool(tool: JsonObject, era: Era): JsonObject {
   const { outputSchema, ...rest } = tool;
   if (era === 'modern' || !isObject(outputSchema) || outputSchema.type === 'object') return tool;

@@ -1,12 +1,12 @@
 /**
- * What a server of MCP is to the JSON-RPC layer, and what a server that lists and calls by itself is to its builder. Types alone.
- * First user: the engine's tool server; second: the cloud's, which passes most of it on. Must not know what is listed or called.
+ * The interface of an MCP server to the JSON-RPC layer, and of a server with its own lists and calls to its builder. Only types. First user: the
+ * engine's tool server; second: the cloud's, which passes most of it on. Must not know what is listed or called.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NameStyle, ToolResult } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../http/types.ts';
 
-/** `modern` is 2026-07-28: no handshake, each request says its version. `legacy` is every version before. */
+/** `modern` is 2026-07-28: no handshake, each request names its version. `legacy` is every version before. */
 export type Era = 'modern' | 'legacy';
 export type RpcId = string | number;
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,30 +17,30 @@ export interface ServerInfo {
   readonly title?: string;
 }
 
-/** One request whose envelope, headers and era have been checked. `params` is `{}` where the request has none. */
+/** One request whose envelope, headers and era have been checked. `params` is `{}` if the request has none. */
 export interface McpRequest {
   readonly era: Era;
-  /** The version that the request speaks; a legacy request without the header speaks 2025-03-26. */
+  /** The version of the request; a legacy request without the header uses 2025-03-26. */
   readonly version: string;
   readonly id: RpcId;
   readonly method: string;
   readonly params: JsonObject;
   /** How the caller wants tools named: `?names=safe`. */
   readonly names: NameStyle;
-  /** Who the client says it is: modern requests alone say so. Never a ground to allow anything. */
+  /** The client's name for itself, only in modern requests. Never a reason to allow anything. */
   readonly client: { readonly name: string; readonly version: string } | null;
-  /** The body as it came, for whoever passes it on. */
+  /** The raw body, for passing it on. */
   readonly raw: Buffer;
   readonly principal: Principal;
-  /** Aborted when the client goes away, the server closes, or the answer is written. Made when it is first asked for. */
+  /** Aborted when the client leaves, the server closes, or the answer is written. Created on first use. */
   readonly signal: AbortSignal;
-  /** The query as the route's schema read it. */
+  /** The query, parsed by the route's schema. */
   readonly query: JsonObject;
-  /** What the path names, as the route's schema read it: a server of one bot is told its bot here. */
+  /** The path parameters, parsed by the route's schema; a bot's own server finds its bot here. */
   readonly place: JsonObject;
   /** For headers that the route knows and this layer does not. */
   readonly request: IncomingMessage;
-  /** For whoever passes the request on, and so must see its client leave: cheaper than the signal. The layer alone writes to it. */
+  /** For passing the request on while watching for the client's end: cheaper than the signal. Only the layer writes to it. */
   readonly response: Pick<ServerResponse, 'destroyed' | 'once' | 'off'>;
 }
 
@@ -53,8 +53,8 @@ export interface RpcError {
 }
 
 /**
- * What a service answers. `result`: the layer adds what the era wants (`resultType`, `_meta` server info). `json`: a result that is
- * serialised already, with all the era wants. `error`: a JSON-RPC error. `text`: a whole body, such as another server's answer.
+ * A service's answer. `result`: the layer adds the era's fields (`resultType`, `_meta` server info). `json`: a serialised result with all of the
+ * era's fields. `error`: a JSON-RPC error. `text`: a whole body, such as another server's answer.
  */
 export type RpcAnswer =
   | { readonly result: JsonObject }
@@ -62,7 +62,7 @@ export type RpcAnswer =
   | { readonly error: RpcError }
   | { readonly text: string | Buffer; readonly status: number };
 
-/** `extensions` is the map of both eras; further keys are what an extension wants beside it. */
+/** `extensions` goes into both eras; other keys are an extension's own additions. */
 export interface Capabilities {
   readonly tools?: JsonObject;
   readonly prompts?: JsonObject;
@@ -73,8 +73,8 @@ export interface Capabilities {
 }
 
 /**
- * The layer answers `initialize`, `server/discover`, `ping` and notifications itself and asks for all else. `null`: no such method.
- * A thrown AppError becomes a JSON-RPC error with its fact and action; anything else thrown is -32603 and a line in the log.
+ * The layer itself answers `initialize`, `server/discover`, `ping` and notifications, and calls this for everything else. `null`: no such method. A
+ * thrown AppError becomes a JSON-RPC error with its fact and action; anything else thrown is -32603 and a line in the log.
  */
 export interface McpService {
   readonly info: ServerInfo;
@@ -83,9 +83,9 @@ export interface McpService {
   handle(request: McpRequest): Promise<RpcAnswer | null> | RpcAnswer | null;
 }
 
-// ---- A server that lists and calls by itself: what `createMcpService` is given.
+// ---- A server with its own lists and calls: the input of `createMcpService`.
 
-/** As it is listed; keys beyond these pass through. Names are the dotted ones. */
+/** As listed; keys beyond these pass through. Names are the dotted ones. */
 export interface ListedTool {
   readonly name: string;
   readonly title?: string;
@@ -131,8 +131,8 @@ export type ResourceContents =
   | { readonly uri: string; readonly mimeType?: string; readonly blob: string };
 
 /**
- * Items in any order: the layer sorts and serialises them once. Two lists of one provider with the same revision must be the same
- * list: where callers see different ones, the revision says so too.
+ * Items in any order: the layer sorts and serialises them once. Two lists of one provider with the same revision must be equal: if callers see
+ * different lists, the revision must differ as well.
  */
 export interface Listing<T> {
   readonly items: readonly T[];
@@ -144,7 +144,7 @@ type Maybe<T> = T | Promise<T>;
 export interface ToolProvider {
   list(request: McpRequest): Maybe<Listing<ListedTool>>;
   /**
-   * Only names that `list` has for this caller come here, dotted. Bad arguments and whatever a model could mend are a result with
+   * Called only with dotted names that `list` has for this caller. Bad arguments, and other errors that a model could mend, are a result with
    * `isError`; a thrown AppError becomes one, with its wire code in `structuredContent.error`. Other throws are internal faults.
    */
   call(name: string, args: JsonObject, request: McpRequest): Maybe<ToolResult>;
@@ -152,7 +152,7 @@ export interface ToolProvider {
 
 export interface PromptProvider {
   list(request: McpRequest): Maybe<Listing<ListedPrompt>>;
-  /** Required arguments are there. A thrown AppError `usage` is -32602. */
+  /** Required arguments are present. A thrown AppError `usage` is -32602. */
   get(
     name: string,
     args: Readonly<Record<string, string>>,
@@ -163,7 +163,7 @@ export interface PromptProvider {
 export interface ResourceProvider {
   list(request: McpRequest): Maybe<Listing<ListedResource>>;
   templates(request: McpRequest): Maybe<Listing<ListedTemplate>>;
-  /** `null`: there is none for this caller. */
+  /** `null`: this caller has none. */
   read(uri: string, request: McpRequest): Maybe<readonly ResourceContents[] | null>;
 }
 
@@ -182,7 +182,7 @@ export interface McpServiceOptions {
   readonly prompts?: PromptProvider;
   readonly resources?: ResourceProvider;
   readonly completions?: CompletionProvider;
-  /** What extensions advertise beside the methods above; merged into the capabilities of either era. */
+  /** Capabilities that extensions advertise besides the methods above; merged into those of either era. */
   readonly extensions?: (era: Era) => Capabilities;
   /** Methods of extensions. */
   readonly methods?: Readonly<Record<string, (request: McpRequest) => Maybe<RpcAnswer>>>;

@@ -1,6 +1,6 @@
 /**
- * What a sign-in at somebody else's server leaves: registrations, tokens, and the sign-in that is under way. One sealed row a target.
- * Owns `oauth_grant`. Must not know how a sign-in goes.
+ * The data of a sign-in at somebody else's server: registrations, tokens, and the sign-in under way. One sealed row for each target. Owns
+ * `oauth_grant`. Must not know how a sign-in works.
  */
 import type {
   OAuthDiscoveryState,
@@ -26,7 +26,7 @@ CREATE TABLE oauth_grant (
 ];
 
 export interface Grant {
-  /** By issuer. `redirect`: where the registration says that browsers come back; another one needs another registration. */
+  /** By issuer. `redirect`: the registered redirect address; another address needs another registration. */
   readonly clients: Readonly<
     Record<string, { readonly client: StoredOAuthClientInformation; readonly redirect: string }>
   >;
@@ -35,13 +35,13 @@ export interface Grant {
     /** Milliseconds since the epoch. */
     readonly savedAt: number;
   } | null;
-  /** Of the last sign-in that gave a token. */
+  /** The issuer of the last sign-in that gave a token. */
   readonly issuer: string | null;
   readonly pending: PendingSignIn | null;
 }
 
 export interface PendingSignIn {
-  /** The part of the state that nobody can guess. */
+  /** The unguessable part of the state. */
   readonly secret: string;
   readonly verifier: string;
   readonly redirect: string;
@@ -51,7 +51,7 @@ export interface PendingSignIn {
 }
 
 export interface Grants {
-  /** Empty where there is none, and where it was sealed under another master key: the person signs in again. */
+  /** Empty if there is none, and if it was sealed under another master key: the person signs in again. */
   read(target: string): Promise<Grant>;
   write(target: string, grant: Grant): Promise<void>;
   remove(target: string): Promise<void>;

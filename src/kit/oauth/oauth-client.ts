@@ -13,14 +13,14 @@ import type { Grant, Grants, PendingSignIn } from './grants.ts';
 import { answerMs, fetchThrough, ProviderAway, watchProvider } from './provider-fetch.ts';
 import { revokeTokens } from './revocation.ts';
 
-/** A server of somebody else that wants to know who asks. */
+/** A server of somebody else that requires authentication. */
 export interface OAuthTarget {
   /** Without dots. */
   readonly id: string;
   readonly name: string;
-  /** The resource itself. */
+  /** The URL of the resource itself. */
   readonly url: string;
-  /** What the person gave: registered client and scopes; null where they said nothing about it. */
+  /** The person's own settings: registered client and scopes; null if they gave none. */
   readonly oauth: {
     readonly clientId?: string | undefined;
     readonly clientSecret?: string | undefined;
@@ -29,43 +29,43 @@ export interface OAuthTarget {
 }
 
 export type SignIn =
-  /** There is a token now that was not sent before: try once more. */
+  /** There is a new token that was not sent before: try once more. */
   | { readonly is: 'token' }
   /** A person has to sign in there. */
   | { readonly is: 'sign_in'; readonly authorizeUrl: string }
-  /** The provider is away, and what there is may be renewed when it is back; a sentence that says why. */
+  /** The provider is away, and the token may be renewed when it is back; a sentence that says why. */
   | { readonly is: 'later'; readonly why: string }
-  /** No sign-in can be begun; a sentence that says why. */
+  /** No sign-in is possible; a sentence that says why. */
   | { readonly is: 'none'; readonly why: string };
 
 export interface OAuthClient {
-  /** The access token to send, refreshed shortly before it ends; null: none is known. */
+  /** The access token to send, refreshed shortly before it ends; null: there is none. */
   tokenFor(target: OAuthTarget): Promise<string | null>;
-  /** The target refused what was sent (401), or wants more (403). Never throws. */
+  /** The target refused the token (401), or requires more scopes (403). Never throws. */
   challenge(
     target: OAuthTarget,
     said: { readonly status: number; readonly wwwAuthenticate: string | null; readonly token: string | null },
   ): Promise<SignIn>;
   /**
-   * What a provider sent the browser back with. `find` gives the target of an id. Answers the target's name; throws `refused` when
-   * nobody began this sign-in, when it is over, or when the provider said no.
+   * Handles the provider's redirect of the browser. `find` returns the target of an id. Returns the target's name; throws `refused` if nobody began
+   * this sign-in, it is over, or the provider refused.
    */
   finish(
     answer: SignInAnswer,
     find: (id: string) => OAuthTarget | null | Promise<OAuthTarget | null>,
   ): Promise<{ readonly id: string; readonly name: string }>;
-  /** How it stands, without asking anybody. */
+  /** The state of the grant, without asking anybody. */
   about(id: string): Promise<SignInState>;
-  /** A sign-in although there may be one: another account, more rights. What there is holds until it is finished. Throws `refused`. */
+  /** Begins a sign-in even if there is a grant: another account, more rights. The existing grant holds until it is finished. Throws `refused`. */
   begin(target: OAuthTarget): Promise<{ readonly authorizeUrl: string }>;
   /**
-   * Gives the grant back at the provider, where it takes that (RFC 7009), and forgets it here in any case. Answers why the provider did
-   * not take it; null where it did, or where there was nothing to give back.
+   * Revokes the grant at the provider, if it supports that (RFC 7009), and in any case forgets it here. Returns why the provider did not revoke it;
+   * null if it did, or if there was nothing to revoke.
    */
   revoke(target: OAuthTarget): Promise<string | null>;
-  /** Tokens, registrations and sign-ins of a target that is gone, or another one now. */
+  /** Removes tokens, registrations and sign-ins of a target that is gone or was replaced. */
   forget(id: string): Promise<void>;
-  /** Told when a sign-in was answered, with a token or without. Answers the way to listen no more. */
+  /** Called when a sign-in was answered, with a token or without. Returns a function that unsubscribes. */
   onAnswered(listener: (id: string, signedIn: boolean) => void): () => void;
 }
 
@@ -73,9 +73,9 @@ export interface SignInState {
   readonly signedIn: boolean;
   readonly issuer: string | null;
   readonly scopes: readonly string[];
-  /** Of the access token, milliseconds since the epoch; null: its provider does not say. */
+  /** Expiry of the access token, milliseconds since the epoch; null: its provider does not say. */
   readonly expiresAt: number | null;
-  /** Of a sign-in that is under way. */
+  /** For a sign-in under way. */
   readonly authorizeUrl: string | null;
 }
 
@@ -89,24 +89,24 @@ export interface SignInAnswer {
 
 export interface OAuthClientDeps {
   readonly grants: Grants;
-  /** The way out to this target and the provider that it names. */
+  /** The guarded fetch for this target and the provider that it names. */
   readonly egress: (target: OAuthTarget) => Pick<Egress, 'request'>;
   readonly clock: { now(): number };
   /** Where the person's browser finds Gantry: `https://gantry.example`, `http://127.0.0.1:3010`. */
   readonly origin: () => string;
-  /** First part of each state, so that the browser's answer finds the way to this computer. Without dots. */
+  /** First part of each state, so that the browser's redirect is routed to this computer. Without dots. */
   readonly computerId: string;
 }
 
-/** A person signs in within this time, milliseconds. */
+/** Time limit of a sign-in, milliseconds. */
 const signInMs = 10 * 60_000;
-/** A token is renewed so long before its end: clocks differ. Milliseconds. */
+/** A token is renewed this long before its end: clocks differ. Milliseconds. */
 const earlyMs = 60_000;
 
 export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
   const { grants, clock, computerId } = deps;
   const listeners = new Set<(id: string, signedIn: boolean) => void>();
-  /** One thing at a time for each target: a refresh token that is used twice ends the whole grant. */
+  /** One operation at a time for each target: a refresh token that is used twice ends the whole grant. */
   const turns = new Map<string, Promise<unknown>>();
 
   function inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
@@ -120,7 +120,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     return mine;
   }
 
-  /** One run of the SDK's flow. What it changes is kept at its end, in one write. */
+  /** One run of the SDK's flow. Its changes are stored at its end, in one write. */
   async function run(target: OAuthTarget, start: Grant, options: Omit<AuthOptions, 'serverUrl' | 'fetchFn'>) {
     let grant = start;
     const change = (part: Partial<Grant>) => {
@@ -140,7 +140,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     };
     const provider: OAuthClientProvider = {
       redirectUrl: redirect,
-      // A provider fetches it: only where the internet reaches us.
+      // The provider fetches it, so this works only if the internet reaches us.
       ...(origin.startsWith('https:') ? { clientMetadataUrl: `${origin}${oauthClientDocument.path}` } : {}),
       clientMetadata:
         target.oauth?.clientSecret === undefined
@@ -149,7 +149,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       state: () => `${computerId}.${target.id}.${secret}`,
       clientInformation(about) {
         if (given === undefined) return registered(about?.issuer);
-        // What a person was given by one provider is for that one alone, whatever the resource names later.
+        // Credentials from one provider are only for that one, whatever the resource names later.
         const [before, now] = [grant.issuer, about?.issuer];
         if (before !== null && now !== undefined && before !== now) {
           throw refused(
@@ -188,7 +188,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     };
     const { auth } = await import('@modelcontextprotocol/client');
     const watched = watchProvider(fetchThrough(deps.egress(target)));
-    /** To the SDK a provider that is down is none: it would ask a person for what is not lost. */
+    /** The SDK treats an unreachable provider as missing: it would ask a person to sign in although nothing is lost. */
     const mustBeThere = (cause?: unknown) => {
       const why = watched.away();
       if (why !== null && grant.tokens?.set.refresh_token !== undefined) throw new ProviderAway(why, { cause });
@@ -236,7 +236,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     const headers = new Headers();
     if (said.wwwAuthenticate !== null) headers.set('www-authenticate', said.wwwAuthenticate);
     const asked = extractWWWAuthenticateParams(new Response(null, { status: said.status, headers }));
-    // A token that was refused just after it was made: renewing it once more would go round in circles.
+    // A token that was refused just after it was made: renewing it once more would loop.
     const justMade = grant.tokens !== null && clock.now() - grant.tokens.savedAt < earlyMs / 2;
     const { outcome, authorizeUrl } = await run(
       target,
@@ -261,7 +261,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       throw nobodyBegan();
     }
     if (!isSame(pending.secret, secret)) throw nobodyBegan();
-    // An answer is good once, whatever becomes of it.
+    // A redirect is valid once, whatever its outcome.
     await grants.write(target.id, { ...grant, pending: null });
     if (answer.code === undefined) {
       tell(target.id, false);
@@ -291,7 +291,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
           const { outcome } = await run(target, { ...grant, pending: null }, {});
           if (outcome === 'AUTHORIZED') return (await grants.read(target.id)).tokens?.set.access_token ?? null;
         } catch {
-          // The provider is away: what there is may still do; if not, the target says so.
+          // The provider is away: the current token may still work; if not, the target refuses it.
         }
         return set.access_token;
       }),
@@ -333,7 +333,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     async revoke(target) {
       const grant = await inTurn(target.id, async () => {
         const kept = await grants.read(target.id);
-        // Here first: whatever the provider does, it is not used any more.
+        // Removed here first: whatever the provider does, it is not used any more.
         await grants.remove(target.id);
         return kept;
       });
@@ -354,12 +354,12 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
   };
 }
 
-/** Tokens of one provider are for that one alone. */
+/** Tokens of one provider are only for that one. */
 function isOf(set: StoredOAuthTokens | undefined, issuer: string | undefined): boolean {
   return set?.issuer === undefined || issuer === undefined || set.issuer === issuer;
 }
 
-/** A renewed set may leave the refresh token out: the former one holds (RFC 6749 6). */
+/** A renewed set may omit the refresh token: the former one stays valid (RFC 6749 6). */
 function keepRefresh(set: StoredOAuthTokens, before: StoredOAuthTokens | undefined): StoredOAuthTokens {
   const former = before?.refresh_token;
   return set.refresh_token === undefined && former !== undefined ? { ...set, refresh_token: former } : set;

@@ -1,14 +1,14 @@
-/** How providers are asked: guarded and bounded, and with a note of those that are away. Must not know what is asked. */
+/** Requests to providers: guarded and bounded, with a record of the providers that are away. Must not know what is asked. */
 import type { Egress } from '../egress/egress.ts';
 
-/** Of one question to a provider, milliseconds. */
+/** Time limit of one request to a provider, milliseconds. */
 export const answerMs = 10_000;
 /** Metadata and tokens are small. Bytes. */
 const largestAnswer = 256 * 1024;
 
 export type ProviderFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** The guarded client in the shape that the SDK asks with. */
+/** The guarded client with the interface that the SDK expects. */
 export function fetchThrough(egress: Pick<Egress, 'request'>): ProviderFetch {
   return async (url, init = {}) => {
     const { body } = init;
@@ -33,10 +33,10 @@ export function fetchThrough(egress: Pick<Egress, 'request'>): ProviderFetch {
   };
 }
 
-/** It could not be asked whether what there is may be renewed. */
+/** Whether the grant can be renewed is unknown: the provider did not answer. */
 export class ProviderAway extends Error {}
 
-/** `away`: why the provider could not be asked the last time that it was asked for a new token, or at all; null: it answered. */
+/** `away`: why the provider could not be reached at the last request for a new token, or at all; null: it answered. */
 export function watchProvider(fetch: ProviderFetch): { readonly fetch: ProviderFetch; away(): string | null } {
   let why: string | null = null;
   return {

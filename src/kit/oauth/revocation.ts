@@ -1,4 +1,4 @@
-/** Gives tokens back to the provider that made them (RFC 7009). Must not know where they are kept. */
+/** Revokes tokens at the provider that issued them (RFC 7009). Must not know where they are stored. */
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import type { ProviderFetch } from './provider-fetch.ts';
 
@@ -8,14 +8,14 @@ export interface Revocable {
   readonly client: Pick<StoredOAuthClientInformation, 'client_id' | 'client_secret'> | undefined;
 }
 
-/** Null: given back, or there was nothing; else why not, in a sentence. Throws what `fetch` throws. */
+/** Null: revoked, or there was nothing; otherwise the reason, in a sentence. Throws errors of `fetch`. */
 export async function revokeTokens({ issuer, set, client }: Revocable, fetch: ProviderFetch): Promise<string | null> {
   if (issuer === null || set === undefined || client === undefined) return null;
   const { discoverAuthorizationServerMetadata, selectClientAuthMethod } = await import('@modelcontextprotocol/client');
   const metadata = (await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch })) as Metadata | undefined;
   const endpoint = metadata?.revocation_endpoint;
   if (typeof endpoint !== 'string') return `${issuer} names no way to give a sign-in back.`;
-  // A token must not travel openly because a document says so.
+  // A token must not travel unencrypted because a document says so.
   if (issuer.startsWith('https:') && !endpoint.startsWith('https:'))
     return `${issuer} would take it without encryption.`;
   const { revocation_endpoint_auth_methods_supported: own, token_endpoint_auth_methods_supported: other } =
@@ -41,7 +41,7 @@ export async function revokeTokens({ issuer, set, client }: Revocable, fetch: Pr
   return (await give(set.access_token, 'access_token')) ?? whole;
 }
 
-/** Members that the SDK does not name. */
+/** Members that the SDK does not declare. */
 interface Metadata {
   readonly revocation_endpoint?: unknown;
   readonly revocation_endpoint_auth_methods_supported?: string[];

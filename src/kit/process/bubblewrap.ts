@@ -1,6 +1,6 @@
 /**
- * Runs a command in bubblewrap where this computer has it and lets it work. What is shown to the command, and what it may change, is
- * the caller's choice. First user: tasks of the work queue; second: commands of tools. Must not know what is run.
+ * Runs a command in bubblewrap if this computer has it and allows it. The caller chooses what the command may see and change. First user: tasks of
+ * the work queue; second: commands of tools. Must not know what is run.
  */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
@@ -11,10 +11,10 @@ export type Environment = Readonly<Record<string, string>>;
 export type Wrapped = Required<Pick<RunOptions, 'command' | 'env'>> & Pick<RunOptions, 'aside'>;
 
 export interface Confinement {
-  /** Words of bwrap: namespaces and mounts. None of them from whoever chose the command. */
+  /** Arguments of bwrap: namespaces and mounts. None of them come from the person who chose the command. */
   readonly words: readonly string[];
   readonly command: readonly string[];
-  /** All of the command's. */
+  /** The command's whole environment. */
   readonly env: Environment;
 }
 
@@ -25,16 +25,13 @@ export interface Bubblewrap {
 export interface BubblewrapWish {
   readonly path: string;
   readonly platform?: NodeJS.Platform;
-  /** Namespaces and mounts that it is tried with. */
+  /** The namespaces and mounts of the trial run. */
   readonly words: readonly string[];
 }
 
 const probeMs = 10_000;
 
-/**
- * Tries it: that the program is there says nothing about whether this computer lets it work. Answers a half sentence where not:
- * "… is not installed".
- */
+/** Runs a trial: an installed program may still be forbidden on this computer. Returns half a sentence if it fails: "… is not installed". */
 export async function findBubblewrap({
   path,
   platform = process.platform,
@@ -55,12 +52,12 @@ export async function findBubblewrap({
 }
 
 /**
- * `program` is absolute, and its own environment is empty: whoever chose either would choose what runs outside. What the command gets
- * as its environment comes by a pipe, where nobody reads it as in a list of processes.
+ * `program` is absolute, and its own environment is empty: anybody who chose either would choose what runs outside. The command's environment comes
+ * through a pipe, where nobody can read it, unlike in a list of processes.
  */
 function wrap(program: string, { words, command, env }: Confinement): Wrapped {
   const torn = Object.entries(env).find((pair) => pair.some((part) => part.includes('\0')));
-  // It would be read as more words.
+  // It would be read as more arguments.
   if (torn !== undefined) throw new AppError('usage', 'A variable has a NUL character in it.', 'Leave it out.');
   return {
     command: [program, ...words, '--clearenv', '--args', '3', '--', ...command],

@@ -1,4 +1,4 @@
-/** Which Chromium or Chrome this computer has. First user: the executor's browser; second: the doctor. Must not start it. */
+/** Finds this computer's Chromium or Chrome. First user: the executor's browser; second: the doctor. Must not start it. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
@@ -25,7 +25,7 @@ const elsewhere: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> =
 
 export type FoundChromium = { readonly path: string } | { readonly missing: string };
 
-/** `CHROMIUM`, else the first that the path or the usual places have; else a sentence that says what to do. */
+/** `CHROMIUM`, otherwise the first in the path or the usual places; otherwise a sentence that says what to do. */
 export function findChromium(env: Readonly<Record<string, string | undefined>>): FoundChromium {
   const wanted = env.CHROMIUM;
   if (wanted !== undefined && wanted !== '') {

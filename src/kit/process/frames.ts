@@ -1,9 +1,9 @@
 /**
- * Frames between a program and whoever drives it, over its stdin and stdout: `u32 length · head (JSON) · as many bytes as the head
- * says`. First user: the executor; second: the conversion program. Must not know what the heads say.
+ * Frames between a program and the process that drives it, over its stdin and stdout: `u32 length · head (JSON) · as many bytes as the head says`.
+ * First user: the executor; second: the conversion program. Must not know what the heads say.
  */
 
-/** The head and what follows it, as pieces: large bodies are not copied. */
+/** The head and its body, as pieces: large bodies are not copied. */
 export function frames(head: { readonly size: number }, body?: Uint8Array): Uint8Array[] {
   const json = Buffer.from(JSON.stringify(head));
   const start = Buffer.allocUnsafe(4 + json.length);
@@ -13,8 +13,8 @@ export function frames(head: { readonly size: number }, body?: Uint8Array): Uint
 }
 
 /**
- * Takes bytes as they come and calls `onFrame` with each whole one. The body is gathered in one buffer of its own. Throws `RangeError`
- * for a head or a body over its limit (bytes) and `SyntaxError` for a head that is no JSON: the stream is of no use after that.
+ * Takes bytes in any portions and calls `onFrame` with each complete frame. The body is gathered in one buffer of its own. Throws `RangeError` for a
+ * head or a body over its limit (bytes) and `SyntaxError` for a head that is not JSON: the stream is unusable after that.
  */
 export function createFrameReader<Head extends { readonly size: number }>(
   limits: { readonly head: number; readonly body: number },

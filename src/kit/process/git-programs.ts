@@ -1,13 +1,13 @@
 /**
- * Keeps git from running programs that a repository's own settings name: a folder that somebody else made brings its `.git/config`
- * along. Settings of the person and of the system count; those of the repository, its worktrees and what they include are replaced. Pure: the
- * caller asks git for its settings. Must not know what git is called for.
+ * Keeps git from running programs that a repository's own settings name: a folder from somebody else brings its own `.git/config`. Settings of the
+ * person and of the system count; those of the repository, its worktrees and their includes are replaced. Pure: the caller reads the settings from
+ * git. Must not know what git is called for.
  */
 
-/** Arguments that have git say its settings and where they come from. Runs nothing. */
+/** Arguments with which git lists its settings and their sources. Runs nothing. */
 export const listSettings = ['config', '--list', '--show-scope', '-z'] as const;
 
-/** A setting that names a program (git-config(1), git-lfs-config(5)), and what stands in its place. */
+/** A setting that names a program (git-config(1), git-lfs-config(5)), and its replacement. */
 const kinds: readonly (readonly [key: RegExp, instead: string])[] = [
   // With `required`, below, git refuses a file that it cannot filter. Unfiltered, a secret could be committed in clear.
   [/^filter\..*\.(?:clean|smudge|process)$/s, ''],
@@ -26,13 +26,13 @@ const kinds: readonly (readonly [key: RegExp, instead: string])[] = [
 ];
 
 export interface Replaced {
-  /** For git: the settings that stand in their place. */
+  /** For git: the replaced settings. */
   readonly env: Readonly<Record<string, string>>;
-  /** Keys that the repository names and nobody else does, such as `filter.crypt.clean`. */
+  /** Keys that only the repository names, such as `filter.crypt.clean`. */
   readonly names: readonly string[];
 }
 
-/** `printed`: what git said to {@link listSettings}. */
+/** `printed`: git's output for {@link listSettings}. */
 export function replacePrograms(printed: string): Replaced {
   const parts = printed.split('\0');
   const outer = new Map<string, string[]>();
@@ -52,7 +52,7 @@ export function replacePrograms(printed: string): Replaced {
       ...(filter === undefined ? [] : [[`${filter}required`, 'true'] as [string, string]]),
     ];
   });
-  // Not as `-c key=value`: a key may have an equals sign in it.
+  // Not as `-c key=value`: a key may contain an equals sign.
   const env = Object.fromEntries(
     pairs.flatMap(([key, value], at) => [
       [`GIT_CONFIG_KEY_${at}`, key],

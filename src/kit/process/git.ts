@@ -1,6 +1,6 @@
 /**
- * git as Gantry itself uses it: argv only, with a deadline, without the hooks, prompts and signatures that a person's own call would
- * bring up, and without the programs that the repository's own settings name. Must not know bots or worktrees.
+ * git as Gantry itself uses it: argv only, with a deadline, without the hooks, prompts and signatures of a person's own call, and without the
+ * programs that the repository's own settings name. Must not know bots or worktrees.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { listSettings, replacePrograms } from './git-programs.ts';
@@ -8,7 +8,7 @@ import { plainEnvironment, type RunResult, runProcess } from './run-process.ts';
 
 export interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Bytes kept of what it prints; more is dropped and `truncated` set. */
+  /** Bytes kept of its output; more is dropped and `truncated` set. */
   readonly outputCap?: number;
   readonly input?: string;
 }
@@ -16,17 +16,14 @@ export interface GitOptions {
 export interface Git {
   /** Whatever its exit code. */
   try(cwd: string, args: readonly string[], options?: GitOptions): Promise<RunResult>;
-  /** What it printed, without the last line feed; a failure is `refused` with the last line of its complaint. */
+  /** Its output without the last line feed; a failure is `refused` with the last line of its complaint. */
   run(cwd: string, args: readonly string[], options?: GitOptions): Promise<string>;
-  /**
-   * Stages all that was changed, added or removed. Not `git add --all`, which looks for changes inside each repository in the repository, by
-   * that one's own settings.
-   */
+  /** Stages all changed, added and removed files. Not `git add --all`, which looks for changes inside nested repositories by their own settings. */
   addAll(cwd: string, options?: GitOptions): Promise<void>;
 }
 
 const deadlineMs = 60_000;
-/** A bot must not be able to have us run something by writing it into the repository; nobody is there to type a passphrase. */
+/** A bot must not be able to make us run something by writing it into the repository; nobody is there to type a passphrase. */
 const settings = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -36,13 +33,13 @@ const settings = [
   'maintenance.auto=false',
   'submodule.recurse=false',
 ];
-/** These read names and settings only: no setting can make them run a program. */
+/** These read only names and settings: no setting can make them run a program. */
 const runNothing = new Set(['rev-parse', 'symbolic-ref', 'check-ref-format', 'config', 'remote']);
 const settingsCap = 8 * 1024 * 1024;
 const pathsCap = 64 * 1024 * 1024;
 const changed = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
 
-/** Asks git for what no commit holds in a folder, in lines. Gantry's own files do not count, nor what changed inside submodules. */
+/** Lists, in lines, what no commit holds in a folder. Gantry's own files do not count, nor do changes inside submodules. */
 export const uncommitted = [
   'status',
   '--porcelain',
@@ -62,7 +59,7 @@ export function createGit(): Git {
     GIT_ASKPASS: '',
     SSH_ASKPASS: '',
     GIT_EDITOR: ':',
-    // Of a clone that fetches what it lacks: no protocol that names a program.
+    // For a partial clone that fetches missing objects: no protocol that names a program.
     GIT_ALLOW_PROTOCOL: 'https:http:ssh:file',
   };
   const start = (cwd: string, args: readonly string[], options: GitOptions) =>
@@ -76,7 +73,7 @@ export function createGit(): Git {
   const attempt: Git['try'] = async (cwd, args, options = {}) => {
     if (runNothing.has(args[0] ?? '')) return start(cwd, args, options);
     const listed = await start(cwd, listSettings, { env: options.env ?? {}, outputCap: settingsCap });
-    // Settings that git itself cannot read stop the call as well.
+    // The call also stops if git itself cannot read the settings.
     if (listed.exitCode !== 0) return listed;
     if (listed.truncated) {
       throw new AppError('refused', `The settings of git in ${cwd} are too long to read.`, 'Shorten its .git/config.', {
@@ -103,14 +100,14 @@ export function createGit(): Git {
       for (let tries = 1; ; tries += 1) {
         const paths = (await run(cwd, changed, { ...options, outputCap: pathsCap }))
           .split('\0')
-          // The second letter says how a file differs from what is staged.
+          // The second letter says how a file differs from the index.
           .flatMap((line) => (line === '' || line[1] === ' ' ? [] : [line.slice(3)]));
         if (paths.length === 0) return;
         const top = await run(cwd, ['rev-parse', '--show-toplevel'], options);
         const args = ['--literal-pathspecs', 'add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'];
         const added = await attempt(top, args, { ...options, input: paths.join('\0') });
         if (added.exitCode === 0) return;
-        // A file that went away in this moment is not among those of the next look.
+        // A file that disappeared just now is missing at the next look, too.
         if (tries === 3 || !added.stderr.includes('did not match any files')) throw failed(cwd, 'add', added);
       }
     },

@@ -1,10 +1,10 @@
 /**
- * Who descends from a process, and ending all of it. A program can leave its process group (setsid) or its parent (double
- * fork), so descendants are found by parent, group and session together, again and again while it is being ended. One that
- * left all three before anybody looked is found by the mark in its environment, where that can be read (Linux) and was kept.
- * First user: run-process; second: the helper of hosted computers. POSIX reads /proc or ps; Windows has taskkill.
+ * Finds all descendants of a process, and ends them. A program can leave its process group (setsid) or its parent (double fork), so descendants are
+ * found by parent, group and session together, repeatedly while they are being ended. One that left all three before anybody looked is found by the
+ * mark in its environment, if that can be read (Linux) and was kept. First user: run-process; second: the helper of hosted computers. POSIX reads
+ * /proc or ps; Windows has taskkill.
  *
- * The pane host has its own (`src/pane-host/process-tree.ts`): it is a program that imports nothing, and what it ends is a terminal.
+ * The pane host has its own version (`src/pane-host/process-tree.ts`): it is a program without imports, and it ends terminals.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ export interface ProcessRow {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** In ticks since the computer's start; 0 where it is not known. */
+  /** In ticks since the computer's start; 0 if unknown. */
   readonly started: number;
 }
 
-/** What only one tree has in its environment: a `NAME=value`, and when its root began (`startOf`), before which nobody of it did. */
+/** Marks that only one tree has in its environment: a `NAME=value`, and when its root began (`startOf`), before which no process can belong to it. */
 export interface Mark {
   readonly text: string;
   readonly since: number;
@@ -35,8 +35,8 @@ const lookEveryMs = 20;
 const giveUpMs = 5000;
 
 /**
- * Processes that belong to the tree of `root`, which leads its own group and session: itself, whoever shares either, and the
- * descendants of them all. Not asked by pid: once `root` has ended, its number may be given to a stranger.
+ * Processes that belong to the tree of `root`, which leads its own group and session: itself, every process that shares either, and all their
+ * descendants. Not looked up by pid: once `root` has ended, its number may be given to a stranger.
  */
 export async function treeOf(
   root: number,
@@ -49,7 +49,7 @@ export async function treeOf(
     for (const row of rows) if (row.started >= mark.since && carries(row.pid, mark.text)) tree.add(row.pid);
   }
   for (const pid of known) tree.add(pid);
-  // Parents have been seen before their children only by luck: repeat until nothing is added.
+  // The order of parents and children is random: repeat until nothing is added.
   for (let size = -1; size !== tree.size; ) {
     size = tree.size;
     for (const row of rows) {
@@ -81,12 +81,12 @@ function linuxProcesses(): ProcessRow[] {
   });
 }
 
-/** Of all processes there are, on Linux. */
+/** All processes, on Linux. */
 export function processIds(): number[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** What Linux says of a process; null when there is none. `state`: one letter, Z for one of which only its exit code is left. */
+/** A process as Linux reports it; null if there is none. `state`: one letter, Z for a process of which only the exit code is left. */
 export function readStat(pid: number): (ProcessRow & { readonly state: string }) | null {
   let stat: string;
   try {
@@ -94,16 +94,16 @@ export function readStat(pid: number): (ProcessRow & { readonly state: string })
   } catch {
     return null;
   }
-  // The program's name stands in brackets and may hold spaces and brackets itself.
+  // The program's name is in brackets and may contain spaces and brackets itself.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [parent, group, session] = fields.slice(1, 4).map(Number) as [number, number, number];
   return { pid, state: fields[0] as string, parent, group, session, started: Number(fields[19]) };
 }
 
-/** When a process began, in the computer's ticks; 0 (before everybody) where that cannot be known. Also of one that has just ended. */
+/** When a process began, in the computer's ticks; 0 (before everybody) if unknown. Also works for one that has just ended. */
 export const startOf = (pid: number): number => readStat(pid)?.started ?? 0;
 
-/** Whether the environment that the process was started with has this `NAME=value`. Nobody else's can be read. */
+/** Whether the environment that the process was started with has this `NAME=value`. Other users' environments cannot be read. */
 function carries(pid: number, mark: string): boolean {
   if (process.platform !== 'linux') return false;
   try {

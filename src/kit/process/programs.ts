@@ -1,7 +1,6 @@
 /**
- * Where Gantry's own programs lie and which Node runs them: in `src/` run from source, in `out/server/` once built. The one place
- * that knows how a program of ours is started (docs/adr/0003). First users: the pane host's starter and the CLI handed to hooks.
- * Must not start anything.
+ * The paths of Gantry's own programs and the Node that runs them: in `src/` run from source, in `out/server/` once built. The one place that knows
+ * how a program of ours is started (docs/adr/0003). First users: the pane host's starter and the CLI handed to hooks. Must not start anything.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
@@ -37,7 +36,7 @@ export function programFile(name: ProgramName, moduleUrl: string = import.meta.u
   return join(unpacked(self.slice(0, built)), 'out', 'server', `${name}.js`);
 }
 
-/** Only Electron reads in its archive; what Node reads lies beside it under the same name. */
+/** Only Electron reads inside its archive; files for Node are beside it under the same name. */
 export function unpacked(path: string): string {
   return path.replace(/([\\/]app\.asar)(?=[\\/]|$)/, '$1.unpacked');
 }
@@ -52,13 +51,13 @@ export interface NodePlace {
   readonly platform: string;
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Of an app made for installing; Electron sets it. */
+  /** argv of an installed app; Electron sets it. */
   readonly resourcesPath?: string | undefined;
 }
 
 /**
- * The Node that runs our programs: the one this process runs on. Electron's program is none (its fuse `runAsNode` is off): there it is
- * the one that was packed beside the app, else the one of whoever started it, else what the path has.
+ * The Node that runs our programs: that of this process. Electron's program cannot be used (its fuse `runAsNode` is off): there it is the Node packed
+ * beside the app, otherwise the one that started the app, otherwise the one in the path.
  */
 export function nodeProgram(
   place: NodePlace = process as NodePlace,

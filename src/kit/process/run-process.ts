@@ -1,6 +1,6 @@
 /**
- * Runs a child to its end: argv only, own process group, capped output, deadline, and nobody left behind.
- * First users: version checks of harnesses and git; second: commands that prove a step. Never a shell string.
+ * Runs a child to its end: argv only, own process group, capped output, deadline, and no process left behind. First users: version checks of
+ * harnesses and git; second: commands that prove a step. Never a shell string.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -12,11 +12,11 @@ import { endTree, startOf } from './process-tree.ts';
 export interface RunOptions {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string;
-  /** The whole environment of the child; default: nothing but PATH, HOME, LANG and the temporary folder. */
+  /** The whole environment of the child; default: only PATH, HOME, LANG and the temporary folder. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Given to its stdin, which is then closed. */
+  /** Written to its stdin, which is then closed. */
   readonly input?: string | Uint8Array;
-  /** Given to its descriptor 3, which is then closed: what may not stand in its argv or its environment. */
+  /** Written to its descriptor 3, which is then closed: for secrets that must not be in its argv or its environment. */
   readonly aside?: string;
   /** Milliseconds; then the whole tree is ended. */
   readonly deadlineMs: number;
@@ -31,39 +31,36 @@ export interface RunResult {
   readonly exitSignal: string | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** The last of each stream, also where what was before it was dropped; at most 4 KiB. */
+  /** The end of each stream, even if earlier output was dropped; at most 4 KiB. */
   readonly last: { readonly stdout: string; readonly stderr: string };
   /** Some output was dropped. */
   readonly truncated: boolean;
-  /** Why we ended it, or null when it ended by itself. */
+  /** Why we ended it, or null if it ended on its own. */
   readonly ended: 'deadline' | 'aborted' | null;
 }
 
 const defaultCap = 1024 * 1024;
 const lastBytes = 4096;
-/** Marks what a run started, so that what left its tree is found when it is ended. */
+/** Marks a run's processes, so that those that left its tree are found when it is ended. */
 export const markName = 'GANTRY_PROCESS_RECORD';
 /** Pipes close with the last process that holds them. */
 const pipesMs = 2000;
 
-/**
- * The few variables that any program may see. The rest of our environment may hold secrets that are not a child's
- * business.
- */
+/** The few variables that any program may see. The rest of our environment may hold secrets. */
 export function plainEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const names = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'USERPROFILE', 'SystemRoot', 'TEMP', 'PATHEXT'];
   return Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
 }
 
 /**
- * Resolves when the child has ended and nothing that it started is left, also after the deadline.
- * Fails with `usage` when the program cannot be started; a failing exit code is a result, not an error.
+ * Resolves when the child has ended and none of its processes is left, also after the deadline. Fails with `usage` if the program cannot be started;
+ * a failing exit code is a result, not an error.
  */
 export async function runProcess(options: RunOptions): Promise<RunResult> {
   options.signal?.throwIfAborted();
   const id = randomUUID();
   const { child, started } = await start(options, id);
-  // Only who began since then can be of it: of all others the environment is not read, which is most of what looking costs.
+  // Only processes that began since then can belong to it: the others' environments are not read, which would cost the most.
   const mark = { text: `${markName}=${id}`, since: started };
   const stdout = collect(child.stdout, options.outputCap ?? defaultCap);
   const stderr = collect(child.stderr, options.outputCap ?? defaultCap);
@@ -85,9 +82,9 @@ export async function runProcess(options: RunOptions): Promise<RunResult> {
   clearTimeout(timer);
   options.signal?.removeEventListener('abort', abort);
 
-  // What it left in the background would live on, and would keep our pipes open.
+  // Background processes would live on, and keep our pipes open.
   await endTree(child.pid as number, mark);
-  // One that got away all the same must not hold us by the pipes that it inherited.
+  // A process that escaped must not block us through the pipes that it inherited.
   await Promise.race([Promise.all([stdout.end(), stderr.end()]), delay(pipesMs, undefined, { ref: false })]);
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -113,7 +110,7 @@ function start(options: RunOptions, id: string): Promise<{ child: ChildProcess; 
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  // Read before Node hears of its end: until then its row stands, whatever became of it.
+  // Read before Node hears of its end: until then its row exists, whatever became of it.
   const started = child.pid === undefined ? 0 : startOf(child.pid);
   return new Promise((resolve, reject) => {
     child.once('spawn', () => resolve({ child, started }));
@@ -129,7 +126,7 @@ function start(options: RunOptions, id: string): Promise<{ child: ChildProcess; 
 }
 
 function feed(pipe: Writable | null, input: string | Uint8Array | undefined): void {
-  // A child that does not read its input closes the pipe: that is its right.
+  // A child that does not read its input closes the pipe, which is allowed.
   pipe?.on('error', () => {});
   pipe?.end(input ?? '');
 }

@@ -1,11 +1,11 @@
 /**
- * A child that is talked with for as long as we live, and that does not outlive us: its own process group, a plain environment,
- * streams to and from it, the last lines that it complained with. First user: attached tool servers; second: none yet. Never a
- * shell string: the shell below is given the program and its arguments as words, and becomes the program.
+ * A child that we talk with for as long as we live, and that does not outlive us: its own process group, a plain environment, streams in both
+ * directions, the last lines of its stderr. First user: attached tool servers; second: none yet. Never a shell string: the shell below gets the
+ * program and its arguments as words, and becomes the program.
  *
- * Who ends it when we are killed: a watcher in the child's own group reads a pipe that we alone hold open. When that ends, the child
- * has seen the end of its input as well, and has a moment to go; then the group is ended, and what left the group but kept the
- * mark in its environment (Linux). Windows has no such watcher: there the end of its input has to do.
+ * If we are killed, a watcher ends the child: it is in the child's own group and reads a pipe that only we hold open. When that pipe ends, the child
+ * has seen the end of its input as well, and has a moment to exit; then the watcher ends the group, and processes that left the group but kept the
+ * mark in their environment (Linux). Windows has no such watcher: there the end of its input has to suffice.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +18,7 @@ import { markName, plainEnvironment } from './run-process.ts';
 export interface ServedProcessOptions {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string | undefined;
-  /** Beside the plain environment. */
+  /** Variables besides the plain environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -26,22 +26,22 @@ export interface ServedProcess {
   readonly pid: number;
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Resolves once it has ended, by itself or not, and what it wrote is read; what it started may still be ending. Never rejects. */
+  /** Resolves once it has ended for any reason and its output is read; its own children may still be ending. Never rejects. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** The last of what it wrote to its stderr; at most 4 KiB. */
+  /** The end of its stderr; at most 4 KiB. */
   complaint(): string;
-  /** Ends it and all that it started: end of input, a moment, TERM, KILL. Resolves when nobody is left. Idempotent. */
+  /** Ends it and all its processes: end of input, a moment, TERM, KILL. Resolves when none is left. Idempotent. */
   end(): Promise<void>;
 }
 
 const lastBytes = 4096;
-/** For a program that ends by itself when its input does. */
+/** Time for a program to end after its input has ended. */
 const politeMs = 300;
 const pipesMs = 250;
 
 /**
- * `$1` is the mark's name, `$2` its value, the rest the program. The watcher ignores TERM, which it sends to its own group, and does
- * not carry the mark itself: the shell sets it only for what it becomes.
+ * `$1` is the mark's name, `$2` its value, the rest the program. The watcher ignores TERM, which it sends to its own group, and does not carry the
+ * mark itself: the shell sets it only for the program that it becomes.
  */
 const watched = `
 mark="$1=$2"
@@ -59,7 +59,7 @@ exec 3<&-
 exec "$@"
 `;
 
-/** Fails with `usage` when nothing can be started at all; a program that is not there ends at once, with code 127. */
+/** Fails with `usage` if nothing can be started at all; a missing program ends at once, with code 127. */
 export async function startServedProcess(options: ServedProcessOptions): Promise<ServedProcess> {
   const id = randomUUID();
   const child = await start(options, id);
@@ -69,7 +69,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
   child.stderr?.on('data', (chunk: Buffer) => {
     last = Buffer.concat([last, chunk.subarray(-lastBytes)]).subarray(-lastBytes);
   });
-  // One that does not read its input, or ends, closes the pipe: that is its right.
+  // A child that does not read its input, or ends, closes the pipe, which is allowed.
   for (const stream of child.stdio) stream?.on('error', () => {});
   const leash = child.stdio[3] as Writable | undefined;
 
@@ -77,7 +77,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
       gone = true;
-      // What it wrote last may still be in the pipes, which end with the last process that holds them.
+      // Its last output may still be in the pipes, which end with the last process that holds them.
       const read = Promise.all([closed(child.stdout), closed(child.stderr)]);
       void Promise.race([read, delay(pipesMs, undefined, { ref: false })]).then(() => resolve({ code, signal }));
     });
@@ -88,7 +88,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
       child.stdin?.end();
       await Promise.race([exited, delay(politeMs, undefined, { ref: false })]);
     }
-    // The watcher ignores TERM: it goes by word.
+    // The watcher ignores TERM and needs an explicit message.
     leash?.end('done\n');
     await endTree(pid, mark);
     for (const stream of child.stdio) stream?.destroy();
@@ -97,7 +97,7 @@ export async function startServedProcess(options: ServedProcessOptions): Promise
     ending ??= finish();
     return ending;
   };
-  // What it left behind would live on.
+  // Processes that it left behind would live on.
   void exited.then(end);
   return {
     pid,

@@ -1,8 +1,8 @@
 /**
- * Receipts of events that others post: each event is taken once, however often it is posted and to whichever process. Its
- * receipt and the item that brings it on are one commit. A receipt is forgotten some time after its event was last posted,
- * and never while its item waits: the lane knows that id and would not take it again.
- * First user: events of connectors; second: what the phone's carrier posts. Must not know signatures, nor what an event means.
+ * Receipts of events that others post: each event is accepted once, however often it is posted and to whichever process. Its receipt and the item
+ * that delivers it are one commit. A receipt is removed some time after its event was last posted, and never while its item waits: the lane knows
+ * that id and would not accept it again. First user: events of connectors; second: posts of the phone's carrier. Must not know signatures, or what an
+ * event means.
  */
 import type { LaneAppend, SharedLanes } from '../lane/lane.ts';
 import { answered } from '../store/answered.ts';
@@ -20,17 +20,17 @@ export interface Receipt {
   readonly [column: string]: Value;
 }
 
-/** `first`: it was taken; `again`: it came before; `other`: another event did by this id; `absent`: nobody wants it. */
+/** `first`: accepted; `again`: it came before; `other`: another event has this id; `absent`: nobody wants it. */
 export type Seen = 'first' | 'again' | 'other' | 'absent';
 
 export interface Arrival {
   readonly receipt: Receipt;
   readonly item: Omit<LaneAppend, 'id'>;
-  /** A SELECT that must find a row, or it is `absent`. On PostgreSQL it should lock what it finds. */
+  /** A SELECT that must find a row, otherwise the result is `absent`. On PostgreSQL it should lock the row. */
   readonly wanted?: Fragment<{ readonly sqlite: string; readonly postgres: string }>;
-  /** What it is where its receipt is there already, by default `again`. `first`: nobody will have that one, so that this one is taken. */
+  /** The result if its receipt exists already, by default `again`. `first`: nobody will process the earlier one, so this one is accepted. */
   readonly known?: (tx: SharedTx) => Asked<'first' | 'again' | 'other'>;
-  /** What else its commit does when it is taken. */
+  /** Further writes of its commit when it is accepted. */
   readonly also?: (tx: SharedTx) => Asked<void>;
 }
 
@@ -49,7 +49,7 @@ export function createReceipts(
   table: string,
   lanes: Pick<SharedLanes, 'append' | 'waiting'>,
 ): Receipts {
-  /** Most are first ones: in one statement, which shares its commit with those of others. False: {@link look} says what it is. */
+  /** Most events are new: one statement accepts them, which shares its commit with others. False: {@link look} says why. */
   function takeFirst({ receipt, item, wanted }: Arrival): Promise<boolean> {
     const from = wanted === undefined ? '' : `FROM (${wanted.sql.postgres}) wanted`;
     const sql = `${insert(table, receipt)} SELECT ${places(receipt)} ${from} ${once} RETURNING id`;

@@ -1,4 +1,4 @@
-/** What whoever posts events is answered, whichever events they are. Must not know how they are signed. */
+/** The errors for posts of events, of any kind. Must not know how they are signed. */
 import { AppError } from '../../contracts/common/errors.ts';
 
 export function notSigned(action: string): AppError {
@@ -8,7 +8,7 @@ export function notSigned(action: string): AppError {
   });
 }
 
-/** No more are taken until some have been brought. `fact`: for whom they wait. */
+/** Too many are queued: no more are accepted until some are delivered. `fact`: for whom they wait. */
 export function tooManyWait(fact: string): AppError {
   return new AppError('refused', fact, 'Send it again later.', {
     status: 429,

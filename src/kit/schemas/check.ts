@@ -11,7 +11,7 @@ import { RE2JS } from 're2js';
 import { schemaProblem, valueProblem } from './limits.ts';
 import { fits, misfit, type SchemaVerdict, type ToThread, unusable } from './messages.ts';
 
-/** Compiled ones that are kept. */
+/** Limit of compiled schemas in the cache. */
 const mostKept = 100;
 const longestWords = 300;
 
@@ -21,9 +21,9 @@ const linear = Object.assign((pattern: string) => RE2JS.compile(RE2JS.translateR
 const options: Options = {
   strict: false,
   allErrors: false,
-  // CVE-2025-69873: a value must never say by what it is checked.
+  // CVE-2025-69873: a value must never choose what it is checked against.
   $data: false,
-  // Each reference stays a call: unfolded, few of them become very much.
+  // Each reference stays a call: inlined, a few of them can grow without bound.
   inlineRefs: false,
   // Every object has a `constructor` that nobody sent.
   ownProperties: true,
@@ -31,7 +31,7 @@ const options: Options = {
   code: { regExp: linear },
 };
 
-/** By the address in `$schema`, without what stands after it. */
+/** By the address in `$schema`, without its fragment. */
 const dialects: Readonly<Record<string, new (options: Options) => Ajv>> = {
   'json-schema.org/draft/2020-12/schema': Ajv2020,
   'json-schema.org/draft/2019-09/schema': Ajv2019,
@@ -40,7 +40,7 @@ const dialects: Readonly<Record<string, new (options: Options) => Ajv>> = {
 
 type Compiled = ValidateFunction | { readonly problem: string };
 
-/** `begin`: told before each of the two steps, compilation and check. */
+/** `begin`: called before each of the two steps, compilation and check. */
 export function createCheck(begin: () => void): (asked: ToThread) => SchemaVerdict {
   /** Oldest first. */
   const kept = new Map<string, Compiled>();
@@ -84,7 +84,7 @@ function compile(text: string): Compiled {
   const Dialect = Object.hasOwn(dialects, dialect) ? dialects[dialect] : undefined;
   if (Dialect === undefined) return { problem: `is written in ${JSON.stringify(String($schema).slice(0, 100))}` };
   try {
-    // An instance of its own: ids of two schemas never meet.
+    // An instance of its own, so that ids of two schemas never meet.
     const ajv = new Dialect(options);
     (addFormats as unknown as (to: Ajv) => void)(ajv);
     return ajv.compile(schema);
@@ -101,7 +101,7 @@ function failure(error: unknown): string {
   return `is no schema (${String(message).replace(/\s+/g, ' ').slice(0, longestWords)})`;
 }
 
-/** Names of members and what was expected; never what was sent. */
+/** Names of members and the expectation; never the values sent. */
 function wordsOf(error: ErrorObject | undefined): string {
   if (error === undefined) return 'It does not fit.';
   const { instancePath, params, keyword, message = 'is not right' } = error;

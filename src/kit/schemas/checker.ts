@@ -22,8 +22,8 @@ export type { SchemaVerdict } from './messages.ts';
 
 export interface SchemaChecker {
   /**
-   * Takes about a second at most, more only on a computer that has no time for it. Throws `transport` when it was not checked at all:
-   * the program ends, or the thread cannot be had. Nothing is said of the value then.
+   * Takes about a second at most, longer only on an overloaded computer. Throws `transport` if it was not checked at all: the program ends, or no
+   * thread can be started. The value is then neither valid nor invalid.
    */
   check(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaVerdict>;
   close(): Promise<void>;
@@ -33,22 +33,22 @@ export interface SchemaCheckerDeps {
   readonly timers: Timers;
 }
 
-/** Of one step, milliseconds that the thread computed: a busy computer is no reason to refuse a schema. */
+/** Limit of one step in the thread's computing time, milliseconds: a busy computer is no reason to refuse a schema. */
 const deadlineMs = 500;
-/** Of one step on the clock, and of the start of a thread, which loads the validator. Milliseconds. */
+/** Limit of one step on the clock, and of the start of a thread, which loads the validator. Milliseconds. */
 const longestMs = 30_000;
-/** A thread that nobody asks is ended. Milliseconds. */
+/** An idle thread is ended after this. Milliseconds. */
 const idleMs = 60_000;
-/** Between two looks, milliseconds. */
+/** Between two checks, milliseconds. */
 const shortestMs = 20;
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
-/** How one question to the thread ended. */
+/** The outcome of one request to the thread. */
 type End = { readonly verdict: SchemaVerdict } | { readonly lost: 'late' | 'memory' } | { readonly fault: unknown };
 
 export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecker {
   let thread: Thread | null = null;
-  /** Questions are asked one after the other. */
+  /** Requests run one after the other. */
   let turn: Promise<unknown> = Promise.resolve();
   let cancelIdle = () => {};
   let closed = false;
@@ -72,11 +72,11 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
     const asking = thread ?? startThread();
     thread = asking;
     return new Promise((resolve) => {
-      /** What the thread may have computed when this step ends, milliseconds; null: no step is waited for. */
+      /** The thread's computing time at which this step is ended, milliseconds; null: no step is under way. */
       let until: number | null = null;
       let cancel = () => {};
       const tooLong = timers.after(longestMs, () => end({ fault: new Error(`nothing came of it in ${longestMs} ms`) }));
-      /** Looks again when the rest of the time can be over. */
+      /** Checks again when the remaining time can be over. */
       const watch = (mine: number, waitMs: number) => {
         until = mine;
         cancel = timers.after(waitMs, async () => {
@@ -105,7 +105,7 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
         resolve(how);
       };
       asking.on('message', onMessage).on('error', onError).on('exit', onExit);
-      // Whoever waits for an answer gets one; between questions it keeps no program alive.
+      // A waiting caller gets an answer; between requests the thread keeps no program alive.
       asking.ref();
       asking.postMessage(asked);
     });
@@ -148,7 +148,7 @@ export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecke
 
 function newThread(): Thread {
   const thread = new Thread(programFile('schema-checker'), { resourceLimits, env: {}, stdin: false });
-  // Told by the question that it ends; one that is being ended may fail once more.
+  // The request reports its end; a thread that is being ended may fail once more.
   thread.on('error', () => {});
   return thread;
 }
@@ -158,7 +158,7 @@ function unchecked(cause: unknown): AppError {
   return new AppError('transport', `It was not held against its schema: ${why}.`, 'Try again.', { cause });
 }
 
-/** As JSON; null: too deep to be written. */
+/** As JSON; null: nested too deep to be written. */
 function written(value: unknown): string | null {
   try {
     return JSON.stringify(value ?? null);

@@ -1,6 +1,6 @@
 /**
- * What somebody else's schema may hold before it is compiled, and what a value may hold before it is checked: depth,
- * number of properties, patterns and the like, which are what costs time. Pure.
+ * The limits of somebody else's schema before it is compiled, and of a value before it is checked: depth, number of properties, patterns and other
+ * costly things. Pure.
  */
 import { deepest } from './messages.ts';
 
@@ -26,7 +26,7 @@ export function schemaProblem(schema: Json): string | null {
   if (isDeeper(schema, deepest)) return `is nested deeper than ${deepest}`;
   let parts = 0;
   let patterns = 0;
-  // Grows while it is gone through; a schema that cannot be known as one is looked at like one.
+  // The list grows during the walk; anything that may be a schema is treated as one.
   const open: unknown[] = [schema];
   const pattern = (text: string) => {
     patterns += 1;
@@ -66,7 +66,7 @@ export function valueProblem(schema: string, value: unknown): string | null {
   return null;
 }
 
-/** Whether a value nests deeper than `levels`; looks no deeper than that itself. */
+/** Whether a value nests deeper than `levels`; looks no deeper itself. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));

@@ -1,8 +1,8 @@
-/** What a schema checker and its thread say to each other, and the bounds of both. */
+/** The messages between a schema checker and its thread, and the bounds of both. */
 
 export interface SchemaVerdict {
   readonly ok: boolean;
-  /** What does not fit or why the schema cannot be used, in a sentence; null where it fits. */
+  /** What does not match, or why the schema cannot be used, in a sentence; null if it matches. */
   readonly problem: string | null;
   /** True: the schema itself is refused, whatever the value. */
   readonly unusable: boolean;
@@ -15,8 +15,7 @@ export interface ToThread {
 }
 
 /**
- * `begun`: a step begins, the compilation or the check, and has its time from here. `spentMs`: what the thread has computed since its
- * start, milliseconds.
+ * `begun`: a step (compilation or check) begins, and its time counts from here. `spentMs`: the thread's computing time since its start, milliseconds.
  */
 export type FromThread =
   | { readonly kind: 'begun'; readonly spentMs: number }
@@ -24,9 +23,9 @@ export type FromThread =
 
 /** The longest schema, as JSON, in bytes. */
 export const longestSchema = 64 * 1024;
-/** Of a value as JSON, bytes: somewhat more than an event may have. */
+/** Limit of a value as JSON, bytes: somewhat more than an event may have. */
 export const longestValue = 1024 * 1024;
-/** Levels, of a schema and of a value. */
+/** Nesting levels of a schema and of a value. */
 export const deepest = 64;
 
 export const fits: SchemaVerdict = { ok: true, problem: null, unusable: false };

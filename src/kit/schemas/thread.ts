@@ -1,4 +1,4 @@
-/** The thread in which schemas of others are compiled and applied, one question at a time. Must not know who asks. */
+/** The thread in which other people's schemas are compiled and applied, one request at a time. Must not know who asks. */
 import { parentPort } from 'node:worker_threads';
 import { createCheck } from './check.ts';
 import type { FromThread, ToThread } from './messages.ts';

@@ -1,7 +1,7 @@
 /**
- * Seals what must be read again: device keys, secrets of bots. AES-256-GCM under a separate key for each purpose,
- * derived from the master key; the place of a value is part of the seal, so that a ciphertext moved to another row does
- * not open. First user: device identities; second: the vault. Must not know tables.
+ * Seals values that must be read again: device keys, secrets of bots. AES-256-GCM under a separate key for each purpose, derived from the master key;
+ * the place of a value is part of the seal, so that a ciphertext moved to another row does not open. First user: device identities; second: the
+ * vault. Must not know tables.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -9,25 +9,25 @@ import { AppError } from '../../contracts/common/errors.ts';
 export interface Sealer {
   /** `place` names table, column, row and owner: `device|token|computer_1|user_local`. */
   seal(place: string, text: string): string;
-  /** Throws `refused` when it was sealed for another place, under another key, or changed since. */
+  /** Throws `refused` if it was sealed for another place or under another key, or was changed since. */
   open(place: string, sealed: string): string;
 }
 
 export interface SealerOptions {
   /** At least 32 random bytes, from a private file. */
   readonly masterKey: string;
-  /** What these seals are for: `device`, `vault`. */
+  /** The purpose of these seals: `device`, `vault`. */
   readonly purpose: string;
   readonly random?: (bytes: number) => Buffer;
 }
 
 const version = 'v1';
-/** Which master key sealed it; a second one comes with rotation. */
+/** The master key that sealed it; a second one comes with rotation. */
 const keyId = 'm1';
-/** What every sealed text begins with. */
+/** Prefix of every sealed text. */
 export const sealedPrefix = `${version}:${keyId}:`;
 const cipherName = 'aes-256-gcm';
-/** Always given: without it Node accepts tags of four bytes, which can be forged. */
+/** Always passed: without it Node accepts tags of four bytes, which can be forged. */
 const tagBytes = 16;
 const ivBytes = 12;
 

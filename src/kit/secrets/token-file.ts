@@ -1,6 +1,6 @@
 /**
- * Bearer tokens in files that only their owner can read: making, reading, comparing. First user: the owner token;
- * second: bot tokens. Must not know who a token stands for.
+ * Bearer tokens in files that only their owner can read: making, reading, comparing. First user: the owner token; second: bot tokens. Must not know
+ * whom a token represents.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -28,14 +28,14 @@ const largestFile = 4096;
 const posix = process.platform !== 'win32';
 
 /**
- * Writes a file of mode 0600 that is whole or absent at any moment, replacing what was there. Never through
- * `writeFile(…, {mode})`: that leaves an existing 0644 as it is.
+ * Writes a file of mode 0600 that is whole or absent at any moment, and replaces an existing one. Never through `writeFile(…, {mode})`: that leaves
+ * an existing 0644 unchanged.
  */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   const file = openSync(temporary, 'wx', 0o600);
   try {
-    // All of it: a single write ends early, and without an error, where the disk is about to be full.
+    // Repeats until all is written: near a full disk, a single write ends early without an error.
     writeFileSync(file, text);
     fsyncSync(file);
     closeSync(file);
@@ -59,8 +59,8 @@ function syncFolder(path: string): void {
 }
 
 /**
- * Text of a private file. Refuses (`refused`) a link, anything but a regular file, another user's file, one that others may
- * read or write, and one above 4 KiB. `not_found` when there is none.
+ * Text of a private file. Refuses (`refused`) a link, anything but a regular file, another user's file, one that others may read or write, and one
+ * above 4 KiB. `not_found` if there is none.
  */
 export function readPrivateFile(path: string): string {
   const file = openPrivate(path);
@@ -103,7 +103,7 @@ function openPrivate(path: string): number {
   }
 }
 
-/** The token in a private file. An empty or short one is refused: nobody may start with it. */
+/** The token in a private file. Refuses an empty or short one: nobody may start with it. */
 export function readTokenFile(path: string): string {
   const token = readPrivateFile(path).trim();
   if (token.length < shortestToken || !/^[\x21-\x7e]+$/.test(token)) {
@@ -113,13 +113,13 @@ export function readTokenFile(path: string): string {
   return token;
 }
 
-/** Makes a new token in `path`, replacing an old one, and answers it. */
+/** Makes a new token in `path`, replacing an old one, and returns it. */
 export function createTokenFile(path: string, token: string = newToken()): string {
   writePrivateFile(path, `${token}\n`);
   return token;
 }
 
-/** The token in `path`, made first when there is no file. Everything wrong with an existing file is refused, not repaired. */
+/** The token in `path`; makes one first if there is no file. A faulty existing file is refused, not repaired. */
 export function ensureTokenFile(path: string): string {
   try {
     return readTokenFile(path);
@@ -129,12 +129,12 @@ export function ensureTokenFile(path: string): string {
   }
 }
 
-/** Hash under which a token is kept where only comparing is needed. */
+/** Hash under which a token is stored if it only has to be compared. */
 export function tokenHash(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** Whether `given` is the token with this hash; takes the same time whatever is given. */
+/** Whether `given` is the token with this hash, in constant time. */
 export function tokenMatches(expected: Buffer, given: string): boolean {
   return timingSafeEqual(expected, tokenHash(given));
 }

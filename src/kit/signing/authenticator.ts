@@ -1,8 +1,7 @@
 /**
- * Who signed a request: the device as a principal. The raw body is read here, before anything parses it, and kept for
- * the dispatcher. A signature is accepted once: it is stored durably before its request has any effect, so that a crash
- * opens no window; a caller that got no answer signs again. First user: the cloud API; second: the engine. Must not
- * know routes.
+ * Authenticates the device that signed a request. The raw body is read here, before anything parses it, and kept for the dispatcher. A signature is
+ * accepted once: it is stored durably before its request has any effect, so that a crash opens no window; a caller that got no answer signs again.
+ * First user: the cloud API; second: the engine. Must not know routes.
  */
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -23,9 +22,9 @@ export interface KnownDevice {
 export interface DeviceAuthenticatorDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
-  /** Told which of the keys signed, once the signature is taken: a new one may count from its first use. */
+  /** Called with the key that signed, once the signature is accepted: a new key may count from its first use. */
   readonly used?: (runtimeId: string, key: string) => Promise<void>;
-  /** null: nobody signs by this id. */
+  /** null: nobody signs with this id. */
   readonly find: (runtimeId: string) => Promise<KnownDevice | null> | KnownDevice | null;
 }
 
@@ -46,13 +45,13 @@ export const signingMigrations: readonly Migration[] = [
   },
 ];
 
-/** Routes have limits of their own; none that a device calls has a larger one. Bytes. */
+/** Routes have their own limits; no route for devices has a larger one. Bytes. */
 const largestSigned = 4 * 1024 * 1024;
-/** After the window on both sides nothing can come back (seconds beyond the signature's own time). */
+/** After the window on both sides nothing can be replayed (seconds beyond the signature's own time). */
 const keptS = 2 * signatureWindowS;
-/** Signs for nobody, so that an unknown id takes as long as a known one. */
+/** A key of nobody, so that an unknown id takes as long as a known one. */
 const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
-/** A computer acts for its bots where a table names devices and also asks keys for this; nothing else asks a device for a scope. */
+/** A computer acts for its bots on routes that name devices and also require this scope of keys; no other route requires a scope of a device. */
 const itsScopes: ReadonlySet<Scope> = new Set<Scope>(['compute']);
 
 export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAuthenticatorDeps): Authenticator {
@@ -76,7 +75,7 @@ export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAu
       const body = await readRaw(request, largestSigned);
       const known = await find(id);
       const signed = { ts, method: request.method ?? '', path, body };
-      // Each is compared, so that nobody learns from the time which one it was.
+      // Compares each key, so that the time does not reveal which one it was.
       const [key] = (known ?? nobody).keys.filter((each) => signatureMatches(each, signed, sig));
       if (known === null || key === undefined)
         throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
@@ -97,7 +96,7 @@ function headersOf({ headers }: IncomingMessage): Record<'id' | 'ts' | 'sig', st
   return { id: one(signatureHeaders.id), ts: one(signatureHeaders.ts), sig: one(signatureHeaders.sig) };
 }
 
-/** False: it was there already. */
+/** False: it was stored before. */
 function take(store: SharedStore, id: string, sig: string, until: number, now: number): Promise<boolean> {
   return store.write(
     function* (tx) {
@@ -114,7 +113,7 @@ function unsigned(fact: string, action: string): AppError {
   return new AppError('refused', fact, action, { status: 401, wireCode: 'unauthorized' });
 }
 
-/** With our time, so that a device whose clock is wrong can sign by the difference. */
+/** Includes our time, so that a device whose clock is wrong can correct its next signature. */
 function outsideWindow(ts: number, now: number): AppError {
   return new AppError(
     'refused',

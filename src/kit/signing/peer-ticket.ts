@@ -11,7 +11,7 @@ import type { Clock } from '../clock/clock.ts';
 export const peerTicketType = 'peer-ticket+jwt';
 export const ticketAlgorithm = 'EdDSA';
 export const ticketLifeS = 5 * 60;
-/** Clocks of two computers differ by this much and nobody minds. */
+/** Accepted difference between the clocks of two computers. */
 export const ticketToleranceS = 30;
 
 export const ticketAudience = (computerId: string) => `computer:${computerId}`;
@@ -33,7 +33,7 @@ export interface PeerTicketCheck {
   readonly clock: Clock;
 }
 
-/** Throws `refused` 401 for everything that is not a ticket for this very computer now. */
+/** Throws `refused` 401 for anything but a valid ticket for this very computer now. */
 export async function verifyPeerTicket(
   token: string,
   { keys, computerId, issuer, clock }: PeerTicketCheck,

@@ -1,6 +1,6 @@
 /**
- * The device signature `x-platform-runtime-{id,ts,sig}`: which string is signed, with which key. First user: approvals
- * in both directions; second: connector events. Must not know HTTP servers.
+ * The device signature `x-platform-runtime-{id,ts,sig}`: the signed string and its key. First user: approvals in both directions; second: connector
+ * events. Must not know HTTP servers.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -11,7 +11,7 @@ export const signatureHeaders = {
   sig: 'x-platform-runtime-sig',
 } as const;
 
-/** A signature is good for this long before and after its time, by the verifier's wall clock. */
+/** A signature is valid for this long before and after its time, by the verifier's wall clock. */
 export const signatureWindowS = 300;
 
 export interface SignedRequest {
@@ -19,12 +19,12 @@ export interface SignedRequest {
   readonly ts: string;
   /** Upper case. */
   readonly method: string;
-  /** The request target as it goes over the wire, without a query. */
+  /** The request target as sent over the wire, without a query. */
   readonly path: string;
   readonly body: Uint8Array | string;
 }
 
-/** The 64 hex characters themselves are the key, not the bytes they stand for. As secret as the token: it signs. */
+/** The key is the 64 hex characters themselves, not the bytes they stand for. As secret as the token: it signs. */
 export function signingKey(deviceToken: string): string {
   return hash('sha256', deviceToken, 'hex');
 }
@@ -36,7 +36,7 @@ export function signature(key: string, { ts, method, path, body }: SignedRequest
 
 const shape = /^v1=[0-9a-f]{64}$/;
 
-/** Takes the same time whatever is given. */
+/** In constant time. */
 export function signatureMatches(key: string, request: SignedRequest, given: string): boolean {
   const expected = Buffer.from(signature(key, request));
   // The comparison throws on another length, so the shape is checked before.
@@ -44,8 +44,7 @@ export function signatureMatches(key: string, request: SignedRequest, given: str
 }
 
 /**
- * Refuses what two programs could read as two different paths: no query, no encoded or doubled separators, ASCII only. No signed
- * route needs any of it.
+ * Refuses paths that two programs could read differently: no query, no encoded or doubled separators, ASCII only. No signed route needs any of it.
  */
 export function checkSignedPath(path: string): void {
   const plain = /^\/[\x21-\x7e]*$/.test(path);
@@ -65,7 +64,7 @@ export interface Signer {
   now(): number;
 }
 
-/** The three headers of one request. Sign again for each attempt: a signature is taken once. */
+/** The three headers of one request. Sign again for each attempt: a signature is accepted once. */
 export function signedHeaders(
   { runtimeId, key, now }: Signer,
   request: Omit<SignedRequest, 'ts'>,

@@ -1,6 +1,6 @@
 /**
- * A JSON call that is signed, over whatever carries HTTP. Learns from a refusal how far its clock is off. First user:
- * the runtime towards its cloud; second: the cloud towards a runtime. Must not know routes.
+ * A signed JSON call over any HTTP transport. Learns from a refusal how far its clock is off. First user: the runtime towards its cloud; second: the
+ * cloud towards a runtime. Must not know routes.
  */
 import { type Agent, type RequestOptions, request as startRequest } from 'node:http';
 import { request as startSecureRequest } from 'node:https';
@@ -12,9 +12,9 @@ export interface SignedCallerDeps {
   readonly runtimeId: string;
   readonly key: string;
   readonly clock: Clock;
-  /** Where to: asked for each call, because ports move. Throws when there is nowhere. */
+  /** The target, asked for each call, because ports change. Throws if there is none. */
   readonly target: () => SignedTarget;
-  /** Told with each answer that was given to a good signature: how far the other side's clock is ahead. To about a second. */
+  /** Called with each answer to a valid signature: how far the other side's clock is ahead, to about a second. */
   readonly onTime?: (aheadMs: number) => void;
 }
 
@@ -31,19 +31,19 @@ export interface SignedCall {
   readonly path: string;
   readonly body: unknown;
   readonly signal: AbortSignal;
-  /** For a route that honours it: the same key does it once. */
+  /** For routes that honour it: repeating the same key has no second effect. */
   readonly idempotencyKey?: string;
 }
 
 export interface SignedAnswer {
   readonly status: number;
-  /** Parsed JSON; null when it is none. */
+  /** Parsed JSON; null if it is not JSON. */
   readonly body: unknown;
-  /** What the other side says that it takes; null: nothing. */
+  /** The types that the other side says it accepts; null: none named. */
   readonly knows?: string | null;
 }
 
-/** The other side writes once and answers; longer than this it does not. */
+/** The other side writes once and answers; a longer wait means a fault. */
 const timeoutMs = 15_000;
 const largestAnswer = 4 * 1024 * 1024;
 /** A clock that is further off than this is not corrected for: a day, and a minute to spare. */
@@ -51,7 +51,7 @@ export const largestOffsetMs = 24 * 60 * 60_000 + 60_000;
 
 export function createSignedCaller({ runtimeId, key, clock, target, onTime }: SignedCallerDeps) {
   let offsetMs = 0;
-  /** Those of the last second with theirs, oldest first. */
+  /** The calls of the last second with their signed times, oldest first. */
   const given = new Map<string, number>();
 
   async function call({ method, path, body, signal, idempotencyKey }: SignedCall): Promise<SignedAnswer> {
@@ -75,7 +75,7 @@ export function createSignedCaller({ runtimeId, key, clock, target, onTime }: Si
     return answer;
   }
 
-  /** The same call twice within a second would have one signature, which is taken once: the second one is signed a second ahead. */
+  /** The same call twice within a second would have one signature, which is accepted once: the second one is signed a second ahead. */
   function sign(request: { method: string; path: string; body: string }): Record<string, string> {
     const now = clock.now() + offsetMs;
     for (const [signature, at] of given) {

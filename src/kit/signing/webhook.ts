@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Either way, seconds. */
+/** In either direction, seconds. */
 export const webhookTolerance = 300;
 const form = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
@@ -27,11 +27,11 @@ export function signWebhook(key: Buffer, id: string, timestamp: number, body: st
 
 export interface SignedWebhook {
   readonly id: string;
-  /** As the header says it. */
+  /** The header's text. */
   readonly timestamp: string;
   /** Signatures, separated by spaces. */
   readonly signature: string;
-  /** As it came: re-serialised, it is another. */
+  /** The raw body: serialised again, it would differ. */
   readonly body: Buffer;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whole copies of databases that are in use, and what can be said of such a copy before anything relies on it. First user: `gantry
- * backup`; second: `gantry restore`. Must not know tables.
+ * Whole copies of databases in use, and checks of such a copy before anything relies on it. First user: `gantry backup`; second: `gantry restore`.
+ * Must not know tables.
  */
 import { chmodSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -9,7 +9,7 @@ import { pendingSteps } from './migrate.ts';
 import { isBusy, isTrouble, refusal, sqliteCode } from './sqlite-errors.ts';
 import type { Migration, Store } from './store.ts';
 
-/** Pages a turn: a few milliseconds of reading. */
+/** Pages per turn: a few milliseconds of reading. */
 const portion = 2000;
 const busyMs = 5_000;
 
@@ -19,8 +19,8 @@ export interface StoreCopy {
 }
 
 /**
- * Copies while others write. All are taken at one moment: each is read through a transaction that was begun before the first page of any
- * was copied. Throws `transport` with the file's name.
+ * Copies databases while others write. All copies show one moment: each is read through a transaction that began before the first page of any was
+ * copied. Throws `transport` with the file's name.
  */
 export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
   const opened: { readonly database: Database.Database; readonly copy: StoreCopy }[] = [];
@@ -33,7 +33,7 @@ export async function copyStores(copies: readonly StoreCopy[]): Promise<void> {
     for (const { database, copy } of opened) {
       at = copy;
       database.exec('BEGIN');
-      // Only a read makes the snapshot.
+      // Only a read creates the snapshot.
       database.prepare('SELECT count(*) FROM sqlite_schema').get();
     }
     for (const { database, copy } of opened) {
@@ -64,7 +64,7 @@ function cannotCopy(file: string, cause: unknown): AppError {
   });
 }
 
-/** A copy that nobody else has open, only read. Closing it removes what SQLite put beside it. */
+/** Opens a copy that nobody else has open, read-only. Closing it removes SQLite's files beside it. */
 export function openCopy(file: string): Pick<Store, 'read'> & { close(): void } {
   const database = new Database(file, { readonly: true });
   return {
@@ -80,7 +80,7 @@ export function openCopy(file: string): Pick<Store, 'read'> & { close(): void } 
   };
 }
 
-/** What is wrong with a copy, in words; null when it is sound. Throws `refused` for one of a newer or other Gantry. */
+/** Describes the damage of a copy; null if it is sound. Throws `refused` for one from a newer or other Gantry. */
 export function inspectCopy(file: string, migrations: readonly Migration[], where = file): string | null {
   let database: Database.Database | undefined;
   try {

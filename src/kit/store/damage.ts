@@ -1,9 +1,8 @@
 /**
- * What can be wrong with a database file before it is used, and how it is put out of the way: moved, never deleted.
- * Must not know tables.
+ * Checks a database file for damage before it is used, and moves a damaged one aside, never deleting it. Must not know tables.
  *
- * Beside `x.db` lies `x.db.id`: the store's id, written once the database exists. It tells a first start from an empty
- * or missing file that should not be, because SQLite opens an empty file as a fresh database.
+ * Beside `x.db` is `x.db.id`: the store's id, written once the database exists. It distinguishes a first start from a file that is wrongly empty or
+ * missing, because SQLite opens an empty file as a new database.
  */
 import {
   closeSync,
@@ -27,7 +26,7 @@ export const backupFolder = (file: string) => join(dirname(file), 'backups');
 /** Date and time that can stand in a file name. */
 export const stamp = (now: number) => new Date(now).toISOString().replaceAll(':', '-').replace('.', '-');
 
-/** The id that stands beside the database; null when none was ever written. */
+/** The id beside the database; null if none was ever written. */
 export function readStoreId(file: string): string | null {
   return existsSync(idFile(file)) ? readFileSync(idFile(file), 'utf8').trim() : null;
 }
@@ -41,7 +40,7 @@ export function writeStoreId(file: string, id: string): void {
   renameSync(temporary, idFile(file));
 }
 
-/** Refuses a file that is missing or empty although it was there, or that is no SQLite database at all; moves it aside first. */
+/** Refuses a file that is missing or empty although it held data, or that is no SQLite database; moves it aside first. */
 export function checkFile(file: string, now: number): void {
   const expected = readStoreId(file) !== null;
   if (!existsSync(file)) {
@@ -77,7 +76,7 @@ function missing(file: string, now: number): AppError {
 
 const asideSuffixes = ['', '-wal', '-shm'] as const;
 
-/** Moves the database with its write-ahead log to a dated name and answers the error that says so. */
+/** Moves the database with its write-ahead log to a dated name and returns the error that says so. */
 export function moveAside(file: string, now: number, what: string): AppError {
   const aside = `${file}.damaged-${stamp(now)}`;
   for (const suffix of asideSuffixes) {
@@ -109,7 +108,7 @@ export function newestBackup(file: string): string | null {
   return backupsOf(file).at(-1) ?? null;
 }
 
-/** Earlier files that were moved aside and still lie there. */
+/** Earlier files that were moved aside and still exist. */
 export function movedAside(file: string): string[] {
   const prefix = `${basename(file)}.damaged-`;
   return readdirSync(dirname(file))

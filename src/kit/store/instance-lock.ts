@@ -1,6 +1,6 @@
 /**
- * One process at a time in a data folder. The lock is the operating system's, held through SQLite: it ends with the process
- * however that ends, so there is never a stale one to judge. First user: the runtime; second: a cloud API run apart.
+ * One process at a time in a data folder. The lock is the operating system's, held through SQLite: it ends with the process however that ends, so
+ * there is never a stale one to judge. First user: the runtime; second: a separate cloud API.
  */
 import { chmodSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,8 +8,8 @@ import Database from 'better-sqlite3';
 import { isBusy, sqliteCode } from './sqlite-errors.ts';
 
 /**
- * Takes the lock and answers the way to let go of it, or null while another holder lives. `waitMs` outlasts somebody who only
- * looks whether the lock is free. Throws `ENOENT` when there is no such folder.
+ * Takes the lock and returns a function that releases it, or null while another holder lives. `waitMs` outlasts a process that only checks whether
+ * the lock is free. Throws `ENOENT` if there is no such folder.
  */
 export function takeInstanceLock(file: string, waitMs = 0): (() => void) | null {
   // Never open the file itself here: closing it again would drop a lock that this very process holds (POSIX).

@@ -1,12 +1,12 @@
 /**
- * Rows that every request asks for, kept from the store: the database stays the truth, and whoever changes a row forgets or puts
- * it here in the same step. First users: sign-ins and people; second: API keys; third: whose a computer is. Must not know what the rows are.
+ * A cache of rows that every request needs: the database stays the truth, and code that changes a row removes or replaces it here in the same step.
+ * First users: sign-ins and people; second: API keys; third: the person of each computer. Must not know what the rows are.
  */
 
 export interface Kept<Row> {
-  /** What is kept; undefined when it must be loaded. */
+  /** The cached row; undefined if it must be loaded. */
   peek(key: string): Row | undefined;
-  /** Loads what is not kept. Null is not kept: a guess must not cost memory. */
+  /** Loads a row that is not cached. Null is not cached: guesses must not cost memory. */
   load(key: string): Promise<Row | null>;
   put(key: string, row: Row): void;
   forget(key: string): void;
@@ -16,7 +16,7 @@ const defaultMost = 10_000;
 
 export interface KeptOptions {
   readonly most?: number;
-  /** Another process may have changed a row and its word not arrived: nothing is kept longer. */
+  /** How long a row is cached, in case another process changed it and its notice was lost. */
   readonly age?: { readonly clock: { monotonic(): number }; readonly mostMs: number } | null;
 }
 
@@ -26,7 +26,7 @@ export function createKept<Row>(
 ): Kept<Row> {
   const rows = new Map<string, Row>();
   let since = age?.clock.monotonic() ?? 0;
-  // A row that was read before a change must not be kept after it.
+  // A row that was read before a change must not be cached after it.
   let changes = 0;
   const put = (key: string, row: Row) => {
     if (rows.size >= most) rows.delete(rows.keys().next().value!);

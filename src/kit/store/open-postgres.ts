@@ -1,4 +1,4 @@
-/** Opens a PostgreSQL database as a {@link SharedStore}: reaches it, migrates it, listens. Home of the client beside its parts. */
+/** Opens a PostgreSQL database as a {@link SharedStore}: connects, migrates, listens. Composes the parts of the client. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -20,22 +20,22 @@ export interface OpenPostgresOptions {
   readonly clock: Clock;
   readonly timers?: Timers;
   readonly random?: () => number;
-  /** Connections at the same time, besides the one that listens; default 10. */
+  /** Simultaneous connections, besides the one that listens; default 10. */
   readonly connections?: number;
-  /** False: nobody is woken from another process, everybody looks by themselves. */
+  /** False: no wakes from other processes; every reader polls. */
   readonly listen?: boolean;
-  /** Hears that the database went away, with where it is and why, and that it is back. */
+  /** Called when the database went away, with its place and the reason, and when it is back. */
   readonly tell?: (sentence: string) => void;
   readonly onFault?: (error: unknown) => void;
 }
 
 const usualConnections = 10;
-/** Another would be taken for the strictest without a word. */
+/** Any other value would silently count as the strictest. */
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /**
- * Fails with `usage` when the address cannot be read, `transport` when the database is away or does not let us in, `refused` when
- * it is from a newer or other Gantry.
+ * Fails with `usage` if the address cannot be read, `transport` if the database is away or refuses the login, `refused` if it is from a newer or
+ * other Gantry.
  */
 export async function openPostgres(options: OpenPostgresOptions): Promise<OpenedSharedStore> {
   const { url, timers = systemTimers, random = Math.random } = options;

@@ -1,4 +1,4 @@
-/** The cloud's database: a PostgreSQL that several replicas share, or a file of this process alone. */
+/** The cloud's database: a PostgreSQL that several replicas share, or a file of only this process. */
 import type { Clock } from '../clock/clock.ts';
 import { openStore } from './open-store.ts';
 import { shareStore } from './share-store.ts';
@@ -6,12 +6,12 @@ import type { OpenedSharedStore } from './shared-store.ts';
 import type { Migration } from './store.ts';
 
 export interface OpenSharedStoreOptions {
-  /** A PostgreSQL; null: `file`. */
+  /** Address of a PostgreSQL; null: use `file`. */
   readonly databaseUrl: string | null;
   readonly file: string;
   readonly migrations: readonly Migration[];
   readonly clock: Clock;
-  /** Hears that a PostgreSQL went away, and that it is back. */
+  /** Called when a PostgreSQL went away, and when it is back. */
   readonly tell?: (sentence: string) => void;
 }
 
@@ -21,7 +21,7 @@ export async function openSharedStore(options: OpenSharedStoreOptions): Promise<
     const store = await openStore(options);
     return { ...shareStore(store), notices: store.notices };
   }
-  // Loaded only where it is used: a start on a laptop pays nothing for it.
+  // Loaded only if it is used, so that it does not slow a start on a laptop.
   const { openPostgres } = await import('./open-postgres.ts');
   return openPostgres({ url: databaseUrl, migrations, clock, tell: options.tell });
 }

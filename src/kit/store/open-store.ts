@@ -1,6 +1,6 @@
 /**
- * Opens a SQLite file as a {@link Store}: checks it, migrates it, sets it up. The only importer of better-sqlite3. One
- * process, one connection a file. First user: `runtime.db`; second: `cloud.db`.
+ * Opens a SQLite file as a {@link Store}: checks it, migrates it, sets it up. The only importer of better-sqlite3. One process, one connection for
+ * each file. First user: `runtime.db`; second: `cloud.db`.
  */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, statfsSync } from 'node:fs';
@@ -28,20 +28,19 @@ import { createWriteGroups } from './write-groups.ts';
 export interface StoreDeps {
   readonly clock: Clock;
   readonly timers?: Timers;
-  /** An effect after a commit threw. Default: thrown out of the loop, as any uncaught fault. */
+  /** An effect after a commit threw. Default: thrown from the event loop, like any uncaught fault. */
   readonly onFault?: (error: unknown) => void;
 }
 
 /** Our own connection never competes with itself; a foreign lock is waited for without blocking (write-groups.ts). */
 const busyTimeoutMs = 50;
-/** Below this, a full disk is still called full: a commit would only fit by luck. */
+/** With less free space than this, a full disk still counts as full: a commit would only fit by luck. */
 const spaceNeeded = 4 * 1024 * 1024;
 const keptBackups = 3;
 
 /**
- * Opens or creates the database. Fails with `needs_person` when the file is damaged, empty or missing although it held data
- * (it is moved aside first, and the next start begins anew), `refused` when it is from a newer or other Gantry, `transport`
- * when the disk or another program refuses.
+ * Opens or creates the database. Fails with `needs_person` if the file is damaged, empty or missing although it held data (it is moved aside first,
+ * and the next start begins with an empty one), `refused` if it is from a newer or other Gantry, `transport` if the disk or another program refuses.
  */
 export async function openStore(options: OpenStoreOptions & StoreDeps): Promise<OpenedStore> {
   const { file, clock } = options;
@@ -64,7 +63,7 @@ export async function openStore(options: OpenStoreOptions & StoreDeps): Promise<
   }
 }
 
-/** A connection to a file that SQLite finds sound. */
+/** A connection to a file that passes SQLite's check. */
 function openChecked(file: string, now: number): Database.Database {
   let database: Database.Database | undefined;
   try {
@@ -75,9 +74,9 @@ function openChecked(file: string, now: number): Database.Database {
     database.pragma('foreign_keys = ON');
     database.pragma('trusted_schema = OFF');
     database.pragma('cell_size_check = ON');
-    // Where a savepoint of a large group goes back to: in a file, it cost more writes than the log.
+    // The rollback data of a large group's savepoint: in a file, it cost more writes than the log.
     database.pragma('temp_store = MEMORY');
-    // Pages, 16 MB: each move into the database waits for its disk, and between two moves the same pages are written again and again.
+    // Pages, 16 MB: each checkpoint waits for the disk, and between two of them the same pages are written repeatedly.
     database.pragma('wal_autocheckpoint = 4000');
     database.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
     const verdict = database.pragma('quick_check(1)', { simple: true });
@@ -92,7 +91,7 @@ function openChecked(file: string, now: number): Database.Database {
   }
 }
 
-/** SQLite heads its findings with the name of the database, which is always the same. */
+/** SQLite begins its findings with the name of the database, which is always the same. */
 function firstFinding({ message }: Error): string {
   const lines = message.split('\n');
   return lines.find((line) => !line.startsWith('***')) ?? message;
@@ -103,7 +102,7 @@ function cannotOpen(file: string, cause: unknown): AppError {
   return new AppError('transport', `${file} cannot be opened (${why}).`, 'Check the folder and its rights.', { cause });
 }
 
-/** Migrates, after a backup when there is anything to lose; answers the store's id. */
+/** Migrates, after a backup if there is data to lose; returns the store's id. */
 function prepare(database: Database.Database, options: OpenStoreOptions & StoreDeps): string {
   const { file, clock } = options;
   const pending = pendingSteps(database, file, options.migrations);
@@ -114,7 +113,7 @@ function prepare(database: Database.Database, options: OpenStoreOptions & StoreD
   return database.prepare<[], string>(`SELECT value FROM store_meta WHERE key = 'id'`).pluck().get() as string;
 }
 
-/** A whole copy under `backups/`, made by SQLite itself; the newest few are kept. */
+/** A whole copy under `backups/`, made by SQLite itself; only the newest few are kept. */
 function backup(database: Database.Database, file: string, now: number): void {
   mkdirSync(backupFolder(file), { recursive: true, mode: 0o700 });
   const copy = join(backupFolder(file), `${basename(file)}.${stamp(now)}.db`);
@@ -160,7 +159,7 @@ function serve(
     notices,
     write: groups.write,
     trouble: groups.trouble,
-    // One connection, and a group runs without a pause: what a read sees is always committed.
+    // One connection, and a group runs without a pause, so a read always sees committed data.
     read: async (operation) =>
       operation({
         get: <T>(sql: string, ...values: unknown[]) => statements.reader(sql).get(...values) as T | undefined,
@@ -173,7 +172,7 @@ function serve(
       try {
         database.pragma('optimize');
       } catch {
-        // Only statistics; a full disk must not keep the program from ending.
+        // Only statistics: a full disk must not keep the program from ending.
       }
       database.close();
     },

@@ -1,6 +1,6 @@
 /**
- * Connections to one PostgreSQL: as many as are allowed, each lent to one user at a time, and whether the database can be reached.
- * Who comes while it is away is told at once; it is looked for until it is back. Must not know transactions.
+ * Connections to one PostgreSQL: a limited number, each lent to one user at a time, and whether the database can be reached. While it is away,
+ * callers get an error at once; it is probed until it is back. Must not know transactions.
  */
 import pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -10,42 +10,42 @@ import { postgresTypes } from './postgres-sql.ts';
 
 export interface ConnectionsDeps {
   readonly url: string;
-  /** Most at the same time. */
+  /** The most connections at the same time. */
   readonly most: number;
   readonly timers: Timers;
-  /** Hears each time that it went away, with where it is and why, and that it is back. */
+  /** Called each time the database went away, with its place and the reason, and when it is back. */
   readonly tell?: (sentence: string) => void;
-  /** A new one is waited for this long; default 5 s. */
+  /** How long to wait for a new one; default 5 s. */
   readonly connectMs?: number;
 }
 
 export interface Connections {
-  /** Lends a connection for `work`; it is thrown away when `spoils` says so of what went wrong. */
+  /** Lends a connection for `work`; discards it if `spoils` says so about an error. */
   lend<T>(work: (client: pg.ClientBase) => Promise<T>, spoils: (error: unknown) => boolean): Promise<T>;
-  /** Why it is away, with where it is; null: it is not. */
+  /** Why it is away, with its place; null: it is not. */
   trouble(): string | null;
-  /** Waits for what is lent. */
+  /** Waits for the lent ones. */
   close(): Promise<void>;
 }
 
 const usualConnectMs = 5_000;
 const statementMs = 30_000;
-/** A replica that stops in the middle of a change must not hold its rows for ever. */
+/** A replica that hangs in the middle of a change must not hold its rows for ever. */
 const idleInTransactionMs = 15_000;
 const lockMs = 10_000;
 /** For an answer that never comes, as from a computer that was switched off. */
 const silentMs = 40_000;
 const lookMs = 500;
-/** One more than the database takes is not asked for again for so long. */
+/** After the database refused another connection, none is requested for this long. */
 const fullMs = 5_000;
 
 /**
- * Every statement of Gantry reads a few pages. Where the planner believes otherwise, as of a plan for any values beside a person with very
- * many rows, starting processes to help with it costs more than all of the work.
+ * Every statement of Gantry reads a few pages. If the planner believes otherwise, as with a generic plan beside a person with very many rows,
+ * starting parallel processes costs more than all of the work.
  */
 export const sessionSql = 'SET max_parallel_workers_per_gather = 0';
 
-/** Modes that the client takes for `verify-full`, with a page of warnings to the terminal that it will not for ever. */
+/** Modes that the client treats as `verify-full`, with a page of warnings on the terminal that this will change. */
 const asStrict = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/;
 
 export function settingsOf(url: string): pg.ClientConfig {
@@ -77,7 +77,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     allowExitOnIdle: true,
     onConnect: (client) => client.query(sessionSql),
   });
-  // An idle connection that ends is replaced at its next use; one in use tells whoever uses it.
+  // An idle connection that ends is replaced at its next use; one in use reports the error to its user.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   let free = most;
@@ -85,11 +85,11 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   let refused: AppError | null = null;
   let trouble: string | null = null;
   let closed = false;
-  /** How often somebody was answered over any connection. */
+  /** Number of answers over any connection. */
   let answered = 0;
   let cancelLook = () => {};
 
-  /** The pool's own queue would count the wait for others as a database that does not answer. */
+  /** The pool's own queue would count waiting for others as a database that does not answer. */
   function turn(first = false): Promise<void> | undefined {
     if (free > 0) {
       free -= 1;
@@ -137,9 +137,8 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   }
 
   /**
-   * A database that is slow to take one more while it answers the others is busy, and not away. Where it takes no more, those that
-   * there are do the work: this place is put aside for a while, and the next that another leaves is waited for. Who is not given a
-   * connection has no place any more.
+   * A database that is slow to accept another connection while it answers the others is busy, and not away. If it accepts no more, the existing ones
+   * do the work: this place is unused for a while, and the caller waits for another's release. A caller without a connection gives its place up.
    */
   async function connect(): Promise<pg.PoolClient> {
     for (;;) {
@@ -190,7 +189,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
   };
 }
 
-/** A fresh error for each caller: a stack belongs to one. */
+/** A new error for each caller: a stack belongs to one. */
 function again(error: AppError): AppError {
   return new AppError(error.code, error.fact, error.action, error.options);
 }

@@ -1,22 +1,20 @@
-/** What PostgreSQL's refusals mean for a person, and which of them pass by themselves. First user: the store; second: its start. */
+/** The meaning of PostgreSQL's refusals for a person, and which of them are temporary. First user: the store; second: its start. */
 import pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
 
-/** Five characters; empty for anything that PostgreSQL did not say. */
+/** Five characters; empty for errors that PostgreSQL did not send. */
 export function postgresCode(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : '';
 }
 
-/** Another operation was in the way: run again, it may succeed. Deadlocks and lost races. */
+/** Another operation interfered: run again, it may succeed. Deadlocks and lost races. */
 export function isInTheWay(error: unknown): boolean {
   return ['40001', '40P01'].includes(postgresCode(error));
 }
 
 const wentAway = ['57P01', '57P02', '57P03', '57P05', '25P03', '08000', '08003', '08006', '25006'];
 
-/**
- * This connection is of no more use, another may be: the server ended it, or it was made before the schema changed.
- */
+/** This connection is unusable, but another may work: the server ended it, or it was made before the schema changed. */
 export function isLost(error: unknown): boolean {
   const code = postgresCode(error);
   if (wentAway.includes(code)) return true;
@@ -35,7 +33,7 @@ function isOfTheLine(error: unknown): boolean {
   );
 }
 
-/** Of the server, the database or the role: as many connections as it allows are open. */
+/** The server, the database or the role has as many open connections as it allows. */
 export const tooMany = '53300';
 
 /** The database cannot do it now: no room, too many connections, too slow. Nothing was kept. */
@@ -47,12 +45,12 @@ const refusals: Readonly<Record<string, readonly [fact: string, action: string]>
   '55P03': ['is busy with the same rows', 'Try again.'],
 };
 
-/** What callers hear of: where it is, is no business of theirs. */
+/** The error for callers, who need not know where the database is. */
 export const database = 'The database';
 
 /**
- * What a caller gets: `transport` for what passes, the fault itself for what is wrong with the operation. `where` names the database to
- * whoever starts Gantry.
+ * The error for a caller: `transport` for a temporary one, the fault itself for an error of the operation. `where` names the database to the person
+ * who starts Gantry.
  */
 export function asAppError(error: unknown, where: string = database): unknown {
   if (error instanceof AppError) return error;
@@ -70,25 +68,25 @@ export function asAppError(error: unknown, where: string = database): unknown {
   return isLost(error) ? away(error) : error;
 }
 
-/** It cannot be reached, or does not let us in: for callers, who can only wait. {@link awayBecause} says more. */
+/** It cannot be reached, or refuses the login: for callers, who can only wait. {@link awayBecause} says more. */
 export function away(error: unknown): AppError {
   return new AppError('transport', `${database} cannot be reached.`, 'Try again: Gantry goes on once it is back.', {
     cause: error,
   });
 }
 
-/** For the log, and whoever starts Gantry. */
+/** For the log, and the person who starts Gantry. */
 export function awayBecause(error: unknown, where: string): string {
   const why = error instanceof AggregateError ? (error.errors[0] as Error).message : (error as Error).message;
   return `${where} cannot be reached (${why}).`;
 }
 
-/** At the start of the program, which ends with it: the action is for what is wrong. */
+/** At the start of the program, which ends with it: the action fits the error. */
 export function notReached(error: unknown, where: string): AppError {
   return new AppError('transport', awayBecause(error, where), actionFor(error), { cause: error });
 }
 
-/** By the code of PostgreSQL, of the system or of TLS; the first that fits. */
+/** By the code of PostgreSQL, of the system or of TLS; the first match counts. */
 const actions: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'Check the user and the password in DATABASE_URL, and whom pg_hba.conf lets in.'],
   [/^3D000/, 'Create the database, or correct its name at the end of DATABASE_URL.'],

@@ -1,7 +1,7 @@
 /**
- * Statements that are each their own transaction, gathered as SQLite's write groups are: those of one loop turn, and what comes while
- * a few groups are on their way, are sent together over one connection and committed once. Commits and waking one another are most of what a
- * small statement costs two processes. One that fails undoes its group, whose statements are then asked alone. First user: the store.
+ * Statements that are each their own transaction, grouped like SQLite's write groups: those of one loop turn, and those that come while a few groups
+ * are on their way, are sent together over one connection and committed once. Commits and process switches are most of the cost of a small statement.
+ * A failing statement undoes its group, whose statements are then sent one by one. First user: the store.
  */
 import type pg from 'pg';
 import type { Timers } from '../clock/timers.ts';
@@ -11,7 +11,7 @@ import { postgresTypes } from './postgres-sql.ts';
 import type { Value } from './store.ts';
 
 export interface Query {
-  /** Under which a connection keeps it; undefined: it does not. */
+  /** The name under which a connection keeps it; undefined: it does not. */
   readonly name: string | undefined;
   readonly text: string;
   readonly values: readonly Value[];
@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 export interface StatementGroups {
-  /** Once it is durable. Null: nothing of its group was kept. Rejects when the connection was lost, or there is none. */
+  /** Called once it is durable. Null: nothing of its group was kept. Rejects if the connection was lost, or there is none. */
   ask(query: Query): Promise<Answer | null>;
 }
 
@@ -32,10 +32,10 @@ export interface GroupsDeps {
   readonly timers: Timers;
 }
 
-/** A group that takes longer waits for a lock or a disk: what came since goes over another connection. */
+/** A group that takes longer waits for a lock or a disk: newer statements go over another connection. */
 const patienceMs = 10;
 const mostTogether = 100;
-/** Groups on their way at once: with one alone, everybody would wait for each commit to reach the disk before the next is sent. */
+/** Groups on their way at once: with only one, every statement would wait for each commit to reach the disk before the next is sent. */
 const mostGroups = 4;
 
 interface Waiting {
@@ -53,7 +53,7 @@ export function createStatementGroups({ connections, timers }: GroupsDeps): Stat
   function schedule(): void {
     if (scheduled || under >= mostGroups || waiting.length === 0) return;
     scheduled = true;
-    // After the poll phase: everything that arrived in this turn of the loop has then asked.
+    // After the poll phase: by then, everything that arrived in this turn of the loop has queued its statements.
     setImmediate(flush);
   }
 
@@ -78,7 +78,7 @@ export function createStatementGroups({ connections, timers }: GroupsDeps): Stat
 
   async function send(group: readonly Waiting[]): Promise<void> {
     const queries = group.map(({ query }) => query);
-    // After a failure nobody knows which of the new texts the connection has kept.
+    // After a failure it is unknown which of the new texts the connection has kept.
     let prepares = false;
     const work = (client: pg.ClientBase) =>
       new Promise<readonly Answer[]>((resolve, reject) => {
@@ -114,7 +114,7 @@ export function createStatementGroups({ connections, timers }: GroupsDeps): Stat
 /** The schema changed under a text that a connection keeps. */
 const planOutdated = '0A000';
 
-/** What rows of a text are made of: asked once a connection, not with each answer. */
+/** The columns of a text: requested once per connection, not with each answer. */
 interface Shape {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
@@ -124,7 +124,7 @@ type KnownTexts = Map<string, Shape>;
 
 const noRows: Shape = { names: [], parsers: [] };
 
-/** What the library's connection takes, of PostgreSQL's extended protocol. */
+/** The part of the library's connection for PostgreSQL's extended protocol. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   parse(message: { name: string; text: string }): void;
@@ -139,14 +139,14 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-/** Statements before one Sync: PostgreSQL makes them one transaction. As the library wants a query of another's own making. */
+/** Several statements before one Sync: PostgreSQL makes them one transaction. Implements the library's interface for custom queries. */
 class Group implements pg.Submittable {
   readonly queries: readonly Query[];
   readonly known: KnownTexts;
-  /** The library puts its own around it, which watches the time. */
+  /** The library wraps this with its own, which watches the time. */
   callback: (error: unknown) => void;
   readonly answers: Answer[] = [];
-  /** Of the statement that is being answered. */
+  /** For the statement that is being answered. */
   shape: Shape | undefined;
   rows: unknown[] = [];
 
@@ -170,7 +170,7 @@ class Group implements pg.Submittable {
     wire.stream.cork();
     for (const { name, text, values } of this.queries) {
       const kept = name !== undefined && this.known.has(name);
-      // Another name than that under which the library lets the connection keep the same text.
+      // Differs from the name under which the library makes the connection keep the same text.
       const statement = name === undefined ? '' : `grouped-${name}`;
       if (!kept && !sent.has(statement)) {
         wire.parse({ name: statement, text });

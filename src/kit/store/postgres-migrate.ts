@@ -1,6 +1,6 @@
 /**
- * Migrations on PostgreSQL: one process at a time behind an advisory lock, each step in its own transaction with its mark. Of
- * replicas that start at once, the first applies and the others find it done.
+ * Migrations on PostgreSQL: one process at a time behind an advisory lock, each step in its own transaction with its mark. If several replicas start
+ * at once, the first applies them and the others find them done.
  */
 import type pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -8,7 +8,7 @@ import { schemaText } from './postgres-sql.ts';
 import { type AppliedStep, pendingSteps, type Step, stepsOf } from './steps.ts';
 import type { Migration } from './store.ts';
 
-/** Any number that nobody else uses in the same database. */
+/** Any number that no other program uses in the same database. */
 const lock = 4_726_894_377_002;
 /** A step over a large table takes long; the others wait for it. */
 const waitMs = 10 * 60_000;
@@ -18,7 +18,7 @@ const table = `CREATE TABLE IF NOT EXISTS schema_migration (
   area TEXT NOT NULL, number BIGINT NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at BIGINT NOT NULL,
   PRIMARY KEY (area, number))`;
 
-/** Brings the schema up to date. Throws `refused` when this program may not touch the database; nothing is written then. */
+/** Brings the schema up to date. Throws `refused` if this program may not touch the database; nothing is written then. */
 export async function migratePostgres(
   client: pg.ClientBase,
   migrations: readonly Migration[],

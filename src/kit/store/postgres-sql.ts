@@ -1,7 +1,7 @@
-/** Our texts in the words of PostgreSQL: parameters, types, what comes back. First user: the store; second: its migrations. */
+/** Translates our SQL texts and results for PostgreSQL: parameters, types, values. First user: the store; second: its migrations. */
 import pg from 'pg';
 
-/** `?` becomes `$1`, `$2` …, except where it stands in quotes. */
+/** `?` becomes `$1`, `$2` …, except inside quotes. */
 export function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/'(?:[^']|'')*'|"[^"]*"|\?/g, (found) => {
@@ -12,8 +12,8 @@ export function numbered(sql: string): string {
 }
 
 /**
- * A schema of SQLite: whole numbers of 64 bits, texts compared byte by byte (so that order is the same on both engines, whatever
- * the database was made with), rows that number themselves, and no table options.
+ * A SQLite schema for PostgreSQL: whole numbers of 64 bits, texts compared byte by byte (so that the order is the same on both engines, whatever the
+ * database's collation), rows that number themselves, and no table options.
  */
 export function schemaText(sql: string): string {
   return sql
@@ -31,7 +31,7 @@ const types: Readonly<Record<string, string>> = {
 const { builtins } = pg.types;
 const one = (text: string) => (text === 't' ? 1 : 0);
 
-/** Numbers as numbers, also 64-bit ones and sums of them; truth as SQLite tells it. */
+/** Returns numbers as numbers, including 64-bit ones and sums of them; booleans as in SQLite. */
 const parsers = new Map<number, (text: string) => unknown>([
   [builtins.INT8, Number],
   [builtins.NUMERIC, Number],

@@ -1,6 +1,6 @@
 /**
- * A shared store on PostgreSQL: each operation on one client between BEGIN and COMMIT, run again when another was in the way or its
- * connection was lost before COMMIT. Texts are prepared once a connection. Must not know tables.
+ * A shared store on PostgreSQL: each operation on one client between BEGIN and COMMIT, run again if another interfered or its connection was lost
+ * before COMMIT. Texts are prepared once per connection. Must not know tables.
  */
 import type pg from 'pg';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -26,9 +26,9 @@ export interface PostgresStoreDeps {
 
 /** One run of an operation. */
 interface Run {
-  /** Made and not asked. */
+  /** Statements created but not asked. */
   left: number;
-  /** Statements that it may still make. */
+  /** Statements that it may still create. */
   most: number;
   readonly effects: (() => void)[];
 }
@@ -41,10 +41,10 @@ const begins = {
   snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
 } as const;
 
-/** An operation that others get in the way of is tried anew for so long, with pauses that grow. */
+/** An operation that others interfere with is retried for this long, with growing pauses. */
 const insistMs = 10_000;
 const longestPauseMs = 250;
-/** Connections that may be found dead one after the other before the database counts as away. */
+/** Dead connections found in a row before the database counts as away. */
 const lostTries = 12;
 const keptTexts = 1000;
 
@@ -55,7 +55,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   const running = new Set<Promise<unknown>>();
   let closed = false;
 
-  /** Texts are few; beyond that they are sent without a name, so that no connection grows without end. */
+  /** Texts are few; beyond this number they are sent without a name, so that no connection grows without end. */
   function prepared(sql: Sql): Pick<Query, 'name' | 'text'> {
     const source = typeof sql === 'string' ? sql : sql.postgres;
     const known = texts.get(source);
@@ -70,7 +70,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   function* ask<T>(run: Run, sql: Sql, values: readonly Value[], read: (result: Answer) => T): Op<T> {
     run.left -= 1;
     const query: Query = { ...prepared(sql), values };
-    // The one place that makes them: the type keeps everybody else from yielding anything.
+    // The only place that creates them: the type keeps all other code from yielding anything.
     return read((yield query as unknown as Statement) as Answer);
   }
 
@@ -98,7 +98,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     };
   }
 
-  /** Asks one statement after another until the operation ends. The first failure ends it, whatever it makes of that. */
+  /** Sends one statement after another until the operation ends. The first failure ends it, even if the operation catches it. */
   async function finish<T>(ask: (query: Query) => Promise<Answer>, operation: Asked<T>, run: Run): Promise<T> {
     const steps = operation[Symbol.iterator]();
     let step = steps.next();
@@ -116,14 +116,14 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     return step.value;
   }
 
-  /** One try on one client. What it throws before COMMIT was sent can be tried again. */
+  /** One try on one client. An error before COMMIT was sent can be retried. */
   async function once<T>(client: pg.ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
     await client.query(begin);
     let value: T;
     try {
       value = await work();
     } catch (error) {
-      // Also a fault of the operation itself: the connection stays good, unless it says otherwise.
+      // Also for a fault of the operation itself: the connection stays good, unless it says otherwise.
       if (!isLost(error)) await client.query('ROLLBACK');
       throw error;
     }
@@ -138,7 +138,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
 
   const through = (client: pg.ClientBase) => (query: Query) => client.query(query as pg.QueryConfig) as Promise<Answer>;
 
-  /** A statement that is its own transaction: whether it was kept is not known once its connection is lost. */
+  /** A statement that is its own transaction: if its connection is lost, it is unknown whether it was kept. */
   async function known<T>(answer: Promise<T>): Promise<T> {
     try {
       return await answer;
@@ -173,7 +173,7 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
     }
   }
 
-  /** What is under way when the store closes is waited for. */
+  /** Operations under way, which closing the store waits for. */
   function track<T>(begin: () => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new AppError('transport', `${database} is closed.`, 'Start Gantry again.'));
     const work = begin();
@@ -236,15 +236,15 @@ export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
   };
 }
 
-/** Another statement of its group failed, or it did itself: it is asked alone. */
+/** It failed, or another statement of its group did: it is sent separately. */
 const groupUndone = new Error('The group was undone.');
 
-/** Its own `finally` runs; what it throws or goes on with does not count. */
+/** Runs its own `finally`; anything it throws or continues with is ignored. */
 function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {
   try {
     steps.throw?.(error);
   } catch {
-    // The statement's own failure is what is told.
+    // The statement's own failure is reported.
   }
 }
 

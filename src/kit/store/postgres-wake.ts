@@ -1,6 +1,6 @@
 /**
- * Wakes over PostgreSQL: LISTEN and one gathered NOTIFY per process and 20 ms, on a connection of its own, never in a
- * transaction of the work, because NOTIFY locks the whole database at its commit. Where it cannot listen, waiters poll.
+ * Wakes over PostgreSQL: LISTEN and one gathered NOTIFY per process and 20 ms, on a connection of its own, never in a transaction of the work,
+ * because NOTIFY locks the whole database at its commit. Without LISTEN, waiters poll.
  */
 import pg from 'pg';
 import type { Timers } from '../clock/timers.ts';
@@ -21,10 +21,10 @@ export interface PostgresWake extends Wake {
 
 const channel = 'gantry_wake';
 const gatherMs = 20;
-/** PostgreSQL takes less than 8000 bytes in one. */
+/** PostgreSQL accepts less than 8000 bytes in one. */
 const mostBytes = 7000;
 const againMs = [250, 500, 1000, 2000, 5000];
-/** A line that was cut without a word is noticed by this question. */
+/** This query detects a connection that was cut silently. */
 const askMs = 15_000;
 
 export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): PostgresWake {
@@ -49,10 +49,10 @@ export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): Postg
     });
   }
 
-  /** One after the other: a client takes the next when it has answered the last. */
+  /** One after the other: a client accepts the next query after it has answered the last. */
   async function tell(payloads: readonly string[]): Promise<void> {
     for (const payload of payloads) {
-      // Whoever is not told now finds it by looking.
+      // Waiters that miss this wake find the rows by polling.
       if (client === null) return;
       const query = { name: 'notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] };
       await client.query(query).catch(() => {});
@@ -96,7 +96,7 @@ export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): Postg
       client = on;
       failures = 0;
       cancelNext = timers.after(askMs, ask);
-      // Something may have been told while nobody listened.
+      // A wake may have been missed while nobody listened.
       local.all();
     }
   }
@@ -121,7 +121,7 @@ export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): Postg
   };
 }
 
-/** One line a topic, behind the line of who tells it, as few messages as fit. */
+/** One line per topic, after the line that names the sender, in as few messages as possible. */
 function payloadsOf(id: string, topics: readonly string[]): string[] {
   const payloads: string[] = [];
   let text = id;

@@ -1,7 +1,6 @@
 /**
- * Reads of a store of ours as its file has it, past the pages that its process keeps in memory: over a connection of its own that forgets
- * each page once it was read. What the operating system still has of the file in memory is not read anew. First user: the walk that
- * compares rows with their checksums. Must not write.
+ * Reads of our own store from its file, bypassing the pages that its process keeps in memory: over a connection of its own that drops each page after
+ * reading it. The operating system's cached pages are not read again. First user: the walk that compares rows with their checksums. Must not write.
  */
 import Database from 'better-sqlite3';
 import { runSync } from './share-store.ts';
@@ -9,12 +8,12 @@ import type { Asked, SharedReader } from './shared-store.ts';
 import type { Tx } from './store.ts';
 
 export interface DiskReader {
-  /** One committed state. Throws what SQLite throws. */
+  /** One committed state. Throws SQLite's errors. */
   read<T>(operation: (tx: SharedReader) => Asked<T>): T;
   close(): void;
 }
 
-/** Readers wait for nobody but a start that mends the log. */
+/** Readers wait only for a start that recovers the log. */
 const busyMs = 500;
 
 export function openDiskReader(file: string): DiskReader {
@@ -28,7 +27,7 @@ export function openDiskReader(file: string): DiskReader {
   return {
     read<T>(operation: (tx: SharedReader) => Asked<T>): T {
       try {
-        // What a reader may not do, its type does not have.
+        // The reader's type lacks what a reader may not do.
         return inOne(() => runSync(tx as Tx, operation)) as T;
       } finally {
         database.pragma('shrink_memory');

@@ -1,6 +1,6 @@
 /**
- * Rows out of a SQLite file that another program owns and may have open: opened for reading alone, for one question, never held.
- * Null where there is no such file or it cannot be read. Must not be used on a store of Gantry.
+ * Reads rows from a SQLite file that another program owns and may have open: opened read-only, for one query, never held. Null if there is no such
+ * file or it cannot be read. Must not be used on a store of Gantry.
  */
 import Database from 'better-sqlite3';
 

@@ -1,10 +1,10 @@
 /**
- * Whether rows are still as they were written: a disk that loses a bit says nothing, and SQLite looks only at the structure of its
- * pages. For each row of a watched table a checksum is kept beside it, made by a walk in the background and not by writers; a trigger
- * drops the checksum of a row that is changed or removed through SQL, and the next walk makes a new one. A row that differs
- * from its checksum, or is gone while its checksum is there, was changed by nobody. Must not know tables.
+ * Detects rows that changed without a write: a disk that loses a bit reports nothing, and SQLite checks only the structure of its pages. Each row of
+ * a watched table has a checksum beside it, made by a walk in the background and not by writers; a trigger drops the checksum of a row that SQL
+ * changes or removes, and the next walk makes a new one. A row that differs from its checksum, or is gone while its checksum exists, was damaged.
+ * Must not know tables.
  *
- * SQLite alone: PostgreSQL has checksums of its own. First user: the runtime's database; second: the cloud's.
+ * Only for SQLite: PostgreSQL has checksums of its own. First user: the runtime's database; second: the cloud's.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -17,35 +17,35 @@ import type { Row, Value } from './store.ts';
 
 export interface WatchedTable {
   readonly name: string;
-  /** The one column of the key of a table WITHOUT ROWID. */
+  /** The only key column of a table WITHOUT ROWID. */
   readonly key?: string;
 }
 
 export interface RowChecksDeps {
   readonly store: SharedStore;
-  /** Of the store: rows are read from it, and not from what the store keeps in memory. */
+  /** The store's file: rows are read from it, and not from the store's memory. */
   readonly file: string;
   readonly tables: readonly WatchedTable[];
   readonly clock: { now(): number };
   readonly timers: Timers;
-  /** Once for each row that is found. */
+  /** Called once for each row that is found. */
   readonly tell: (sentence: string) => void;
   readonly onFault: (fault: unknown) => void;
 }
 
 export interface Checked {
-  /** Rows that were compared with their checksums, and those that got their first. */
+  /** Rows that were compared with their checksums, and rows that got their first one. */
   readonly rows: number;
-  /** False: the time was over before the last table was. */
+  /** False: the time ended before the last table was done. */
   readonly whole: boolean;
-  /** All that is known, of earlier walks too. Sentences. */
+  /** All known findings, including those of earlier walks. Sentences. */
   readonly found: readonly string[];
 }
 
 export interface RowChecks {
-  /** Walks soon after, in small portions, then again and again. */
+  /** Starts walks soon, in small portions, and repeats them. */
   start(): void;
-  /** One walk now, with turns for others between its portions. */
+  /** One walk now, which gives others a turn between its portions. */
   check(limitMs: number): Promise<Checked>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ type Keyed = Row & { readonly row_check_key: Key };
 
 interface Portion {
   readonly rows: readonly Keyed[];
-  /** Rows without a checksum of what the table is today. */
+  /** Rows without a checksum of the current columns. */
   readonly fresh: readonly { readonly key: Key; readonly sum: string }[];
   readonly wrong: readonly { readonly key: Key; readonly sentence: string }[];
 }
@@ -69,7 +69,7 @@ const firstMs = 60_000;
 const betweenMs = 1_000;
 const restMs = 10 * 60_000;
 const mostRows = 500;
-/** A portion that took longer than this is followed by a smaller one: everybody else waits meanwhile. */
+/** A portion slower than this is followed by a smaller one: everybody else waits in the meantime. */
 const longMs = 10;
 const table =
   'CREATE TABLE IF NOT EXISTS row_check (tbl TEXT, key ANY, sum TEXT NOT NULL, PRIMARY KEY (tbl, key)) STRICT, WITHOUT ROWID';
@@ -90,7 +90,7 @@ export function createRowChecks({ store, file, tables, clock, timers, tell, onFa
     tell(sentence);
   }
 
-  /** Compares and keeps one portion; answers where the next begins, null behind the last row. `marked`: what this walk found. */
+  /** Compares and stores one portion; returns where the next begins, null after the last row. `marked`: rows that this walk found. */
   async function step(
     disk: DiskReader,
     watched: WatchedTable,
@@ -114,7 +114,7 @@ export function createRowChecks({ store, file, tables, clock, timers, tell, onFa
     }
     if (seen.fresh.length > 0) await store.write((tx) => keepSums(tx, watched, from, most)).catch(unlessRefused);
     const last = seen.rows.at(-1)?.row_check_key;
-    // A key that lost a bit may stand where its order does not let it.
+    // A damaged key may be out of order in its index.
     const next = seen.rows.length < most || last === undefined || last <= from ? null : last;
     return { rows: seen.rows.length, next };
   }
@@ -152,7 +152,7 @@ export function createRowChecks({ store, file, tables, clock, timers, tell, onFa
         await pause();
       }
     }
-    // What was found before and is well now was written again, or removed.
+    // An earlier finding that is fine now was written again, or removed.
     for (const at of found.keys()) if (!marked.has(at)) found.delete(at);
     return { rows, whole: true, found: [...found.values()] };
   }
@@ -166,7 +166,7 @@ export function createRowChecks({ store, file, tables, clock, timers, tell, onFa
     });
   }
 
-  /** Between two portions in the background. Ends at once when all ends. */
+  /** Waits between two portions in the background. Ends at once when the watch ends. */
   let endWait = () => {};
   const waited = () =>
     new Promise<void>((resolve) => {
@@ -190,14 +190,14 @@ export function createRowChecks({ store, file, tables, clock, timers, tell, onFa
   };
 }
 
-/** A full disk takes no checksums; the walk itself goes on. */
+/** A full disk stores no checksums; the walk itself continues. */
 function unlessRefused(error: unknown): void {
   if (!(error instanceof AppError)) throw error;
 }
 
 const keyOf = ({ key = 'rowid' }: WatchedTable) => key;
 
-/** The tables' triggers. Where one was missing, the rows may have changed unseen: what was kept of them counts no more. */
+/** The tables' triggers. If one was missing, the rows may have changed unnoticed, so their checksums are void. */
 async function prepare(store: SharedStore, tables: readonly WatchedTable[]): Promise<void> {
   await store.write((tx) => tx.run(table));
   for (const watched of tables) {
@@ -240,7 +240,7 @@ function* look(tx: SharedReader, watched: WatchedTable, from: Key, most: number)
     const sum = sumOf(row);
     const before = sums.get(at);
     sums.delete(at);
-    // A migration that gave the table other columns made other rows of the same ones.
+    // A migration that changed the table's columns changed its rows.
     if (before === undefined || shapeOf(before) !== shapeOf(sum)) fresh.push({ key: at, sum });
     else if (before !== sum) wrong.push({ key: at, sentence: `${name}: row ${nameOf(row)} is not as it was written` });
   }
@@ -251,7 +251,7 @@ function* look(tx: SharedReader, watched: WatchedTable, from: Key, most: number)
   return { rows, fresh, wrong };
 }
 
-/** Looks again: a row may have changed since, and a checksum of what it was would be held against it. */
+/** Looks again: the row may have changed since, and must not be compared with an outdated checksum. */
 function* keepSums(tx: SharedTx, watched: WatchedTable, from: Key, most: number): Op<void> {
   const { fresh } = yield* look(tx, watched, from, most);
   for (const { key, sum } of fresh) yield* tx.run(keep, watched.name, key, sum);
@@ -268,7 +268,7 @@ function sumOf({ row_check_key, ...cells }: Keyed): string {
   return text(Object.keys(cells), shapeLength) + text([row_check_key, values], 16);
 }
 
-/** What a person can find it by: its first column, which names it in all tables that are watched. */
+/** How a person can find it: by its first column, which identifies a row in all watched tables. */
 function nameOf(row: Keyed): string {
   const [, first] = Object.values(row);
   return String(first).slice(0, 60);

@@ -1,6 +1,6 @@
 /**
- * How many rows of each table of a closed SQLite file hold a text that begins so. Reads every row: for the rare moment in which nothing
- * may be opened yet. Must not know what the texts are.
+ * Counts the rows of each table of a closed SQLite file that contain a text with a given prefix. Reads every row: for the rare moment in which
+ * nothing may be opened yet. Must not know what the texts are.
  */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';

@@ -1,6 +1,6 @@
 /**
- * A SQLite store as one that may be shared: each statement is answered the moment it is asked, so operations keep the write groups
- * of {@link Store}. First user: the cloud of one computer; second: what the runtime has in common with it. Must not know tables.
+ * Presents a SQLite store as one that may be shared: each statement is answered at once, so operations keep the write groups of {@link Store}. First
+ * user: the cloud of one computer; second: the code that the runtime shares with it. Must not know tables.
  */
 import { createLocalWake } from '../wake/local-wake.ts';
 import type { Asked, SharedStore, SharedTx, Sql, Statement } from './shared-store.ts';
@@ -8,14 +8,14 @@ import type { Store, Tx, Value } from './store.ts';
 
 const textOf = (sql: Sql) => (typeof sql === 'string' ? sql : sql.sqlite);
 
-/** The transaction of one operation. A class, as {@link AskedStatement}: they are made for every operation and every statement. */
+/** The transaction of one operation. A class, like {@link AskedStatement}, as they are created for every operation and every statement. */
 class SqliteTx implements SharedTx {
   readonly tx: Tx;
-  /** Made and not asked: a `yield*` that was forgotten. */
+  /** Created and not asked: a `yield*` was forgotten. */
   left = 0;
-  /** Statements that it may still make. */
+  /** Statements that it may still create. */
   most: number;
-  /** The first statement that failed; what went on after it is not kept. */
+  /** The first statement that failed; anything done after it is not kept. */
   failed: { readonly error: unknown } | null = null;
 
   constructor(tx: Tx, most: number) {
@@ -47,7 +47,7 @@ class SqliteTx implements SharedTx {
   }
 }
 
-/** Its own iterator, which ends at once with the answer. */
+/** Its own iterator, which returns the answer at once. */
 class AskedStatement<T> implements Asked<T>, Iterator<Statement, T, unknown> {
   readonly operation: SqliteTx;
   readonly how: 'run' | 'get' | 'all';
@@ -91,7 +91,7 @@ export function syncTx(tx: SharedTx): Tx {
   return (tx as SqliteTx).tx;
 }
 
-/** One operation inside a transaction of SQLite that is under way. */
+/** One operation inside a SQLite transaction that is under way. */
 export function runSync<T>(tx: Tx, operation: (tx: SharedTx) => Asked<T>, most: number = Number.POSITIVE_INFINITY): T {
   const shared = new SqliteTx(tx, most);
   return finish(shared, operation(shared));
@@ -107,7 +107,7 @@ export function shareStore(store: Store): SharedStore {
       options?.isolation === 'statement'
         ? store.write((tx) => runSync(tx, operation, 1), aloneOptions)
         : store.write((tx) => runSync(tx, operation)),
-    // What a reader may not do, its type does not have.
+    // The reader's type lacks what a reader may not do.
     read: (operation) => store.read((tx) => runSync(tx as Tx, operation)),
     get: <T>(sql: Sql, ...values: Value[]) => store.read((tx) => tx.get<T>(textOf(sql), ...values)),
     all: <T>(sql: Sql, ...values: Value[]) => store.read((tx) => tx.all<T>(textOf(sql), ...values)),

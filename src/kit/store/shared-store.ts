@@ -1,8 +1,7 @@
 /**
- * The database that several processes may share, on two engines: whole operations, each a generator function that asks
- * one statement after another with `yield*`. SQLite answers at once, inside a write group; PostgreSQL answers between
- * BEGIN and COMMIT of one client. Nothing else can be awaited inside, because only `tx` can make the type of what is
- * yielded. First user: the cloud's identity; second: the work queue. Must not know tables.
+ * The database that several processes may share, on two engines: whole operations, each a generator function that asks one statement after another
+ * with `yield*`. SQLite answers at once, inside a write group; PostgreSQL answers between BEGIN and COMMIT of one client. Nothing else can be awaited
+ * inside, because only `tx` can create the type that is yielded. First user: the cloud's identity; second: the work queue. Must not know tables.
  */
 import type { Wake } from '../wake/wake.ts';
 import type { Row, Value } from './store.ts';
@@ -18,8 +17,8 @@ export interface Statement {
 export type Op<T> = Generator<Statement, T, unknown>;
 
 /**
- * What `yield*` answers, once: a statement, or a whole {@link Op}. Nothing is asked until then; an operation that ends before its
- * statements were asked is refused as a fault.
+ * Yielded with `yield*`, once: a statement, or a whole {@link Op}. Nothing is asked until then; an operation that ends before its statements were
+ * asked is refused as a fault.
  */
 export type Asked<T> = Iterable<Statement, T, unknown>;
 
@@ -32,7 +31,7 @@ export interface Fragment<Text extends Sql = string> {
   readonly values: readonly Value[];
 }
 
-/** Sees one state of the database, however many statements it asks. */
+/** Sees one state of the database, over all its statements. */
 export interface SharedReader {
   get<T = Row>(sql: Sql, ...values: Value[]): Asked<T | undefined>;
   all<T = Row>(sql: Sql, ...values: Value[]): Asked<T[]>;
@@ -46,23 +45,21 @@ export interface SharedTx extends SharedReader {
 
 export interface WriteOptions {
   /**
-   * `serial` (default): as if no other operation ran at the same time. `rows`: only rows that the statements lock themselves are
-   * safe; for operations that are correct by single statements and must not be run twice under load. `statement`: the same for
-   * the one statement that the operation asks; those that come together share one commit there too, and what the operation does
-   * after its statement undoes nothing. SQLite is always serial.
+   * `serial` (default): as if no other operation ran at the same time. `rows`: only rows that the statements lock themselves are safe; for operations
+   * that are correct by single statements and must not be run twice under load. `statement`: the same for an operation of one statement; concurrent
+   * ones share one commit there too, and code after the statement cannot undo it. SQLite is always serial.
    */
   readonly isolation?: 'serial' | 'rows' | 'statement';
 }
 
 export interface SharedStore {
   readonly engine: 'sqlite' | 'postgres';
-  /** Tells who waits for something, in every process that shares the database. */
+  /** Wakes waiters in every process that shares the database. */
   readonly wake: Wake;
   /**
-   * Runs the operation in one transaction; resolves once it is durable. PostgreSQL may run it again from its beginning when
-   * another operation was in the way, so what it does outside of `tx` goes into `afterCommit`. An operation that goes on after
-   * a failed statement is rolled back all the same. Rejects with `AppError('transport')` when the database is away or refuses;
-   * whether the last operation was kept is then not known.
+   * Runs the operation in one transaction; resolves once it is durable. PostgreSQL may run it again from its beginning if another operation
+   * interfered, so effects outside of `tx` belong in `afterCommit`. An operation that continues after a failed statement is rolled back all the same.
+   * Rejects with `AppError('transport')` if the database is away or refuses; whether the last operation was kept is then unknown.
    */
   write<T>(operation: (tx: SharedTx) => Asked<T>, options?: WriteOptions): Promise<T>;
   /** One committed state. */
@@ -70,12 +67,12 @@ export interface SharedStore {
   /** {@link read} of a single statement. */
   get<T = Row>(sql: Sql, ...values: Value[]): Promise<T | undefined>;
   all<T = Row>(sql: Sql, ...values: Value[]): Promise<T[]>;
-  /** Whether writes are refused now and why; null when all is well. */
+  /** Whether writes are refused now and why; null if all is well. */
   trouble(): string | null;
   close(): Promise<void>;
 }
 
 export interface OpenedSharedStore extends SharedStore {
-  /** What the person should know about the start. Sentences. */
+  /** Findings of the start for the person. Sentences. */
   readonly notices: readonly string[];
 }

@@ -1,7 +1,7 @@
-/** What SQLite's refusals mean for a person. First user: the write groups; second: the start-up checks. */
+/** The meaning of SQLite's refusals for a person. First user: the write groups; second: the start-up checks. */
 import { AppError } from '../../contracts/common/errors.ts';
 
-/** Extended result code, such as `SQLITE_IOERR_FSYNC`; empty for anything that is not SQLite's. */
+/** Extended result code, such as `SQLITE_IOERR_FSYNC`; empty for errors from elsewhere. */
 export function sqliteCode(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
@@ -15,7 +15,7 @@ export function isDamage(code: string): boolean {
   return code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB';
 }
 
-/** The disk or the file refused, not the statement: nothing more can be written until that has changed. */
+/** The disk or the file refused, not the statement: no write can succeed until that has changed. */
 export function isTrouble(code: string): boolean {
   return (
     ['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN'].some((kind) => code.startsWith(kind)) ||

@@ -5,7 +5,7 @@ import type { Database, Statement } from 'better-sqlite3';
 
 export interface Statements {
   get(sql: string): Statement<unknown[]>;
-  /** As {@link get}, but refuses a text that writes. */
+  /** Like {@link get}, but refuses a text that writes. */
   reader(sql: string): Statement<unknown[]>;
   begin(): void;
   commit(): void;
@@ -13,15 +13,15 @@ export interface Statements {
   savepoint(): void;
   release(): void;
   rollbackTo(): void;
-  /** Moves the write-ahead log into the database and cuts it to nothing. Throws when the disk refuses. */
+  /** Moves the write-ahead log into the database and truncates it. Throws if the disk refuses. */
   emptyLog(): void;
-  /** Writes one row that means nothing: whether the disk takes a commit again. */
+  /** Writes one meaningless row, to find out whether the disk accepts a commit again. */
   touch(): void;
 }
 
 /**
- * SQLite looks at a value that is compared beside the condition of a partial index while it plans, and plans anew each time one is
- * bound (where 2 µs became 60). Behind a sign that means nothing it plans once. What stands in quotes is left alone.
+ * While it plans, SQLite looks at a value compared beside the condition of a partial index, and plans again each time one is bound (2 µs became 60).
+ * Behind a neutral sign it plans once. Leaves quoted text alone.
  */
 function unseen(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"[^"]*"|([<=>]\s*)\?/g, (found, sign: string | undefined) =>
@@ -29,7 +29,7 @@ function unseen(sql: string): string {
   );
 }
 
-/** Texts are few; a program that builds them from data would grow without end, so the oldest make room. */
+/** Texts are few; a program that builds them from data would grow without end, so the oldest are evicted. */
 const kept = 1000;
 
 export function createStatements(database: Database): Statements {

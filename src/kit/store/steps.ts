@@ -13,14 +13,14 @@ export interface AppliedStep {
   readonly sha256: string;
 }
 
-/** A step in the words of one engine. */
+/** A step for one engine. */
 export interface Step extends AppliedStep {
   readonly sql: string;
 }
 
 export interface StepsDeps {
   readonly migrations: readonly Migration[];
-  /** What the engine is given for a migration. */
+  /** The engine's SQL for a migration. */
   readonly textOf: (migration: Migration) => string;
 }
 
@@ -36,7 +36,7 @@ export function stepsOf({ migrations, textOf }: StepsDeps): Step[] {
 const areaOf = (migration: Migration) => migration.area ?? 'main';
 const keyOf = ({ area, number }: AppliedStep) => `${area}/${number}`;
 
-/** A fault of the program: two steps with one number, or a hole. */
+/** A fault of the program: two steps with one number, or a gap. */
 function checkOrder(migrations: readonly Migration[]): void {
   const last = new Map<string, number>();
   for (const migration of migrations) {
@@ -51,7 +51,7 @@ function checkOrder(migrations: readonly Migration[]): void {
   }
 }
 
-/** Throws `refused` when this program may not touch the database. `where` names it; `backup` says where an older one may be. */
+/** Throws `refused` if this program may not touch the database. `where` names it; `backup` says where an older one may be. */
 export function pendingSteps(
   applied: readonly AppliedStep[],
   steps: readonly Step[],

@@ -1,6 +1,6 @@
 /**
- * The database as a program sees it: whole operations, data in, data out, nothing awaited inside. First user: the
- * runtime's factory; second: its tools. What the cloud keeps, on one of two engines, goes through shared-store.ts.
+ * The database as a program sees it: whole operations, data in, data out, with no await inside. First user: the runtime's factory; second: its tools.
+ * The cloud's data, on one of two engines, goes through shared-store.ts.
  */
 export type Value = string | number | bigint | null | Uint8Array;
 export type Row = Record<string, unknown>;
@@ -16,49 +16,49 @@ export interface Tx {
 
 export interface WriteGroupOptions {
   /**
-   * Default true: what throws is rolled back alone. False, for an operation of one statement: SQLite itself undoes a statement that
-   * fails, which spares a savepoint; what the operation does afterwards undoes nothing.
+   * Default true: only the throwing operation is rolled back. False, for an operation of one statement: SQLite itself undoes a failing statement,
+   * which saves a savepoint; code after the statement cannot undo it.
    */
   readonly savepoint?: boolean;
 }
 
 export interface Store {
   /**
-   * Runs `operation` in a write transaction. Operations of one loop turn share one durable commit (`BEGIN IMMEDIATE`,
-   * `synchronous=FULL`), each in a savepoint: one that throws is rolled back alone. Resolves when the commit is durable.
-   * Rejects with `AppError('transport')` when the disk refuses (full, I/O error); nothing of the group is then kept. (A program
-   * killed after such a refusal and before the next commit may find the group after all: only an acknowledged write is known.)
+   * Runs `operation` in a write transaction. Operations of one loop turn share one durable commit (`BEGIN IMMEDIATE`, `synchronous=FULL`), each in a
+   * savepoint: a throwing one is rolled back without the others. Resolves when the commit is durable. Rejects with `AppError('transport')` if the
+   * disk refuses (full, I/O error); nothing of the group is then kept. (A program killed after such a refusal and before the next commit may find the
+   * group after all: only an acknowledged write is certain.)
    */
   write<T>(operation: (tx: Tx) => T, options?: WriteGroupOptions): Promise<T>;
   /** Reads committed state. */
   read<T>(operation: (tx: Omit<Tx, 'run' | 'afterCommit'>) => T): Promise<T>;
-  /** Whether writes are refused now (disk full, I/O error) and why; null when all is well. */
+  /** Whether writes are refused now (disk full, I/O error) and why; null if all is well. */
   trouble(): string | null;
   close(): Promise<void>;
 }
 
 /** One numbered step, up only. `sql` is hashed; a changed step or a newer database is refused at start. */
 export interface Migration {
-  /** Whose tables: `ledger`, `lane`, `factory`; numbers count per area. Default `main`. */
+  /** The area of the tables: `ledger`, `lane`, `factory`; numbers count per area. Default `main`. */
   readonly area?: string;
   readonly number: number;
   readonly name: string;
   readonly sql: string;
   /**
-   * The same for PostgreSQL where the text above cannot be read there. Types and table options need no second text: `INTEGER`,
-   * `TEXT`, `BLOB`, `STRICT` and `WITHOUT ROWID` become what means the same.
+   * The same for PostgreSQL if it cannot read the text above. Types and table options need no second text: `INTEGER`, `TEXT`, `BLOB`, `STRICT` and
+   * `WITHOUT ROWID` are translated.
    */
   readonly postgres?: string;
 }
 
 export interface OpenStoreOptions {
   readonly file: string;
-  /** Applied in this order; numbers of one area ascend from 1 without holes. */
+  /** Applied in this order; numbers of one area ascend from 1 without gaps. */
   readonly migrations: readonly Migration[];
 }
 
-/** A store as its program holds it. */
+/** A store as its owning program has it. */
 export interface OpenedStore extends Store {
-  /** What the person should know about the start: an earlier file moved aside, a database that was replaced. Sentences. */
+  /** Findings of the start for the person: an earlier file moved aside, a database that was replaced. Sentences. */
   readonly notices: readonly string[];
 }

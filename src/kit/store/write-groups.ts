@@ -1,6 +1,6 @@
 /**
- * Write groups: the operations of one loop turn in one durable commit, each in a savepoint, since a commit costs a
- * flush to disk. Owns the queue, the commit and what its failure means; must not know files, migrations or tables.
+ * Write groups: the operations of one loop turn in one durable commit, each in a savepoint, since a commit costs a flush to disk. Owns the queue, the
+ * commit and the meaning of its failure; must not know files, migrations or tables.
  */
 import type { Database } from 'better-sqlite3';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -15,7 +15,7 @@ export interface WriteGroupsDeps {
   readonly statements: Statements;
   readonly file: string;
   readonly timers: Timers;
-  /** Whether it is worth trying to write again after the disk was full. */
+  /** Whether to try writing again after the disk was full. */
   readonly hasSpace: () => boolean;
   /** An effect after a commit threw: a fault of the program. The write itself is durable. */
   readonly onFault: (error: unknown) => void;
@@ -32,7 +32,7 @@ type Outcome =
   | { readonly ok: true; readonly value: unknown; readonly effects: (() => void)[] }
   | { readonly ok: false; readonly error: unknown };
 
-/** The transaction of one operation. A class for its shape: one is made an operation, and closures would cost more than it does. */
+/** The transaction of one operation. A class for its shape: one is created per operation, and closures would cost more than it does. */
 class GroupTx implements Tx {
   readonly statements: Statements;
   readonly effects: (() => void)[] = [];
@@ -68,7 +68,7 @@ class GroupTx implements Tx {
   }
 }
 
-/** Another program's lock is waited for this long, without blocking the loop. */
+/** How long to wait for another program's lock, without blocking the loop. */
 const busyPauseMs = 25;
 const busyTries = 80;
 /** After the disk refused, a test write is tried this often. */
@@ -77,7 +77,7 @@ const probeMs = 1000;
 export interface WriteGroups {
   write<T>(operation: (tx: Tx) => T, options?: WriteGroupOptions): Promise<T>;
   trouble(): string | null;
-  /** Commits what is queued, then refuses everything. */
+  /** Commits queued operations, then refuses everything. */
   close(): void;
 }
 
@@ -97,7 +97,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
       queue.push({ operation, savepoint, resolve: resolve as (value: unknown) => void, reject });
       if (scheduled) return;
       scheduled = true;
-      // After the poll phase: everything that arrived in this turn of the loop has then queued its operation.
+      // After the poll phase: by then, everything that arrived in this turn of the loop has queued its operation.
       setImmediate(flush);
     });
   }
@@ -158,9 +158,9 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
     });
   }
 
-  /** One operation in its savepoint. Throws only what ends the whole group. */
+  /** One operation in its savepoint. Throws only errors that end the whole group. */
   function runOne(operation: (tx: Tx) => unknown, savepoint: boolean, shared: boolean): Outcome {
-    // A lone operation needs no savepoint of its own unless it fails; then there is nothing else to keep.
+    // A single operation needs no savepoint unless it fails; then there is nothing else to keep.
     const saved = savepoint && shared;
     if (saved) statements.savepoint();
     const tx = new GroupTx(statements);
@@ -189,11 +189,11 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
     try {
       if (database.inTransaction) statements.rollback();
     } catch {
-      // The transaction is gone already; the next BEGIN says whether the connection is usable.
+      // The transaction is gone already; the next BEGIN shows whether the connection is usable.
     }
   }
 
-  /** Turns what ended a group into the error its callers get, and closes the door while the disk refuses. */
+  /** Turns the error that ended a group into its callers' error, and stops accepting writes while the disk refuses. */
   function fail(error: unknown): AppError {
     const code = sqliteCode(error);
     if (isTrouble(code)) {
@@ -210,7 +210,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
     if (closed || refused === null) return;
     try {
       if (deps.hasSpace()) {
-        // A log that cannot grow any more still takes a small row: only an emptied one says that larger ones will fit.
+        // A log that cannot grow any more still accepts a small row: only after truncating it do larger ones fit.
         statements.emptyLog();
         statements.begin();
         statements.touch();
@@ -234,7 +234,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
   return { write, trouble: () => refused?.fact ?? null, close };
 }
 
-/** A fresh error for each caller: a stack belongs to one. */
+/** A new error for each caller: a stack belongs to one. */
 function again(error: AppError): AppError {
   return new AppError(error.code, error.fact, error.action, error.options);
 }

@@ -1,7 +1,6 @@
 /**
- * Reports each row that any process stores once, without a sequence: a transaction that began earlier may end later, so
- * the rows of the last minutes are read again each time. First user: events of users; second: sign-ins that end
- * elsewhere. Must not know tables.
+ * Reports each row that any process stores once, without a sequence: a transaction that began earlier may end later, so the rows of the last minutes
+ * are read again each time. First user: events of users; second: sign-ins that end elsewhere. Must not know tables.
  */
 import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
@@ -12,7 +11,7 @@ export interface FollowDeps<Row> {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly topic: string;
-  /** Rows that were stored after this time, by the clock of whoever stored them. */
+  /** Rows that were stored after this time, by the clock of the process that stored them. */
   readonly since: (at: number) => Promise<readonly Row[]>;
   readonly tell: (row: Row) => void | Promise<void>;
   readonly onFault: (error: unknown) => void;
@@ -22,7 +21,7 @@ export interface FollowDeps<Row> {
 const windowMs = 2 * 60_000;
 const lookMs = 1000;
 
-/** What was stored before is not told. Returns the way to stop. */
+/** Reports no rows stored before. Returns a function that unsubscribes. */
 export function follow<Row extends { readonly id: string; readonly at: number }>(deps: FollowDeps<Row>): () => void {
   const { wake, clock, timers, since, tell } = deps;
   const seen = new Map<string, number>();

@@ -3,7 +3,7 @@ import { systemTimers, type Timers } from '../clock/timers.ts';
 import type { Wake } from './wake.ts';
 
 export interface LocalWake extends Wake {
-  /** Everybody, of every topic: something may have been missed. */
+  /** Wakes everybody, of every topic: something may have been missed. */
   all(): void;
 }
 
@@ -18,7 +18,7 @@ export function createLocalWake(timers: Timers = systemTimers): LocalWake {
   }
 
   function signal(topic: string): void {
-    // Who comes later looks for itself first.
+    // A later waiter looks itself first.
     if (!listeners.has(topic)) return;
     if (told.size === 0) queueMicrotask(tell);
     told.add(topic);
