@@ -13,7 +13,7 @@ const mostNumbers = 49;
 export interface Assignments {
   readonly routes: readonly Route[];
   readonly jobs: JobHandlers;
-  /** What waited for this campaign goes on. */
+  /** Runs the jobs that waited for this campaign. */
   provisioned(campaign: SimCampaign): void;
 }
 

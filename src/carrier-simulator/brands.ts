@@ -18,13 +18,13 @@ import type { SimBrand } from './state.ts';
 import type { Texts } from './texts.ts';
 import type { World } from './world.ts';
 
-/** Dollars, once. */
+/** Dollars, one-time. */
 export const brandFee = 4;
 const codeLives = 24 * 60 * 60 * 1000;
 const mostBrandsOfMobile = 3;
-/** An EIN that no tax office knows, so that a person can see a refusal. */
+/** An EIN that the tax office does not know, so that a person can see a refusal. */
 const unknownEin = /0000$/;
-/** Whom a code comes from: a short code. */
+/** Sender of a code: a short code. */
 const registrySender = '57873';
 
 export function createBrands(world: World, texts: Texts): { routes: readonly Route[]; jobs: JobHandlers } {
@@ -71,7 +71,7 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
       code: null,
       createdAt: world.now(),
     };
-    // A sole proprietor pays once the code has been given.
+    // A sole proprietor pays only after entering the code.
     if (!isSole) world.charge('brand', brandFee, id);
     state.brands[id] = made;
     if (!isSole && world.strikes('brand_slow') === null) vetLater(made);
@@ -114,7 +114,7 @@ export function createBrands(world: World, texts: Texts): { routes: readonly Rou
     tell(made, 'TCR_BRAND_UPDATE', { eventType: 'BRAND_ADD' });
   }
 
-  /** Replaces the whole record; by what a brand was verified it is not changed. */
+  /** Replaces the whole record, except the fields by which a brand was verified. */
   function change(call: Call): Reply {
     const made = brand(call);
     const { mobilePhone, successSms } = made.asked;

@@ -1,7 +1,4 @@
-/**
- * What an account does with calls, on the carrier's wire. A command repeated with its `command_id` takes effect only
- * once.
- */
+/** An account's call commands, on the carrier's wire. A command repeated with its `command_id` takes effect only once. */
 import type { CallDialResponse } from 'telnyx/resources/calls/calls';
 import { type Call, data, optional, type Reply, type Route, required } from './exchange.ts';
 import { dialFee, type Legs } from './legs.ts';
@@ -12,7 +9,7 @@ import type { SimLeg } from './state.ts';
 import type { World } from './world.ts';
 
 const usualGatherMs = 60_000;
-/** A second for so many characters. */
+/** One second of speech for this many characters. */
 const charactersASecond = 15;
 
 export function createCalls(world: World, legs: Legs): { readonly routes: readonly Route[] } {
@@ -64,7 +61,7 @@ export function createCalls(world: World, legs: Legs): { readonly routes: readon
       throw refused(403, '10010', 'Dialed number is not whitelisted', `Calls to ${to} are not allowed.`);
   }
 
-  /** Commands of a leg that lives. `ringing`: also before it was answered. */
+  /** Commands of a live leg. `ringing`: also before it was answered. */
   function command(
     name: string,
     act: (leg: SimLeg, call: Call) => void,
@@ -188,7 +185,7 @@ function shape(leg: SimLeg, dialled = false): CallDialResponse.Data {
     call_control_id: leg.id,
     call_leg_id: leg.legId,
     call_session_id: leg.sessionId,
-    // Of a dial always false: it has only been asked for.
+    // Always false for a dial: it has only been requested.
     is_alive: !dialled && leg.state !== 'ended',
     ...(leg.clientState === null ? {} : { client_state: leg.clientState }),
     start_time: leg.startedAt,

@@ -11,7 +11,7 @@ import { demanded, entityTypes, given, longest, records, useCases, verticals } f
 import type { SimBrand, SimCampaign } from './state.ts';
 import type { World } from './world.ts';
 
-/** Dollars a filing; besides, three months are paid in advance. */
+/** Dollars per filing; three months are paid in advance as well. */
 export const campaignFee = 15;
 const monthsAhead = 3;
 
@@ -27,7 +27,7 @@ const limits = {
   sample5: 255,
 };
 
-/** From one state to the next, how long it takes at the speed of a demo, and what it is called there. */
+/** From one state to the next: its duration at the demo's speed, and its name there. */
 const review: Readonly<Record<string, { readonly to: string; readonly after: number; readonly what: string }>> = {
   TCR_PENDING: { to: 'TCR_ACCEPTED', after: 4_000, what: 'taken by the registry' },
   TCR_ACCEPTED: { to: 'TELNYX_ACCEPTED', after: 5_000, what: 'reviewed by the carrier' },
@@ -41,7 +41,7 @@ export interface Campaigns {
   readonly jobs: JobHandlers;
 }
 
-/** `provisioned` is told of every campaign that may be used from now on. */
+/** `provisioned` is called for every campaign that may be used from now on. */
 export function createCampaigns(world: World, provisioned: (campaign: SimCampaign) => void): Campaigns {
   const { state } = world;
 
@@ -162,7 +162,7 @@ export function createCampaigns(world: World, provisioned: (campaign: SimCampaig
     tell(made, 'TCR_EVENT', { eventType: 'MNO_CAMPAIGN_OPERATION_SUSPENDED', description: made.reason });
   }
 
-  /** In place, and into review again where it had failed. What may not change is left out, as the carrier does. */
+  /** Updates in place, and reviews again if it had failed. Ignores fields that may not change, like the carrier. */
   function correct(call: Call): Reply {
     const made = campaign(call);
     if (made.status === 'EXPIRED') throw refused(400, '10015', 'Bad Request', 'The campaign has been deactivated.');

@@ -1,6 +1,6 @@
 /**
- * The simulated carrier's own side, `/sim`: handsets, speed, faults, state, what it did. Not on the carrier's wire. Must not know HTTP
- * beyond a call and its reply.
+ * The simulated carrier's own control, `/sim`: handsets, speed, faults, state, log. Not on the carrier's wire. Must not know HTTP beyond a call and
+ * its reply.
  */
 import { type Call, type Json, ok, optional, type Reply, type Route } from './exchange.ts';
 import { type FaultName, faultNames, isFaultName, plant } from './faults.ts';
@@ -29,12 +29,12 @@ export interface FaultAsked {
   readonly name: FaultName;
   /** Where it strikes: an operation, an event's type, a number. */
   readonly on?: string;
-  /** Default once. */
+  /** Default: once. */
   readonly times?: number;
   readonly [given: string]: unknown;
 }
 
-/** Faults of `POST /sim/faults`, as a test plants them. Answers its id. */
+/** Faults of `POST /sim/faults`, planted by a test. Returns its id. */
 export function plantFault(world: World, asked: FaultAsked): string {
   const { name, on, times = 1, ...given } = asked;
   const id = world.id();
@@ -43,7 +43,7 @@ export function plantFault(world: World, asked: FaultAsked): string {
   return id;
 }
 
-/** Another carrier took it: from now on the account may see it, and no more. */
+/** Another carrier took it: from now on the account may only see it. */
 function portOut(world: World, e164: string): void {
   for (const number of Object.values(world.state.numbers)) if (number.e164 === e164) number.status = 'ported-out';
 }
@@ -183,7 +183,7 @@ export function createControl(deps: ControlDeps): readonly Route[] {
   ];
 }
 
-/** The key signs as the carrier: it never leaves. */
+/** The key signs as the carrier, so it is never sent out. */
 function withoutKey(state: State): Json {
   const { privateKey: _, ...rest } = state;
   return rest;

@@ -1,4 +1,4 @@
-/** Test numbers. The last four digits decide how such a number behaves, so that a demo and a test can rely on it. */
+/** Test numbers. The last four digits decide how such a number behaves, so that demos and tests can rely on it. */
 
 export interface MagicEnding {
   readonly suffix: string;
@@ -8,7 +8,7 @@ export interface MagicEnding {
   readonly error?: { readonly code: string; readonly title: string; readonly detail: string };
   readonly slowMs?: number;
   readonly notPortable?: true;
-  /** Of a call to it. */
+  /** The outcome of a call to it. */
   readonly call?: 'busy' | 'voicemail' | 'reject' | 'silence' | 'missing';
 }
 

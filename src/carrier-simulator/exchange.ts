@@ -1,4 +1,4 @@
-/** One request to the simulated carrier and what it is answered; where requests go. Must not know any route. */
+/** One request to the simulated carrier and its response; routing. Must not know any route. */
 import { refused } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -11,7 +11,7 @@ export interface Call {
 
 export interface Reply {
   readonly status: number;
-  /** Undefined: no body. Bytes are sent as they are. */
+  /** Undefined: no body. Bytes are sent unchanged. */
   readonly body: unknown;
   readonly type?: string;
 }
@@ -19,7 +19,7 @@ export interface Reply {
 export interface Route {
   /** `GET /phone_numbers/:id`, under the carrier's base. */
   readonly at: string;
-  /** What faults and the log call it: `texts.send`. */
+  /** Its name in faults and the log: `texts.send`. */
   readonly op: string;
   readonly handle: (call: Call) => Reply;
 }
@@ -27,7 +27,7 @@ export interface Route {
 export const ok = (body: unknown): Reply => ({ status: 200, body });
 export const data = (value: unknown, status = 200): Reply => ({ status, body: { data: value } });
 
-/** A page of a list, as the carrier writes one. */
+/** A page of a list in the carrier's form. */
 export function page(call: Call, all: readonly unknown[]): Reply {
   const size = Math.min(250, Number(call.query.get('page[size]') ?? call.query.get('pageSize') ?? 50) || 50);
   const number = Math.max(1, Number(call.query.get('page[number]') ?? call.query.get('page') ?? 1) || 1);
@@ -78,7 +78,7 @@ function decode(part: string): string {
   }
 }
 
-/** Absent and null are the same to the carrier. */
+/** The carrier treats absent and null alike. */
 export function optional(body: Json, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The faults that can be injected, by name, and how often each strikes. `POST /sim/faults` plants one; the code that it
- * affects asks for it. Must not know routes.
+ * The faults that can be injected, by name, and how often each strikes. `POST /sim/faults` plants one; the affected code asks for it. Must not know
+ * routes.
  */
 import type { Json } from './exchange.ts';
 import { Refusal, refused } from './refusal.ts';
@@ -11,7 +11,7 @@ export interface Fault {
   readonly given: Json;
 }
 
-/** Name → what it does. `on` narrows: an operation (`texts.send`), an event's type, or whom it is about. */
+/** Name → effect. `on` narrows it: an operation (`texts.send`), an event's type, or its subject. */
 export const faultNames = {
   refuse: 'an operation (on) is refused before anything is done: status, code, title, detail, retryAfter',
   fail_before: 'an operation (on) answers 500 and has done nothing',
@@ -65,7 +65,7 @@ export function isFaultName(name: string): name is FaultName {
   return Object.hasOwn(faultNames, name);
 }
 
-/** Takes the first one planted with that name for that place, one time of it. */
+/** Uses up one strike of the first fault planted with that name for that place. */
 export function takeFault(state: State, name: string, about?: string): Fault | null {
   const found = state.faults.find(
     (fault) => fault.name === name && (fault.on === null || (about ?? '').startsWith(fault.on)),
@@ -76,7 +76,7 @@ export function takeFault(state: State, name: string, about?: string): Fault | n
   return { name: found.name, given: found.given };
 }
 
-/** Faults of a request before it is handled. Throws what is answered instead; 'cut' where nothing is. */
+/** Faults of a request before it is handled. Throws the error response, or 'cut' for no response. */
 export function beforeHandling(state: State, op: string): 'go' | 'cut' {
   const refuse = takeFault(state, 'refuse', op);
   if (refuse !== null) throw refusalOf(refuse.given);
@@ -111,10 +111,10 @@ function refusalOf(given: Json): Refusal {
   );
 }
 
-/** What becomes of an answer that is ready. */
+/** Changes to a response that is ready. */
 export interface Ending {
   readonly how: 'answer' | 'fail' | 'cut' | 'hang' | 'broken';
-  /** Milliseconds until it is said. */
+  /** Milliseconds until it is sent. */
   readonly after: number;
 }
 

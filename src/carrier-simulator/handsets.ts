@@ -1,4 +1,4 @@
-/** Handsets of the people who text and call: what they show. Must not know what reaches them and why. */
+/** Handsets of the people who text and call: their screens. Must not know what reaches them and why. */
 import type { DemoPhone, Handset } from '../contracts/phone/demo.ts';
 import { iso } from '../kit/clock/clock.ts';
 import { endings } from './endings.ts';
@@ -65,13 +65,13 @@ export function createHandsets(world: World): Handsets {
   };
 }
 
-/** A handset of its own for who is written to and has none, so that a person sees what happens. */
+/** A new handset for a recipient without one, so that a person sees what happens. */
 export function handsetFor(state: State, e164: string): void {
   if (state.handsets.some((one) => one.e164 === e164)) return;
   state.handsets.push({ e164, name: e164 });
 }
 
-/** Of those that nobody has: 555-0105 to 555-0199, which end in nothing magic. */
+/** A free number of 555-0105 to 555-0199, whose endings have no special meaning. */
 function freeNumber(state: State): string {
   for (let last = 105; last < 200; last += 1) {
     const e164 = `+12025550${last}`;

@@ -13,7 +13,7 @@ import type { SimText } from './state.ts';
 import { countParts, type Texts } from './texts.ts';
 import type { World } from './world.ts';
 
-/** The carrier's document shows a digest of this many characters. */
+/** The carrier's documentation shows a digest of this length. */
 const hashLength = 32;
 
 /** One pixel. */
@@ -22,7 +22,7 @@ const picture = Buffer.from(
   'base64',
 );
 
-/** The carrier's words where a profile has none of its own. */
+/** The carrier's words for a profile without its own. */
 const usual = {
   stop: 'You have successfully been unsubscribed. You will not receive any more messages from this number. Reply START to resubscribe.',
   start:
@@ -32,7 +32,7 @@ const usual = {
 
 export interface Inbound {
   readonly routes: readonly Route[];
-  /** Somebody texts a number. Answers its id. Throws where the number is nobody's here. */
+  /** Somebody texts a number. Returns its id. Throws if the number is nobody's here. */
   text(asked: { readonly from: string; readonly to: string; readonly text: string; readonly media?: boolean }): string;
 }
 
@@ -86,7 +86,7 @@ export function createInbound(world: World, outbound: Texts): Inbound {
     const { op, word } = keyword;
     const ofPair = (one: { profileId: string; from: string; to: string }) =>
       one.profileId === profileId && one.from === said.from && one.to === said.to;
-    // Who is blocked already is told no more.
+    // A blocked sender gets no further reply.
     if (op === 'stop' && state.optOuts.some(ofPair)) return;
     if (op === 'stop') state.optOuts.push({ profileId, from: said.from, to: said.to, keyword: word, at: world.now() });
     if (op === 'start') state.optOuts = state.optOuts.filter((one) => !ofPair(one));

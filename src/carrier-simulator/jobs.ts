@@ -1,6 +1,6 @@
 /**
- * What the carrier does later, in the order in which it falls due: at once, in its own time, or step by step (the speed). Owns the
- * waiting; what a job does is its part's. Must not know what a job is about.
+ * The carrier's later work, in order of due time: at once, in its own time, or step by step (the speed). Owns the waiting; each part owns its jobs.
+ * Must not know what a job is about.
  */
 import type { Job, Speed, State } from './state.ts';
 import type { World } from './world.ts';
@@ -8,12 +8,12 @@ import type { World } from './world.ts';
 export type JobHandlers = Readonly<Record<string, (args: Job['args']) => void>>;
 
 export interface Jobs {
-  /** Looks at what is due; called after every change. */
+  /** Checks for due jobs; called after every change. */
   kick(): void;
   setSpeed(speed: Speed): void;
-  /** Does the next thing now, whenever it was due. Whether there was one. */
+  /** Does the next job now, whenever it was due. Returns whether there was one. */
   step(): boolean;
-  /** Moves the carrier's own time, and does what falls due on the way. */
+  /** Moves the carrier's own time, and does the jobs that become due. */
   advance(ms: number): void;
   readonly busy: boolean;
   stop(): void;
@@ -22,12 +22,12 @@ export interface Jobs {
 export interface JobsDeps {
   readonly world: World;
   readonly handlers: JobHandlers;
-  /** Keeps the state and sends what was posted. */
+  /** Stores the state and sends the queued posts. */
   changed(): void;
   settled(): void;
 }
 
-/** More in one turn would keep requests waiting. */
+/** More in one turn would delay requests. */
 const aTurn = 50;
 
 export function createJobs({ world, handlers, changed, settled }: JobsDeps): Jobs {
@@ -42,7 +42,7 @@ export function createJobs({ world, handlers, changed, settled }: JobsDeps): Job
     return first;
   }
 
-  /** At once where all is instant, except for what waits for a person; by itself never where time stands still. */
+  /** At the instant speed at once, except jobs that wait for a person; never automatically while time stands still. */
   function ripe(): Job | null {
     if (state.frozenAt !== null) return null;
     if (state.speed === 'instant') {

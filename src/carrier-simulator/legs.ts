@@ -1,6 +1,6 @@
 /**
- * The legs of calls: how a leg begins, rings, is answered, is joined to another and ends, and the events of each.
- * People answer on handsets; what an account commands is in calls.ts. Must not know routes.
+ * The legs of calls: how a leg begins, rings, is answered, is joined to another and ends, and the events of each. People answer on handsets; an
+ * account's commands are in calls.ts. Must not know routes.
  */
 import type { CallCostWebhookEvent, CallHangup, CallInitiated } from 'telnyx/resources/webhooks';
 import { endingOf } from './endings.ts';
@@ -17,9 +17,9 @@ const callersPatience = 60_000;
 const keptLegs = 500;
 
 type Cause = NonNullable<NonNullable<CallHangup['payload']>['hangup_cause']>;
-/** To dial, in dollars. */
+/** Price of dialling, in dollars. */
 export const dialFee = 0.01;
-/** A begun minute of a call that comes in. */
+/** Price of each started minute of an incoming call. */
 const minuteFee = 0.0035;
 
 export type HandsetAction = 'answer' | 'reject' | 'busy' | 'voicemail' | 'hangup' | 'press';
@@ -43,7 +43,7 @@ export interface Legs {
   begin(asked: LegAsked): SimLeg;
   /** Somebody calls a number from a handset. */
   call(from: string, to: string): SimLeg;
-  /** What a handset does with a call. Throws where it cannot. */
+  /** A handset's action on a call. Throws if it is not possible. */
   handset(e164: string, id: string, action: HandsetAction, digits?: string): void;
   answered(leg: SimLeg): void;
   end(leg: SimLeg, cause: Cause, source: 'caller' | 'callee' | 'unknown'): void;
@@ -159,7 +159,7 @@ export function createLegs(world: World): Legs {
       start_time: leg.startedAt,
       end_time: leg.endedAt,
     });
-    // Nobody is left to be transferred.
+    // There is nobody left to transfer.
     for (const asked of Object.values(state.legs))
       if (asked.transferOf === leg.id && asked.state === 'ringing') end(asked, 'originator_cancel', 'caller');
     tellCost(leg);
@@ -167,12 +167,12 @@ export function createLegs(world: World): Legs {
     leg.bridgedWith = null;
     if (partner?.bridgedWith === leg.id) {
       partner.bridgedWith = null;
-      // Who is left alone on a bridge is hung up as well.
+      // The one left alone on a bridge is hung up as well.
       end(partner, 'normal_clearing', 'unknown');
     }
   }
 
-  /** As a voice application tells it that has call costs switched on. Whoever dials has paid for that already. */
+  /** Sent by voice applications with call costs switched on. The caller has paid already. */
   function tellCost(leg: SimLeg): void {
     if (leg.answeredAt === null || leg.endedAt === null) return;
     const seconds = Math.max(1, Math.ceil((Date.parse(leg.endedAt) - Date.parse(leg.answeredAt)) / 1000));
@@ -291,7 +291,7 @@ export function createLegs(world: World): Legs {
   };
 }
 
-/** Whose handset it is. */
+/** The owner of its handset. */
 export function other(leg: SimLeg): string {
   return leg.direction === 'outgoing' ? leg.to : leg.from;
 }

@@ -1,4 +1,4 @@
-/** The simulated carrier as a program (protocol.ts): started by `gantry start --demo-phone`, ends with who started it. */
+/** The simulated carrier as a program (protocol.ts): started by `gantry start --demo-phone`, ends with the process that started it. */
 import { createInterface } from 'node:readline';
 import type { SimulatorAsked, SimulatorSaid } from './protocol.ts';
 import { createSimulator } from './simulator.ts';
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   await simulator.close();
 }
 
-// A terminal's Ctrl-C goes to the whole group: who started us says when.
+// A terminal's Ctrl-C goes to the whole group: the parent process decides when we end.
 process.on('SIGINT', () => {});
 main().then(
   () => process.exit(0),

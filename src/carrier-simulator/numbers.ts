@@ -1,4 +1,4 @@
-/** Numbers for sale, ordered, held and given up, on the carrier's wire. Numbers are of reserved ranges (555-01xx): nobody's. */
+/** Numbers for sale, ordered, held and given up, on the carrier's wire. Numbers are from reserved ranges (555-01xx) that belong to nobody. */
 import type { AvailablePhoneNumberListResponse } from 'telnyx/resources/available-phone-numbers';
 import type { ChargesBreakdownRetrieveResponse } from 'telnyx/resources/charges-breakdown';
 import type { NumberOrderWithPhoneNumbers } from 'telnyx/resources/number-orders';
@@ -15,7 +15,7 @@ const reference = /^\+1(\d{3})555(\d{4})$/;
 export function createNumbers(world: World): { routes: readonly Route[]; jobs: JobHandlers } {
   const { state } = world;
 
-  /** Neither held, nor in an order that is not done yet. */
+  /** Neither held, nor in an unfinished order. */
   function isFree(e164: string): boolean {
     const isOrdered = Object.values(state.orders).some((one) => one.status === 'pending' && one.e164s.includes(e164));
     return !isOrdered && holderOf(state, e164) === null;
@@ -131,7 +131,7 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
     return data(messagingShape(number));
   }
 
-  /** What each number that is held costs a month. */
+  /** The monthly cost of each held number. */
   function charges({ query }: Call): Reply {
     const [start, end] = [query.get('start_date') ?? '', query.get('end_date') ?? ''];
     const days = (Date.parse(end) - Date.parse(start)) / (24 * 60 * 60_000);
@@ -191,7 +191,7 @@ export function createNumbers(world: World): { routes: readonly Route[]; jobs: J
   };
 }
 
-/** Which holds it now, of whatever state but given up. */
+/** The current holder, in any state but given up. */
 export function holderOf(state: State, e164: string): SimNumber | null {
   return (
     Object.values(state.numbers).find(

@@ -1,4 +1,4 @@
-/** Area codes with a place, and what a number costs. Any other area code has numbers, too, of no place. */
+/** Area codes with a place, and the price of a number. Any other area code has numbers, too, without a place. */
 
 export const tollFreeCodes: readonly string[] = ['800', '833', '844', '855', '866', '877', '888'];
 

@@ -1,4 +1,4 @@
-/** An order of a port as the carrier writes it, and what is missing in one. Must not know how it goes on. */
+/** A port order in the carrier's form, and its missing fields. Must not know how the order continues. */
 import type { PortingOrder } from 'telnyx/resources/porting-orders/porting-orders';
 import type { Json } from './exchange.ts';
 import { typeOf } from './numbers.ts';

@@ -12,13 +12,13 @@ import { notFound, Refusal, refused } from './refusal.ts';
 import type { SimPort, State } from './state.ts';
 import type { World } from './world.ts';
 
-/** Until the carriers hand it over, at the speed of the demo it is a moment. */
+/** Until the carriers hand it over: a moment at the demo's speed. */
 const focAfter = 2 * 24 * 60 * 60 * 1000;
 
 export interface Ports {
   readonly routes: readonly Route[];
   readonly jobs: JobHandlers;
-  /** What the other carrier does next with an order, by hand: refuses its PIN, or goes on. */
+  /** The other carrier's next step with an order, by hand: refuse its PIN, or continue. */
   settle(id: string, answer: 'wrong_pin' | 'next'): void;
 }
 
@@ -63,7 +63,7 @@ export function createPorts(world: World): Ports {
         throw refused(422, '10015', 'Bad Request', `${e164} cannot be ported.`, { pointer: '/phone_numbers' });
     }
     const reference = typeof body.customer_reference === 'string' ? body.customer_reference : null;
-    // One that is split leaves an order behind that holds no number.
+    // A split one leaves an order behind that holds no number.
     const groups = world.strikes('port_split', e164s[0]) === null ? [e164s] : [[], ...e164s.map((one) => [one])];
     const made = groups.map((numbers): SimPort => {
       const one: SimPort = {
@@ -109,7 +109,7 @@ export function createPorts(world: World): Ports {
         ...record(body.phone_number_configuration),
       },
     };
-    // What stood in the way is handed in again.
+    // An order with a problem counts as submitted again.
     if (found.state === 'exception') move(found, 'in-process', []);
     return data(shape(found));
   }
@@ -307,7 +307,7 @@ export function createPorts(world: World): Ports {
   };
 }
 
-/** Whether its texts have come, too, where it was brought from elsewhere. */
+/** Whether its texts have arrived, too, if it was ported in. */
 export function textsHaveCome(state: State, e164: string): boolean {
   return !Object.values(state.ports).some(
     (one) => one.e164s.includes(e164) && one.state !== 'cancelled' && one.messaging !== 'ported',

@@ -1,6 +1,6 @@
 /**
- * Posts events to the addresses that asked for them: kept until sent, signed as they leave, one after another, three
- * attempts at most. Owns what can go wrong on the way. Must not know what an event is about.
+ * Posts events to the requested addresses: stored until sent, signed when they leave, one after another, three attempts at most. Owns the possible
+ * failures on the way. Must not know what an event is about.
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { iso } from '../kit/clock/clock.ts';
@@ -10,23 +10,23 @@ import { takeFault } from './faults.ts';
 import { createSigner, newPrivateKey, type Signer } from './signature.ts';
 import type { Posting, State } from './state.ts';
 
-/** As the carrier: whoever has not answered by then has not got it. */
+/** Like the carrier's: an address that has not answered by then counts as failed. */
 export const longestAnswer = 2_000;
 export const mostAttempts = 3;
-/** Between attempts, ms; where all is instant, there is none. */
+/** Between attempts, ms; none at the instant speed. */
 const pauseMs = 3_000;
-/** Told ones that are kept for looking at, and for sending again. */
+/** Limit of sent ones that are kept for inspection and for sending again. */
 const keptPostings = 300;
 const oldBy = 600;
 
 export interface Postings {
   add(event: { id: string; eventId: string; type: string; url: string; payload: Json; bare: boolean }): void;
-  /** Begins to send what waits. */
+  /** Starts sending queued posts. */
   kick(): void;
-  /** Sends one that was sent before, as it is, with a signature of now. */
+  /** Sends an earlier one again unchanged, with a new signature. */
   again(id: string): boolean;
   readonly busy: boolean;
-  /** What nobody may take for ours: of a key that is nobody's. */
+  /** Invalid posts for tests: signed with an unknown key. */
   readonly stranger: Signer;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export interface PostingsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly fetch: typeof fetch;
-  /** Keeps the state. */
+  /** Stores the state. */
   save(): void;
   settled(): void;
 }
@@ -69,7 +69,7 @@ export function createPostings(deps: PostingsDeps): Postings {
       await deliver(posting);
       if (state.postings.length > 2 * keptPostings) forgetOld();
     }
-    // Who is killed before posts them again, as carriers do.
+    // After a kill they are posted again, as carriers do.
     forgetOld();
     deps.save();
   }
@@ -133,7 +133,7 @@ export function createPostings(deps: PostingsDeps): Postings {
     if (surplus.size > 0) state.postings = state.postings.filter(({ id }) => !surplus.has(id));
   }
 
-  // What waited for its next attempt, or for another to pass it, when we were ended goes now.
+  // Posts that waited for a retry, or for another post to overtake them, when the program ended, are sent now.
   for (const posting of state.postings) if (posting.state === 'held') posting.state = 'waiting';
 
   return {
@@ -168,7 +168,7 @@ export function createPostings(deps: PostingsDeps): Postings {
         answer: null,
         at,
       };
-      // The one that was to be passed by another has been.
+      // The overtaking post has been sent.
       const passed = state.postings.find((other) => other.state === 'held' && other.answer === 'passed');
       state.postings.push(posting);
       if (strikes('twice') !== null) state.postings.push({ ...posting, id: `${id}-twice` });
@@ -201,7 +201,7 @@ export function createPostings(deps: PostingsDeps): Postings {
   };
 }
 
-/** The attempt is said beside the event, as the carrier does. */
+/** The attempt is sent beside the event, like the carrier's. */
 function withMeta({ body, attempt, url }: Posting): string {
   const end = '"meta":{}}';
   return body.endsWith(end)

@@ -1,4 +1,4 @@
-/** Messaging profiles, the words the carrier answers keywords with by itself, and who said STOP, on the carrier's wire. */
+/** Messaging profiles, the carrier's automatic answers to keywords, and who said STOP, on the carrier's wire. */
 import type { MessagingOptoutListResponse } from 'telnyx/resources/messaging-optouts';
 import type { AutoRespConfig } from 'telnyx/resources/messaging-profiles/autoresp-configs';
 import type { MessagingProfile } from 'telnyx/resources/messaging-profiles/messaging-profiles';

@@ -1,4 +1,4 @@
-/** How the carrier refuses, in each of the shapes that its APIs use for errors. Must not know what is refused. */
+/** The carrier's refusals, in each of the error shapes that its APIs use. Must not know what is refused. */
 
 export class Refusal extends Error {
   readonly status: number;
@@ -30,12 +30,12 @@ export function refused(status: number, code: string, title: string, detail = ti
   );
 }
 
-/** As campaignBuilder answers without funds: one error, not in a list. */
+/** The response of campaignBuilder without funds: one error, not in a list. */
 export function refusedFlat(status: number, code: string, title: string, detail = title): Refusal {
   return new Refusal(status, { code, title, detail }, `${code} ${detail}`);
 }
 
-/** As the 10DLC routes answer a body that they cannot read. */
+/** The response of the 10DLC routes to an unreadable body. */
 export function unreadable(field: string, msg: string, type = 'value_error'): Refusal {
   return new Refusal(422, { detail: [{ loc: ['body', field], msg, type }] }, `${field}: ${msg}`);
 }

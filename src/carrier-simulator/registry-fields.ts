@@ -12,7 +12,7 @@ export const verticals =
     ' ',
   );
 
-/** Dollars a month. */
+/** Dollars per month. */
 export const useCases: Readonly<Record<string, number>> = {
   '2FA': 10,
   ACCOUNT_NOTIFICATION: 10,
@@ -61,7 +61,7 @@ export function longest(body: Json, limits: Readonly<Record<string, number>>): v
   }
 }
 
-/** A page of the registry, which counts in words of its own. */
+/** A page of the registry, whose paging fields have other names. */
 export function records(call: Call, all: readonly unknown[]): Reply {
   const size = Math.max(1, Number(call.query.get('recordsPerPage') ?? 10) || 10);
   const page = Math.max(1, Number(call.query.get('page') ?? 1) || 1);

@@ -1,6 +1,6 @@
 /**
- * The simulated carrier over HTTP on loopback: who may ask, what is read, what is answered, and what goes wrong on the way when it was
- * asked to. Must not know what a route does.
+ * The simulated carrier over HTTP on loopback: authentication, request reading, responses, and injected transport faults. Must not know what a route
+ * does.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -11,10 +11,10 @@ import { afterHandling, beforeHandling, brokenInside, type Ending } from './faul
 import { Refusal, refused } from './refusal.ts';
 import type { World } from './world.ts';
 
-/** Documents of a port come through here. */
+/** Documents of a port are uploaded here. */
 const largestBody = 20 * 1024 * 1024;
 
-/** Of the carrier's routes; the control's have none. */
+/** For the carrier's routes; those of the control have none. */
 export const apiBase = '/v2';
 
 export interface ServerDeps {
@@ -23,7 +23,7 @@ export interface ServerDeps {
   readonly routes: readonly Route[];
   readonly control: readonly Route[];
   readonly timers: Timers;
-  /** Keeps what was changed, before it is answered. */
+  /** Stores changes before the response is sent. */
   changed(): void;
 }
 
@@ -120,7 +120,7 @@ async function read(request: IncomingMessage): Promise<Buffer> {
 
 function bodyOf(bytes: Buffer, type: string): Json {
   if (bytes.length === 0) return {};
-  // A document: nobody here looks into it.
+  // A document: its content is not read here.
   if (!type.includes('json')) return { bytes: bytes.length };
   let value: unknown;
   try {

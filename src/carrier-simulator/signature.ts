@@ -9,7 +9,7 @@ const keyBytes = 32;
 export interface Signer {
   /** Base64 of 32 bytes. */
   readonly publicKey: string;
-  /** `seconds` since the epoch, as the header says it. */
+  /** `seconds` since the epoch, as in the header. */
   sign(seconds: number, body: string): string;
 }
 

@@ -29,17 +29,17 @@ import { createTollFree } from './toll-free.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulatorOptions {
-  /** Default any free one of 127.0.0.1. */
+  /** Default: any free one of 127.0.0.1. */
   readonly port?: number;
-  /** Where it keeps its state; without, in memory alone. */
+  /** File of its state; absent: only in memory. */
   readonly file?: string;
-  /** The bearer that everybody has to show; default one that is drawn. */
+  /** The bearer that every caller must send; default: a random one. */
   readonly apiKey?: string;
-  /** Default: what it was, `realistic` at first. */
+  /** Default: the stored one, `realistic` at first. */
   readonly speed?: Speed;
-  /** Where events go that no request names an address for. */
+  /** Address for events whose request names none. */
   readonly webhookUrl?: string;
-  /** Ids come from it; default drawn once, and kept. */
+  /** Seed of its ids; default: random, and stored. */
   readonly seed?: string;
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -54,14 +54,14 @@ export interface Simulator {
   readonly apiKey: string;
   /** Base64 of 32 bytes, as the carrier gives it out. */
   readonly publicKey: string;
-  /** All it knows; to be looked at. */
+  /** All its state, for inspection. */
   readonly state: State;
   readonly handsets: Handsets;
-  /** Somebody texts a number; answers the text's id. */
+  /** Somebody texts a number; returns the text's id. */
   text(asked: { readonly from: string; readonly to: string; readonly text: string; readonly media?: boolean }): string;
-  /** Somebody calls a number from a handset; answers the call's id. */
+  /** Somebody calls a number from a handset; returns the call's id. */
   call(from: string, to: string): string;
-  /** What a handset does with a call. */
+  /** A handset's action on a call. */
   handset(e164: string, callId: string, action: HandsetAction, digits?: string): void;
   /** The other carrier answers a port. */
   settlePort(orderId: string, answer: 'wrong_pin' | 'next'): void;
@@ -70,9 +70,9 @@ export interface Simulator {
   step(): boolean;
   advance(ms: number): void;
   setWebhookUrl(url: string): void;
-  /** As an event's header, for a body of a test's own making. */
+  /** For the headers of an event whose body a test made. */
   sign(seconds: number, body: string): string;
-  /** Resolves when nothing is due and nothing is on its way. */
+  /** Resolves when nothing is due or on its way. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -173,7 +173,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   if (options.speed !== undefined && options.speed !== state.speed) jobs.setSpeed(options.speed);
   changed();
 
-  /** What a person or a test does is kept as what a request does. */
+  /** Actions of a person or a test are stored like those of a request. */
   function done<T>(result: T): T {
     changed();
     return result;

@@ -1,10 +1,10 @@
-/** Where the simulated carrier keeps what it knows: one file, replaced whole, so that a kill at any moment leaves one that can be read. */
+/** Stores the simulated carrier's state: one file, replaced whole, so that a kill at any moment leaves a readable one. */
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { emptyState, type State } from './state.ts';
 
 export interface StateFile {
-  /** What was kept; an empty one at first. Throws on a file that is no state, and leaves it as it is. */
+  /** The stored state; an empty one at first. Throws on a file that is no state, and leaves it unchanged. */
   read(): State;
   write(state: State): void;
 }
@@ -37,7 +37,7 @@ export function createStateFile(file: string): StateFile {
   };
 }
 
-/** For a test that has no need of a file. */
+/** For tests that need no file. */
 export function stateInMemory(): StateFile {
   return { read: emptyState, write: () => {} };
 }
@@ -62,7 +62,7 @@ export function stateOf(text: string, where: string): State {
 
 const kindOf = (value: unknown) => (Array.isArray(value) ? 'a list' : value === null ? 'nothing' : typeof value);
 
-/** The same state for an account whose events now go to another origin: all that was to be told the old one. */
+/** The same state for an account whose events now go to another origin: replaces the old one in all addresses. */
 export function movedTo(state: State, webhookUrl: string): State {
   const before = state.webhookUrl === null ? null : new URL(state.webhookUrl).origin;
   const { origin } = new URL(webhookUrl);

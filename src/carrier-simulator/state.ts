@@ -1,4 +1,4 @@
-/** All that the simulated carrier knows, as plain data: written to its file as it is, exported and imported as it is. */
+/** All state of the simulated carrier, as plain data: stored, exported and imported unchanged. */
 import { newPrivateKey } from './signature.ts';
 
 export const speeds = ['instant', 'realistic', 'paused'] as const;
@@ -49,9 +49,9 @@ export interface SimAutoResponse {
 
 export interface SimOptOut {
   readonly profileId: string;
-  /** Who said it. */
+  /** The person who said it. */
   readonly from: string;
-  /** The number it was said to. */
+  /** The number that received it. */
   readonly to: string;
   readonly keyword: string;
   readonly at: string;
@@ -71,7 +71,7 @@ export interface SimText {
   readonly profileId: string | null;
   readonly webhookUrl: string | null;
   readonly tags: readonly string[];
-  /** What the carrier answered by itself, or sent for itself. */
+  /** The carrier's automatic answers, and its own texts. */
   readonly own: boolean;
   readonly at: string;
 }
@@ -79,18 +79,18 @@ export interface SimText {
 export interface SimBrand {
   readonly id: string;
   readonly tcrId: string;
-  /** As it was given, and corrected. */
+  /** As submitted, and corrected. */
   asked: Record<string, unknown>;
   status: 'OK' | 'REGISTRATION_PENDING' | 'REGISTRATION_FAILED';
   identity: 'VERIFIED' | 'UNVERIFIED' | 'SELF_DECLARED' | 'VETTED_VERIFIED';
   reasons: { fields: string[]; description: string; category: string }[];
-  /** Of a sole proprietor. */
+  /** For a sole proprietor. */
   code: { pin: string; reference: string; sentAt: number; tries: number; verifiedAt: number | null } | null;
   readonly createdAt: string;
 }
 
 export interface SimCampaign {
-  /** Networks go on delivering while a change of one that they use is reviewed. */
+  /** Networks continue to deliver while a change of an active one is reviewed. */
   inUse?: boolean;
   readonly id: string;
   readonly tcrId: string;
@@ -112,7 +112,7 @@ export interface SimAssignment {
 
 export interface SimTollFree {
   readonly id: string;
-  /** It was verified once: the number goes on texting while a change is reviewed. */
+  /** It was verified once: the number keeps texting while a change is reviewed. */
   inUse?: boolean;
   asked: Record<string, unknown>;
   status:
@@ -148,9 +148,9 @@ export interface SimPort {
     | 'partial_port_complete'
     | 'ported';
   problems: { code: string; description: string }[];
-  /** End user, documents, configuration: as they were given. */
+  /** End user, documents, configuration: as submitted. */
   asked: Record<string, unknown>;
-  /** A PIN that the other carrier has refused: it refuses it again. */
+  /** A PIN that the other carrier has refused, and will refuse again. */
   refusedPin: string | null;
   readyOn: string | null;
   readonly createdAt: string;
@@ -161,7 +161,7 @@ export interface SimLeg {
   readonly id: string;
   readonly legId: string;
   readonly sessionId: string;
-  /** As the carrier sees it: `incoming` comes from a handset, `outgoing` goes to one. */
+  /** From the carrier's side: `incoming` comes from a handset, `outgoing` goes to one. */
   readonly direction: 'incoming' | 'outgoing';
   readonly from: string;
   readonly to: string;
@@ -172,12 +172,12 @@ export interface SimLeg {
   bridgedWith: string | null;
   /** The leg that it was dialled for by `transfer`: bridged once it answers. */
   readonly transferOf: string | null;
-  /** It waits for keys: how many, and what was pressed. */
+  /** It waits for keys: how many, and those pressed. */
   gathering: { id: string; most: number; pressed: string } | null;
   readonly detect: boolean;
   readonly heard: string[];
   cause: string | null;
-  /** Ids of commands that were obeyed. */
+  /** Ids of commands that were carried out. */
   readonly commands: string[];
   readonly startedAt: string;
   answeredAt: string | null;
@@ -197,7 +197,7 @@ export interface Charge {
   readonly ref: string;
 }
 
-/** Something the carrier does later. `dueAt` counts in its own time, milliseconds. */
+/** A later job of the carrier. `dueAt` counts in its own time, milliseconds. */
 export interface Job {
   readonly id: string;
   readonly kind: string;
@@ -205,7 +205,7 @@ export interface Job {
   readonly what: string;
   readonly args: Readonly<Record<string, string>>;
   readonly dueAt: number;
-  /** Waits its time also where all else is instant: somebody's patience, not the carrier's. */
+  /** Waits its time even at the instant speed: a person's patience, not the carrier's. */
   readonly patient: boolean;
 }
 
@@ -216,7 +216,6 @@ export interface Posting {
   readonly url: string;
   readonly body: string;
   attempt: number;
-  /** Null: nobody comes back to it. */
   state: 'waiting' | 'held' | 'delivered' | 'given-up';
   readonly as: 'good' | 'forged' | 'old' | 'changed';
   answer: string | null;
@@ -226,7 +225,7 @@ export interface Posting {
 export interface SimFault {
   readonly id: string;
   readonly name: string;
-  /** What it strikes: an operation, an event's type, or what it is about. */
+  /** Where it strikes: an operation, an event's type, or its subject. */
   readonly on: string | null;
   times: number;
   readonly given: Readonly<Record<string, unknown>>;
@@ -244,7 +243,7 @@ export interface State {
   seed: string;
   sequence: number;
   speed: Speed;
-  /** Of the carrier's own time: how far it is ahead, and where it stands still. */
+  /** The carrier's own clock: how far it is ahead, and where it stands still. */
   ahead: number;
   frozenAt: number | null;
   webhookUrl: string | null;
@@ -270,7 +269,7 @@ export interface State {
   log: LogLine[];
 }
 
-/** Who is there at first: people of reserved numbers (555-01xx are nobody's). */
+/** The people at the start, with reserved numbers (555-01xx belong to nobody). */
 const people: readonly SimHandset[] = [
   { e164: '+12025550101', name: 'Ada' },
   { e164: '+12025550102', name: 'Ben' },

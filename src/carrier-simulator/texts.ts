@@ -1,4 +1,4 @@
-/** Texts that an account sends: taken or refused, on their way, their receipts. What comes in is inbound.ts's. */
+/** Texts that an account sends: accepted or refused, on their way, their receipts. Inbound texts are in inbound.ts. */
 
 import segments from 'sms-segments-calculator';
 import type { DetailRecordListResponse } from 'telnyx/resources/detail-records';
@@ -14,9 +14,9 @@ import type { SimNumber, SimText } from './state.ts';
 import type { World } from './world.ts';
 
 const mostParts = 10;
-/** Dollars a part. */
+/** Dollars per part. */
 const price = 0.004;
-/** That it remembers: all of them are in its file, which is written whole. */
+/** Limit of stored texts: all of them are in its file, which is written whole. */
 const mostTexts = 5_000;
 
 type Status = NonNullable<NonNullable<OutboundMessagePayload['to']>[number]['status']>;
@@ -134,7 +134,7 @@ export function createTexts(world: World): Texts {
     return ['delivered', null];
   }
 
-  /** What networks say of a sender that nobody registered. */
+  /** The networks' error for an unregistered sender. */
   function registration(sender: SimNumber): SimText['errors'][number] | null {
     if (sender.type === 'toll_free') {
       const verified = Object.values(state.tollFree).some(
@@ -172,7 +172,7 @@ export function createTexts(world: World): Texts {
         (to === null || one.to === to) &&
         one.at >= since,
     );
-    // Newest first, as it is asked for.
+    // Newest first, as the list is read.
     found.reverse();
     return page(
       call,

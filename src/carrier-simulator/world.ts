@@ -1,6 +1,6 @@
 /**
- * What the parts of the simulated carrier share: its state, its time, its chance, what it does later, whom it posts to. A change is kept
- * before anybody is answered. Must not know any route.
+ * State shared by the parts of the simulated carrier: data, time, randomness, jobs and posts. A change is stored before the response. Must not know
+ * any route.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../kit/clock/clock.ts';
@@ -18,7 +18,7 @@ export interface Later {
   readonly args: Readonly<Record<string, string>>;
   /** At the speed `realistic`, milliseconds. */
   readonly after: number;
-  /** Somebody's patience, which takes its time also where the carrier is instant. */
+  /** A person's patience, which takes its time even at the instant speed. */
   readonly patient?: boolean;
 }
 
@@ -26,22 +26,22 @@ export interface World {
   readonly state: State;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Where others reach it, without a path. */
+  /** Its own address for others, without a path. */
   readonly origin: () => string;
   /** RFC 3339, now. */
   now(): string;
   /** Its own time, which can be frozen and moved, ms. */
   time(): number;
-  /** A uuid that was never given before. */
+  /** A uuid that was never used before. */
   id(): string;
   later(job: Later): void;
-  /** Forgets what was to be done, where `matches`. */
+  /** Drops the jobs that `matches`. */
   forget(matches: (job: Job) => boolean): void;
-  /** Posts an event to `url`, in the envelope or as it is (`bare`); null: to the account's address, if there is one. */
+  /** Posts an event to `url`, in the envelope or plain (`bare`); null: to the account's address, if there is one. */
   emit(url: string | null, type: string, payload: Json, as?: 'envelope' | 'bare'): void;
-  /** Takes money, or refuses when there is none. */
+  /** Charges the account, or refuses if it has no funds. */
   charge(what: string, amount: number, ref: string): void;
-  /** What was asked to go wrong with this, once; null: nothing. `about` is what it concerns. */
+  /** The planted fault for this, used once; null: none. `about` is its subject. */
   strikes(name: string, about?: string): Fault | null;
   log(what: string, detail: Json): void;
 }
