@@ -1,8 +1,7 @@
 /**
- * What may leave a hosted computer and what may reach it: a firewall table of this machine, on this machine's side of
- * each computer's cable, where nobody inside a computer can change it. The table is written whole, read back and
- * compared; a rule that was added or is missing is a fault. Must not know computers beyond their interfaces and
- * addresses.
+ * The outgoing and incoming traffic of hosted computers: a firewall table of this machine, on this machine's side of each computer's cable, where
+ * nobody inside a computer can change it. The table is written whole, read back and compared; an added or missing rule is a fault. Must not know
+ * computers beyond their interfaces and addresses.
  */
 import type { Names } from './settings.ts';
 import { HostError, type Tool } from './tools.ts';
@@ -14,14 +13,14 @@ export interface Guest {
 }
 
 export interface Firewall {
-  /** Puts the table up for these computers, in one step, and checks it. Throws `not_isolated`. */
+  /** Installs the table for these computers, in one step, and checks it. Throws `not_isolated`. */
   load(guests: readonly Guest[], uplinks: readonly string[]): Promise<void>;
-  /** The same again, for the computers that it knows. Throws `not_isolated`. */
+  /** Installs it again for the known computers. Throws `not_isolated`. */
   reload(uplinks: readonly string[]): Promise<void>;
-  /** Adds one, and checks that the table is still what was put up and has it. Throws `not_isolated`. */
+  /** Adds one, and checks that the table is unchanged and has it. Throws `not_isolated`. */
   admit(guest: Guest): Promise<void>;
   expel(guest: Guest): Promise<void>;
-  /** What differs from what was put up, or null. */
+  /** The difference from the installed table, or null. */
   differs(): Promise<string | null>;
   remove(): Promise<void>;
 }
@@ -42,24 +41,22 @@ const denied4 = [
   '203.0.113.0/24',
   '224.0.0.0/3',
 ];
-/** Of global unicast: what wraps or tunnels. All that is not global unicast is refused whatever it is. */
+/** The parts of global unicast that wrap or tunnel. Everything outside global unicast is always refused. */
 const denied6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /**
- * Packets to the name server, of each computer: a page with two hundred hosts asks six hundred questions at once, and then hardly any. What
- * asks without end would take the machine's own name servers from everybody else.
+ * Limit of packets to the name server, for each computer: a page with two hundred hosts sends six hundred queries at once, and then hardly any.
+ * Endless queries would use up the machine's own name servers.
  */
 const questions = '100/second burst 1000 packets';
 
 type Chains = Readonly<Record<string, { readonly hook: string | null; readonly rules: readonly string[] }>>;
 
-/**
- * `only`: this machine passed nothing on before; then it passes on what is of computers and nothing else.
- */
+/** `only`: this machine forwarded nothing before; then it forwards only traffic of computers. */
 function chainsOf(names: Names, only: boolean): Chains {
   const ours = `"${names.interfaces}*"`;
   return {
-    // From a computer to this machine: DHCP and DNS at its own gateway, and finding its neighbour.
+    // From a computer to this machine: DHCP and DNS at its own gateway, and neighbour discovery.
     to_machine: {
       hook: null,
       rules: [
@@ -88,7 +85,7 @@ function chainsOf(names: Names, only: boolean): Chains {
         'drop',
       ],
     },
-    // From this machine to a computer: answers, and what DHCP and neighbours need.
+    // From this machine to a computer: answers, and replies of DHCP and neighbour discovery.
     from_machine: {
       hook: null,
       rules: [
@@ -142,7 +139,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
       ),
       set('denied4', 'ipv4_addr', denied4, 'flags interval; auto-merge; '),
       set('denied6', 'ipv6_addr', denied6, 'flags interval; auto-merge; '),
-      // Filled by the rule that counts: how fast each computer asks.
+      // Filled by the rule that counts the rate of each computer's queries.
       set('questions', 'ifname', [], 'size 1024; flags dynamic; '),
     ];
     const written = Object.entries(chains).map(([name, { hook, rules }]) => {
@@ -153,7 +150,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
     return `table inet ${table} {}\ndelete table inet ${table}\ntable inet ${table} {\n${[...sets, ...written].join('\n')}\n}\n`;
   }
 
-  /** What the kernel has, without what changes by itself. */
+  /** The kernel's table, without counters and other changing parts. */
   async function read(): Promise<Read> {
     const listed = JSON.parse(await tool(['nft', '-j', 'list', 'table', 'inet', table])) as { nftables: Listed[] };
     return readTable(listed.nftables);
@@ -184,7 +181,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
     known = (await check(null)).fixed;
   }
 
-  /** One after another: what is half told would read as a fault to whoever looks meanwhile. */
+  /** One after another: a half-written table would look like a fault to a concurrent check. */
   function inLane<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = lane.then(work);
     lane = result.catch(() => {});
@@ -215,7 +212,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
       inLane(async () => {
         if (!guests.some((one) => one.name === guest.name)) return;
         guests = guests.filter((one) => one.name !== guest.name);
-        // It may have gone with the table.
+        // It may have been removed with the table.
         await elements('delete', guest).catch(() => {});
       }),
     differs: () =>
@@ -255,7 +252,7 @@ interface Read {
   readonly sets: ReadonlyMap<string, number>;
   /** `interface address` */
   readonly guests: ReadonlySet<string>;
-  /** All but the computers, to compare. */
+  /** All except the computers, for comparison. */
   readonly fixed: string;
 }
 
@@ -287,7 +284,7 @@ function readTable(listed: readonly Listed[]): Read {
   return { rules, hooks, sets, guests, fixed: JSON.stringify(fixed) };
 }
 
-/** What is missing of what was to be put up. Adjacent ranges may have been merged. */
+/** The missing parts of the intended table. Adjacent ranges may have been merged. */
 function wrongIn(found: Read, chains: Chains): string | null {
   for (const [name, { hook, rules }] of Object.entries(chains)) {
     const has = found.rules.get(name)?.length ?? 0;

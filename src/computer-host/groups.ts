@@ -1,6 +1,6 @@
 /**
- * The control groups of computers: what holds their memory and the number of their processes, freezes them and ends all that is in
- * them. Version 2 where it is there, version 1 beside or instead of it, and signals where there is neither. Must not know computers.
+ * The control groups of computers: they limit memory and the number of processes, freeze computers and end all their processes. Version 2 if
+ * available, version 1 beside or instead of it, and signals if neither is. Must not know computers.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,18 +17,18 @@ export interface Limits {
 export interface Groups {
   readonly freezes: HostCapabilities['freeze'];
   readonly limits: HostCapabilities['limits'];
-  /** Folders whose `cgroup.procs` the first process of a computer writes itself to. */
+  /** Folders to whose `cgroup.procs` the first process of a computer writes itself. */
   make(slot: number, limits: Limits): readonly string[];
-  /** Also of one whose folders are not there. `uid`: whose processes they are, where signals have to do. */
+  /** Also for one whose folders do not exist. `uid`: the user whose processes are meant if only signals are available. */
   freeze(slot: number, uid: number): Promise<void>;
   thaw(slot: number, uid: number): void;
   isFrozen(slot: number, uid: number): boolean;
   processes(slot: number, uid: number): readonly number[];
-  /** Ends everything in it and removes it. */
+  /** Ends all its processes and removes it. */
   end(slot: number, uid: number): Promise<void>;
   /** Slots that have folders. */
   slots(): readonly number[];
-  /** Removes what holds all of them. */
+  /** Removes the parent of all of them. */
   remove(): void;
 }
 
@@ -47,7 +47,7 @@ export function createGroups(name: string, mounts: string = readFileSync('/proc/
   const { unified, old } = findGroups(mounts);
   const two = unified === null ? null : join(unified, name);
   const controllers = unified === null ? [] : words(join(unified, 'cgroup.controllers'));
-  // A controller is with one of the versions alone.
+  // A controller belongs to only one of the versions.
   const inTwo = ['memory', 'pids'].filter((each) => controllers.includes(each));
   const inOne = ['memory', 'pids', 'freezer'].flatMap((each) => {
     const mount = old.get(each);
@@ -58,7 +58,7 @@ export function createGroups(name: string, mounts: string = readFileSync('/proc/
   const freezer = oneOf('freezer');
   const freezes = two !== null ? 'cgroup2' : freezer !== null ? 'cgroup1' : 'signals';
   const roots = [...(two === null ? [] : [two]), ...inOne.map(([, folder]) => folder)];
-  /** Where all processes of a computer are listed. */
+  /** The file that lists all processes of a computer. */
   const lists = two ?? freezer ?? roots[0] ?? null;
 
   function processes(slot: number, uid: number): readonly number[] {
@@ -124,7 +124,7 @@ export function createGroups(name: string, mounts: string = readFileSync('/proc/
           await delay(1);
         }
       } else {
-        // What is forked in between is seen the next time.
+        // Processes forked in between are seen the next time.
         for (let round = 0; round < 3; round += 1) signal(slot, uid, 'SIGSTOP');
       }
     },
@@ -157,7 +157,7 @@ export function createGroups(name: string, mounts: string = readFileSync('/proc/
         try {
           rmdirSync(root);
         } catch {
-          // Not there, or still in use.
+          // It does not exist, or is still in use.
         }
       }
     },
@@ -176,7 +176,7 @@ function findGroups(mounts: string): Found {
   return { unified: unified !== null && existsSync(join(unified, 'cgroup.procs')) ? unified : null, old };
 }
 
-/** Empty where it is not there. */
+/** Empty if it does not exist. */
 function text(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -191,7 +191,7 @@ function write(file: string, value: string): void {
   try {
     writeFileSync(file, value);
   } catch {
-    // Not there: there is nothing to do either.
+    // It does not exist, so there is nothing to do.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * All computers of this machine and what they share: the range of addresses, the firewall. Opening it cleans up after a helper that
- * was killed and takes over what still runs. Must not know the socket.
+ * All computers of this machine and their shared resources: the range of addresses, the firewall. Opening it cleans up after a helper that was killed
+ * and takes over computers that still run. Must not know the socket.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export interface Host {
   delete(computer: string): Promise<null>;
   list(): readonly HostedState[];
   onEnded(listener: (computer: string, why: string) => void): () => void;
-  /** Stops every computer; nothing is left but what is kept of them. */
+  /** Stops every computer; only their files remain. */
   close(): Promise<void>;
 }
 
@@ -37,10 +37,10 @@ export interface HostDeps {
   readonly log: Log;
 }
 
-/** Between two looks at the firewall. Milliseconds. */
+/** Between two checks of the firewall. Milliseconds. */
 const checksEvery = 2000;
 
-/** The machine can make computers: {@link whyNot} was asked before. The caller holds the folder's lock. */
+/** The machine can make computers: {@link whyNot} was called before. The caller holds the folder's lock. */
 export async function openHost({ settings, path, clock, timers, log }: HostDeps): Promise<Host> {
   const tool = createTool(path);
   const names = namesFor(settings.folder);
@@ -80,7 +80,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   async function machineRecord(): Promise<MachineRecord> {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const known = records.machine();
-    // Of an earlier start of the machine nothing runs, and its network may be another.
+    // After a reboot nothing runs from before, and the network may be another one.
     const same = known?.boot === boot && (settings.subnet === null || settings.subnet === known.subnet4);
     if (known !== null && same) return known;
     const record = { ...(await findRanges(tool, settings.subnet)), boot, only: !passesOn() };
@@ -88,7 +88,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     return record;
   }
 
-  /** What runs and is kept; everything else that carries our names is ended. */
+  /** Computers that run and have a record; everything else with our names is ended. */
   async function takeOver(): Promise<void> {
     const kept = records.computers();
     const slots = new Set(kept.map(({ slot }) => slot));
@@ -99,7 +99,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       await groups.end(slot, settings.firstUid + slot);
       await network.remove(slot);
     }
-    // Only now: in what is removed nothing runs that could put links in the way.
+    // Only now: no process is left that could put links into a folder being removed.
     records.removeLeftovers();
     const running = kept.filter(({ computer, slot }) => records.run(computer) !== null && network.isMade(slot));
     await network.open();
@@ -111,7 +111,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     await Promise.all([...lives.values()].map((life) => life.takeOver()));
   }
 
-  /** Somebody may have emptied the machine's firewall: then it is put up again, or no computer goes on. */
+  /** Somebody may have flushed the machine's firewall: it is installed again, or every computer stops. */
   async function check(): Promise<void> {
     const live = [...lives.values()].filter((life) => life.state().state !== 'stopped');
     if (live.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * One computer's life on this machine: its folders, its network, its program, and the end of all of it. Whoever calls waits for the one
- * before. Must not know the socket.
+ * One computer's life on this machine: its folders, its network, its program, and how all of them end. Calls run one after another. Must not know the
+ * socket.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -44,13 +44,13 @@ export interface Life {
   stop(): Promise<HostedState>;
   /** Stops it and removes its folders. */
   remove(): Promise<void>;
-  /** Takes up what an earlier helper started, or ends what is left of it. */
+  /** Takes over the run that an earlier helper started, or ends its remains. */
   takeOver(): Promise<void>;
-  /** Cuts it off, because nothing holds it any more: it stops. */
+  /** Cuts it off because the firewall no longer holds: it stops. */
   cutOff(why: string): Promise<void>;
 }
 
-/** What the program of a computer is told on its stdin, as one line (host/hosted-device.ts reads it). */
+/** The settings for a computer's program on its stdin, as one line (host/hosted-device.ts reads it). */
 export interface Boot {
   readonly computer: string;
   readonly token: string;
@@ -62,7 +62,7 @@ export interface Boot {
 /** 1.02 megapixels: pictures for models are not scaled. */
 export const screen = { width: 1280, height: 800 } as const;
 const socketName = 'engine.sock';
-/** Of what an earlier helper started there is no child to wait for. Milliseconds. */
+/** How often to check a run that an earlier helper started, as it is not our child. Milliseconds. */
 const watchesEvery = 1000;
 
 export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
@@ -95,13 +95,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     for (const name of Object.values(roomFolders)) mkdirSync(join(folder, name), { recursive: true });
     chmodSync(join(folder, roomFolders.etc), 0o755);
     for (const name of [roomFolders.home, roomFolders.data]) own(join(folder, name), 0o700);
-    // What the program makes in it is also of those who may call it.
+    // The program's files there also belong to the group that may call it.
     own(join(folder, roomFolders.run), 0o2710, settings.owner.gid);
     clearSocket();
     writeEtc(join(folder, roomFolders.etc), uid, network.addresses(slot).gateway4);
   }
 
-  /** Nothing of it runs. Until its run is closed it may have put anything there. */
+  /** Nothing of it runs. Until its run has ended it may have put anything there. */
   function clearSocket(): void {
     rmSync(socket, { recursive: true, force: true });
   }
@@ -132,7 +132,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     }
   }
 
-  /** In this order: nothing of a computer can send before the firewall is known to hold it. */
+  /** In this order: a computer can send nothing before the firewall is known to hold it. */
   async function isolate(): Promise<void> {
     await network.make(slot);
     await firewall.admit(guest);
@@ -151,7 +151,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       ...[inside.node, join(inside.gantry, deps.code.program)],
     ];
     try {
-      // Not a child to end with us: a helper that comes after us takes it over.
+      // Not a child that ends with us: the next helper takes it over.
       const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
         stdio: ['pipe', log, log],
         env: { PATH: deps.path },
@@ -219,7 +219,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     await Promise.race([tried, gone]);
   }
 
-  /** From now on nothing in the computer can put another socket in its place. */
+  /** From now on no process in the computer can replace its socket. */
   function closeRun(): void {
     const run = join(folder, roomFolders.run);
     chownSync(run, 0, settings.owner.gid);
@@ -231,13 +231,13 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     chmodSync(socket, 0o660);
   }
 
-  /** Everything that runs, and the network. What is kept stays. */
+  /** Ends all processes and the network. Its files stay. */
   async function end(why: string | null): Promise<void> {
     if (ended !== null) ended.wanted = true;
     ended = null;
     const server = names53;
     names53 = null;
-    // Nothing is sent any more, whatever else fails.
+    // Nothing is sent any more, even if the rest fails.
     if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
     await groups.end(slot, uid);
     await server?.end();
@@ -315,16 +315,16 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         const run = records.run(computer);
         const lives = run !== null && run.began !== '' && beganAt(run.pid) === run.began && network.isMade(slot);
         if (!lives) {
-          // Also what was begun and not written down: it would run on, unknown, and be in the way of the next start.
+          // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
           const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
           if (left) await end('The machine or its helper was ended meanwhile.');
           return;
         }
         const frozen = groups.isFrozen(slot, uid);
-        // A frozen one cannot answer, but its socket takes the connection.
+        // A frozen one cannot answer, but its socket accepts the connection.
         if (!(await connects(socket))) return end('It did not answer when its helper came back.');
         try {
-          // Its cable stays up: the firewall has held it all the while, or has just been put up with it.
+          // Its cable stays up: the firewall has held it all the time, or was just installed with it.
           names53 = await startNames();
         } catch (fault) {
           return end((fault as Error).message);
@@ -358,7 +358,7 @@ function connects(socket: string): Promise<boolean> {
   });
 }
 
-/** When a process began, in ticks since the machine did; null where there is none, or only its exit code is left. */
+/** When a process began, in ticks since the machine's boot; null if there is none, or only its exit code is left. */
 export function beganAt(pid: number): string | null {
   const found = readStat(pid);
   return found === null || found.state === 'Z' ? null : String(found.started);

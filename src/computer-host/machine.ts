@@ -1,10 +1,10 @@
-/** Whether this machine can make computers, and what it lacks where it cannot. Nothing is made to find out but what is tried and gone. */
+/** Whether this machine can make computers, and what is missing if not. The trial leaves nothing behind. */
 import { lstatSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { asUser, type Code } from './room.ts';
 import { isProgram, type Tool } from './tools.ts';
 
-/** What each is needed for, by Debian's package. */
+/** The purpose of each, by Debian's package. */
 const programs: Readonly<Record<string, string>> = {
   ip: 'iproute2',
   nft: 'nftables',
@@ -22,14 +22,14 @@ export interface MachineDeps {
   readonly path: string;
   readonly platform: NodeJS.Platform;
   readonly uid: number | undefined;
-  /** Of the first computer; the others are taken from there on. */
+  /** The first computer's user id; the others follow. */
   readonly firstUid: number;
   readonly most: number;
-  /** What every computer reads. */
+  /** Paths that every computer reads. */
   readonly code: Code;
 }
 
-/** A sentence, or null. Cheapest first: root and Linux are asked before anything is run. */
+/** A sentence, or null. The cheapest check first: root and Linux before running anything. */
 export async function whyNot({ tool, path, platform, uid, firstUid, most, code }: MachineDeps): Promise<string | null> {
   if (platform !== 'linux') return `Computers are made on Linux alone; this is ${platform}.`;
   if (uid !== 0) return 'The helper has to be started as root: it makes networks and users for computers.';
@@ -45,7 +45,7 @@ export async function whyNot({ tool, path, platform, uid, firstUid, most, code }
   return (await unreadable(tool, firstUid, code)) ?? (await noNamespaces(tool, firstUid)) ?? (await noFirewall(tool));
 }
 
-/** Null: only root can change what lies on the way to it. Else somebody could lead root elsewhere by a link, and have it given away. */
+/** Null: only root can change the folders on the path. Otherwise somebody could redirect root by a link, and have another folder given away. */
 export function whoElseChanges(folder: string): string | null {
   for (let path = folder; ; path = dirname(path)) {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -59,7 +59,10 @@ export function whoElseChanges(folder: string): string | null {
   }
 }
 
-/** Null: the users of computers can go the way to it. Else no computer could be started, which the helper would find out at the first one. */
+/**
+ * Null: the users of computers can enter every folder on the path. Otherwise no computer could start, which the helper would notice only at the first
+ * one.
+ */
 export function whereNobodyEnters(folder: string): string | null {
   for (let path = dirname(folder); ; path = dirname(path)) {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -82,7 +85,7 @@ async function unreadable(tool: Tool, uid: number, code: Code): Promise<string |
   return null;
 }
 
-/** The browser's own sandbox makes user namespaces inside the computer's, without any power: that is what is tried. */
+/** The browser's own sandbox makes user namespaces inside the computer's, without any privilege: the trial does the same. */
 async function noNamespaces(tool: Tool, uid: number): Promise<string | null> {
   const inner = ['--ro-bind', '/', '/', '--unshare-user', '--unshare-pid', '--unshare-net', 'true'];
   const outer = ['--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--unshare-user', '--unshare-pid'];
@@ -95,7 +98,7 @@ async function noNamespaces(tool: Tool, uid: number): Promise<string | null> {
   }
 }
 
-/** In a namespace that goes with the command. */
+/** In a namespace that ends with the command. */
 async function noFirewall(tool: Tool): Promise<string | null> {
   const words = 'table inet t {\nchain f {\ntype filter hook forward priority 0;\nfib daddr type local drop\n}\n}\n';
   try {

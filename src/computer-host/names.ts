@@ -1,6 +1,6 @@
 /**
- * DHCP and DNS of one computer, at its gateway and nowhere else on this machine: dnsmasq, a process each. It ends with the helper; the
- * next one starts it anew. Answers that name private addresses are not passed on. Must not know what runs in a computer.
+ * DHCP and DNS of one computer, at its gateway and nowhere else on this machine: one dnsmasq process each. It ends with the helper; the next helper
+ * starts a new one. Answers that name private addresses are dropped. Must not know what runs in a computer.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -15,13 +15,13 @@ export interface NameServerOptions {
   readonly path: string;
   readonly interfaceName: string;
   readonly addresses: Addresses;
-  /** None: those of this machine. */
+  /** Empty: those of this machine. */
   readonly upstream: readonly string[];
-  /** It ended by itself. */
+  /** It ended on its own. */
   readonly onEnd: () => void;
 }
 
-/** What dnsmasq's own list of private ranges leaves out. */
+/** Ranges missing from dnsmasq's own list of private ranges. */
 const alsoPrivate = [
   '0.0.0.0/8',
   '100.64.0.0/10',
@@ -34,7 +34,7 @@ const alsoPrivate = [
   'fec0::/10',
   'ff00::/8',
 ];
-/** Of a user that owns nothing. */
+/** A user that owns nothing. */
 const nobody = 65_534;
 /** Milliseconds. */
 const answersWithin = 5000;
@@ -50,7 +50,7 @@ export function nameServerWords({ interfaceName, addresses, upstream }: NameServ
     '--except-interface=lo',
     `--listen-address=${gateway4}`,
     `--dhcp-range=${computer4},${computer4},255.255.255.252,12h`,
-    // Nothing is kept: there is one address and one who may have it.
+    // No lease file: there is one address and one client for it.
     '--dhcp-leasefile=/dev/null',
     '--leasefile-ro',
     '--dhcp-authoritative',
@@ -114,7 +114,7 @@ function endChild(child: ChildProcess): Promise<void> {
   });
 }
 
-/** A question for its own version, which it answers by itself. */
+/** A query for its own version, which it answers itself. */
 async function answering(address: string): Promise<void> {
   const question = Buffer.from('000100000001000000000000' + '0776657273696f6e0462696e6400' + '00100003', 'hex');
   const until = performance.now() + answersWithin;

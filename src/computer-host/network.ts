@@ -18,7 +18,7 @@ export interface Addresses {
   readonly computer6: string;
 }
 
-/** Kept, so that computers that run on keep theirs. */
+/** Stored, so that running computers keep theirs. */
 export interface Ranges {
   /** `10.231.4.0/22` */
   readonly subnet4: string;
@@ -31,18 +31,18 @@ export interface Network {
   guest(slot: number): Guest;
   /** The namespace and the cable with its addresses, still down. */
   make(slot: number): Promise<void>;
-  /** The firewall knows it. */
+  /** Call it once the firewall knows it. */
   connect(slot: number): Promise<void>;
   disconnect(slot: number): Promise<void>;
   isMade(slot: number): boolean;
   remove(slot: number): Promise<void>;
-  /** Slots that something is left of. */
+  /** Slots with leftovers. */
   slots(): readonly number[];
-  /** Interfaces to the world. */
+  /** Interfaces to the internet. */
   uplinks(): Promise<readonly string[]>;
-  /** Whether this machine has a way to IPv6 addresses. */
+  /** Whether this machine can reach IPv6 addresses. */
   reaches6(): Promise<boolean>;
-  /** Lets this machine pass packets on, and keeps the range from being sent elsewhere. */
+  /** Lets this machine forward packets, and keeps the range from being routed elsewhere. */
   open(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,13 +65,13 @@ export function createNetwork({ tool, names, ranges, uplink }: NetworkDeps): Net
     const number = first4.reduce((sum, byte) => sum * 256 + byte, 0) + offset;
     return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
   };
-  /** As the kernel writes it: it is compared. */
+  /** As the kernel writes it, for comparison. */
   const ipv6 = (network: number, host: number) =>
     ipaddr.IPv6.parse(`${first6}:${network.toString(16)}::${host}`).toRFC5952String();
   const addresses = (slot: number): Addresses => ({
     gateway4: ipv4(slot * 4 + 1),
     computer4: ipv4(slot * 4 + 2),
-    // Never the first: it is that of the range's router.
+    // Never the first: that is the address of the range's router.
     gateway6: ipv6(slot + 1, 1),
     computer6: ipv6(slot + 1, 2),
   });
@@ -164,7 +164,7 @@ function slotIn(name: string, prefix: string): number[] {
 
 const proc = '/proc/sys/net';
 
-/** This machine answers on the cable for its gateway alone, is no router that announces itself, and learns nothing from there. */
+/** On the cable this machine answers only for its gateway, announces no router, and accepts no announcements. */
 function setInterface(name: string): void {
   const values = {
     [`ipv4/conf/${name}/forwarding`]: '1',
@@ -179,12 +179,12 @@ function setInterface(name: string): void {
   for (const [file, value] of Object.entries(values)) writeFileSync(join(proc, file), value);
 }
 
-/** Whether this machine passes packets of others on already. */
+/** Whether this machine forwards packets of others already. */
 export function passesOn(): boolean {
   return value('ipv4/ip_forward') === '1' || value('ipv6/conf/all/forwarding') === '1';
 }
 
-/** A machine that passes IPv6 on hears no router any more, unless it is told to: it would lose its own way out. */
+/** A machine that forwards IPv6 ignores router announcements unless it is set to accept them: it would lose its own route. */
 function routeOn(): void {
   if (value('ipv6/conf/all/forwarding') === '0') {
     for (const name of readdirSync(join(proc, 'ipv6/conf'))) {
@@ -203,7 +203,7 @@ function value(file: string): string | null {
   }
 }
 
-/** A range of 256 computers' addresses that no address and no route of this machine touches. Throws `not_here` where there is none. */
+/** A range of 256 computers' addresses that overlaps no address and no route of this machine. Throws `not_here` if there is none. */
 export async function findRanges(tool: Tool, wanted: string | null): Promise<Ranges> {
   const listed = async (...words: string[]) =>
     JSON.parse((await tool(['ip', '-4', '-j', ...words])) || '[]') as unknown[];

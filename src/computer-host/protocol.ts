@@ -1,16 +1,16 @@
 /**
- * The wire between the cloud's half of hosted computers and the root helper that makes them on this machine: JSON lines on a Unix
- * socket (0600, of the user that the helper was told of). Requests have an `id` and are answered with the same `id`, in any order;
- * requests for one computer wait for each other. Both ends import this file and nothing else of each other.
+ * The wire between the cloud's half of hosted computers and the root helper that makes them on this machine: JSON lines on a Unix socket (0600, owned
+ * by the configured user). Requests have an `id` and are answered with the same `id`, in any order; requests for one computer wait for each other.
+ * Both ends import this file and nothing else of each other.
  */
 import { z } from 'zod';
 import { HostedComputerId } from '../contracts/hosted-computers/computer.ts';
 
-/** Where computers lie unless the helper was told otherwise, and its socket in there. */
+/** The default folder of computers, and its socket there. */
 export const usualFolder = '/var/lib/gantry-computers';
 export const socketIn = (folder: string): string => `${folder}/host.sock`;
 
-/** Bytes of one line; more is a fault of the other end, which is hung up on. */
+/** Limit of one line in bytes; a longer one is a fault of the other end, which is disconnected. */
 export const longestLine = 256 * 1024;
 /** A start that takes longer fails with `timeout`. Milliseconds. */
 export const startsWithin = 30_000;
@@ -18,15 +18,15 @@ export const startsWithin = 30_000;
 const computer = HostedComputerId;
 export const HostRequest = z.discriminatedUnion('op', [
   z.strictObject({ op: z.literal('capabilities') }),
-  /** Makes what is kept of a computer: its folder, its user, its addresses. It is `stopped` then. */
+  /** Creates a computer's folder, user and addresses. It is `stopped` then. */
   z.strictObject({ op: z.literal('create'), computer }),
-  /** Answered once its engine can be called; also of one that already runs, and of a frozen one, which is thawed. */
+  /** Answered once its engine can be called; also for a running one, and for a frozen one, which is thawed. */
   z.strictObject({ op: z.literal('start'), computer }),
   z.strictObject({ op: z.literal('freeze'), computer }),
   z.strictObject({ op: z.literal('thaw'), computer }),
-  /** Ends all that runs in it; its files stay. Also of one that is stopped. */
+  /** Ends all its processes; its files stay. Also for a stopped one. */
   z.strictObject({ op: z.literal('stop'), computer }),
-  /** Ends and removes it with everything on it. Also of one that is not there: there is nothing of it afterwards. */
+  /** Ends it and removes it with all its files. Also for one that does not exist: nothing of it remains. */
   z.strictObject({ op: z.literal('delete'), computer }),
   z.strictObject({ op: z.literal('inspect'), computer }),
   z.strictObject({ op: z.literal('list') }),
@@ -38,38 +38,38 @@ export const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
 export const HostedState = z.strictObject({
   computer: z.string(),
   state: z.enum(hostStates),
-  /** Why it is stopped, where nobody asked for that: it ended by itself. */
+  /** Why it stopped, unless that was requested: it ended on its own. */
   why: z.string().nullable(),
   /**
-   * How its engine is reached: HTTP on this Unix socket, as a link (kit/http/principals.ts): `authorization: Bearer <token>` with the
-   * headers of whom it is for. A start gives a new token.
+   * The way to its engine: HTTP on this Unix socket, as a link (kit/http/principals.ts): `authorization: Bearer <token>` with the headers of the user
+   * it is for. A start makes a new token.
    */
   channel: z.strictObject({ socket: z.string(), token: z.string() }).nullable(),
-  /** Since when it is in this state, as of the helper's clock. Milliseconds since 1970. */
+  /** Since when it is in this state, by the helper's clock. Milliseconds since 1970. */
   since: z.number(),
 });
 export type HostedState = z.infer<typeof HostedState>;
 
 export const HostCapabilities = z.strictObject({
-  /** Null: computers can be made here. Else why not, in a sentence that names what is missing. */
+  /** Null: computers can be made here. Otherwise the reason, in a sentence that names what is missing. */
   refused: z.string().nullable(),
-  /** How what leaves a computer is held: by the helper, outside of the computer. A helper that cannot enforce it refuses. */
+  /** How outgoing traffic of a computer is restricted: by the helper, outside of the computer. A helper that cannot enforce it refuses. */
   egress: z.enum(['enforced', 'none']),
   freeze: z.enum(['cgroup2', 'cgroup1', 'signals']),
-  /** Which limits hold each computer. */
+  /** The mechanism that limits each computer. */
   limits: z.strictObject({ memory: z.boolean(), processes: z.boolean() }),
-  /** Whether computers reach IPv6 addresses. */
+  /** Whether computers can reach IPv6 addresses. */
   ipv6: z.boolean(),
   screen: z.strictObject({ width: z.number().int(), height: z.number().int() }),
-  /** How many computers may be kept here. */
+  /** How many computers may exist here. */
   most: z.number().int(),
 });
 export type HostCapabilities = z.infer<typeof HostCapabilities>;
 
 /**
- * bad_request: the line makes no sense · not_found, exists: of the computer · not_running: freeze or thaw of one that is stopped ·
- * full: no more can be kept here · not_here: this machine cannot make computers · not_isolated: what holds a computer apart could not
- * be put up or is not what it should be, so it was not started · timeout: it did not begin to answer · failed: the rest.
+ * bad_request: the line makes no sense · not_found, exists: about the computer · not_running: freeze or thaw of a stopped one · full: no more may
+ * exist here · not_here: this machine cannot make computers · not_isolated: the isolation could not be set up or is not as it should be, so it was
+ * not started · timeout: it did not begin to answer · failed: the rest.
  */
 export const hostFaults = [
   'bad_request',
@@ -97,7 +97,7 @@ export interface HostValues {
   readonly list: readonly HostedState[];
 }
 
-/** Schemas of {@link HostValues}, for whoever reads answers. */
+/** Schemas of {@link HostValues}, for readers of answers. */
 export const hostValues = {
   capabilities: HostCapabilities,
   create: HostedState,
@@ -113,7 +113,7 @@ export const hostValues = {
 export const HostAnswerLine = z.union([
   z.strictObject({ id: z.number().int(), ok: z.literal(true), value: z.unknown() }),
   z.strictObject({ id: z.number().int(), ok: z.literal(false), fault: HostFault }),
-  /** To every connection, when a computer ended by itself. */
+  /** Sent to every connection when a computer ended on its own. */
   z.strictObject({ event: z.literal('ended'), computer: z.string(), why: z.string() }),
 ]);
 export type HostAnswerLine = z.infer<typeof HostAnswerLine>;

@@ -1,6 +1,6 @@
 /**
- * What the helper keeps on disk, for root alone: which computers there are, and of each that runs how it is reached. A computer is kept
- * from its record on. Must not know what runs.
+ * The helper's files on disk, readable only by root: the existing computers, and how each running one is reached. A computer exists once it has a
+ * record. Must not know what runs.
  */
 import {
   chmodSync,
@@ -25,19 +25,19 @@ export interface ComputerRecord {
   readonly slot: number;
 }
 
-/** Of a computer whose program was started, by whichever helper. */
+/** A computer whose program was started, by any helper. */
 export interface RunRecord {
   readonly token: string;
-  /** The first process, and when it began: an id alone may be another's by now. */
+  /** The first process, and when it began: an id could belong to another by now. */
   readonly pid: number;
   readonly began: string;
   readonly since: number;
 }
 
-/** Of the machine, for as long as it runs: after that it may be another network. */
+/** Identifies the machine's boot: after a reboot the network may be another one. */
 export interface MachineRecord extends Ranges {
   readonly boot: string;
-  /** It passed nothing on before the helper came. */
+  /** It forwarded nothing before the helper came. */
   readonly only: boolean;
 }
 
@@ -50,13 +50,13 @@ export interface Records {
   setRun(computer: string, run: RunRecord | null): void;
   machine(): MachineRecord | null;
   setMachine(record: MachineRecord): void;
-  /** Folders that belong to no computer, of one that was being made or removed. */
+  /** Folders without a computer, left from making or removing one. */
   removeLeftovers(): void;
 }
 
 export function openRecords(folder: string): Records {
   const all = join(folder, 'computers');
-  // Whoever may call a computer has to get to its socket, and sees no names on the way.
+  // A user who may call a computer must reach its socket, and sees no names on the way.
   mkdirSync(all, { recursive: true, mode: 0o711 });
   for (const each of [folder, all]) chmodSync(each, 0o711);
   const folderOf = (computer: string) => join(all, computer);
@@ -77,7 +77,7 @@ export function openRecords(folder: string): Records {
       writeJson(recordIn(record.computer), record);
     },
     removeComputer(computer) {
-      // First the record: what is left after that belongs to nobody.
+      // The record first: anything left after that belongs to nobody.
       rmSync(recordIn(computer), { force: true });
       rmSync(folderOf(computer), { recursive: true, force: true });
     },
@@ -96,7 +96,7 @@ export function openRecords(folder: string): Records {
   };
 }
 
-/** Null where it is not there or was not written whole. */
+/** Null if it does not exist or was not written completely. */
 function readJson<Value>(file: string): Value | null {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Value;
@@ -110,7 +110,7 @@ function writeJson(file: string, value: unknown): void {
   renameSync(`${file}.new`, file);
 }
 
-/** The last of a file, however long it is: a computer writes as much into its log as it likes. */
+/** The end of a file, however long it is: a computer writes as much into its log as it likes. */
 export function endOf(file: string): string {
   const opened = openSync(file, 'r');
   try {

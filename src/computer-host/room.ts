@@ -1,13 +1,13 @@
 /**
- * What a computer sees of this machine, and as whom its program runs: a user of its own without any power, in bubblewrap, with the
- * programs of the system, Gantry and Node to read, and three folders of its own. Nothing else of this machine's files is there. Must
- * not know networks or groups.
+ * The part of this machine that a computer sees, and the user that its program runs as: a user of its own without any privilege, in bubblewrap, with
+ * the system's programs, Gantry and Node to read, and three folders of its own. No other files of this machine are there. Must not know networks or
+ * groups.
  */
 import { existsSync, lstatSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { programFile } from '../kit/process/programs.ts';
 
-/** Inside of a computer. */
+/** Inside a computer. */
 export const inside = {
   gantry: '/opt/gantry',
   node: '/opt/node/bin/node',
@@ -19,12 +19,12 @@ export const inside = {
 /** Folders of a computer on this machine, below its own. */
 export const roomFolders = { home: 'home', data: 'data', run: 'run', etc: 'etc' } as const;
 
-/** Gantry as it lies on this machine: from source or built. */
+/** Gantry's own files on this machine: source or built. */
 export interface Code {
   readonly root: string;
-  /** What of it is shown: below the root. */
+  /** The shown part: below the root. */
   readonly shown: readonly string[];
-  /** Where its packages lie; beside it, where it is a package itself. */
+  /** Where its packages are; beside it, if it is a package itself. */
   readonly modules: string;
   /** The program of a computer, below the root. */
   readonly program: string;
@@ -46,7 +46,7 @@ export interface RoomOptions {
   readonly node: string;
 }
 
-/** Files below `/etc` and `/var` that programs in a computer read, where this machine has them. */
+/** Files below `/etc` and `/var` that programs in a computer read, if this machine has them. */
 const readable = [
   '/etc/alternatives',
   '/etc/ca-certificates',
@@ -63,7 +63,7 @@ const readable = [
   '/var/cache/fontconfig',
 ];
 
-/** Written for each computer: it has one user, and asks its gateway for names. */
+/** Written for each computer: it has one user, and its gateway is its name server. */
 export function writeEtc(folder: string, uid: number, gateway: string): void {
   const files = {
     passwd: `user:x:${uid}:${uid}:user:${inside.home}:/bin/sh\n`,
@@ -76,7 +76,7 @@ export function writeEtc(folder: string, uid: number, gateway: string): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o644 });
 }
 
-/** Words of bwrap that make the room. */
+/** Arguments of bwrap that set up the sandbox. */
 export function roomWords({ folder, code, node }: RoomOptions): string[] {
   const etc = ['passwd', 'group', 'hosts', 'hostname', 'resolv.conf', 'nsswitch.conf'].flatMap((name) => [
     '--ro-bind',
@@ -121,7 +121,7 @@ function systemFolder(name: string): string[] {
   return lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path];
 }
 
-/** Words that become a user without any power, for as long as it lives. */
+/** Arguments that switch to a user without any privilege, permanently. */
 export function asUser(uid: number): [string, ...string[]] {
   return [
     'setpriv',

@@ -1,4 +1,4 @@
-/** The helper's socket: JSON lines in, answers as they come (protocol.ts). Must not know how computers are made. */
+/** The helper's socket: JSON lines in, answers as they are ready (protocol.ts). Must not know how computers are made. */
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import type { Host } from './host.ts';
@@ -15,7 +15,7 @@ export interface HostServerDeps {
   readonly host: Host;
 }
 
-/** The caller holds the folder's lock: a socket that lies there was left by a killed helper. */
+/** The caller holds the folder's lock: an existing socket was left by a killed helper. */
 export async function openHostServer({ socket, owner, host }: HostServerDeps): Promise<HostServer> {
   const connections = new Set<Socket>();
   const tell = (connection: Socket, line: HostAnswerLine) => {
@@ -40,7 +40,7 @@ export async function openHostServer({ socket, owner, host }: HostServerDeps): P
     for (const connection of connections) tell(connection, { event: 'ended', computer, why });
   });
   rmSync(socket, { force: true });
-  // From its first moment on it is of root alone.
+  // It belongs only to root from its first moment.
   const before = process.umask(0o177);
   try {
     await new Promise<void>((resolve, reject) => {

@@ -1,27 +1,27 @@
-/** What a helper is told: where computers lie, whose they are, what each may use, which addresses they get. Must not know how. */
+/** A helper's settings: the folder of computers, their owner, their limits, their addresses. Must not know how they are enforced. */
 import { createHash } from 'node:crypto';
 
 export interface HostSettings {
-  /** Absolute. Everything of the computers lies here, and the socket. Its name decides the names of interfaces and tables. */
+  /** Absolute. Holds all files of the computers, and the socket. Its name determines the names of interfaces and tables. */
   readonly folder: string;
-  /** Whose the socket is, and who may call the computers: the user that the cloud runs as. */
+  /** Owner of the socket, who may call the computers: the user that the cloud runs as. */
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** The first of as many user ids as there may be computers; no account may have them. */
+  /** The first of the computers' user ids, one for each possible computer; no account may have them. */
   readonly firstUid: number;
   /** IPv4 range of the computers' addresses, `10.231.4.0/22`; null: one that nothing on this machine uses. */
   readonly subnet: string | null;
-  /** Interface to the world; null: that of the default routes. */
+  /** Interface to the internet; null: that of the default routes. */
   readonly uplink: string | null;
-  /** Name servers that the computers' names are asked of; none: those of this machine. */
+  /** Name servers for the computers' queries; empty: those of this machine. */
   readonly nameServers: readonly string[];
   readonly most: number;
-  /** Of each computer. Mebibytes. */
+  /** Memory of each computer. Mebibytes. */
   readonly memory: number;
   /** Processes and threads of each computer. */
   readonly processes: number;
 }
 
-/** User ids 60578–61183 belong to nobody by Debian's and systemd's lists. */
+/** User ids 60578–61183 are unassigned in Debian's and systemd's lists. */
 export const usualSettings = {
   firstUid: 61_000,
   subnet: null,
@@ -33,9 +33,9 @@ export const usualSettings = {
 } as const satisfies Partial<HostSettings>;
 export const mostComputers = 180;
 
-/** What this helper's parts are called on the machine, so that another helper's are left alone. */
+/** The prefix of this helper's parts on the machine, so that another helper's are left alone. */
 export interface Names {
-  /** Interfaces on this machine's side begin with it. */
+  /** Prefix of interfaces on this machine's side. */
   readonly interfaces: string;
   readonly table: string;
   readonly group: string;

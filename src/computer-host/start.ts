@@ -1,4 +1,4 @@
-/** The helper as a program: the folder's lock, what this machine lacks, the computers, the socket; one end of all. */
+/** The helper as a program: takes the folder's lock, checks the machine, opens computers and the socket, and closes all of them together. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../contracts/common/errors.ts';
@@ -20,9 +20,7 @@ export interface ComputerHost {
   close(): Promise<void>;
 }
 
-/**
- * Fails with `refused` where another helper has the folder or this machine cannot make computers; the sentence names what is missing.
- */
+/** Fails with `refused` if another helper has the folder or this machine cannot make computers; the sentence names what is missing. */
 export async function startComputerHost(settings: HostSettings, path: string, clock: Clock): Promise<ComputerHost> {
   const tool = createTool(path);
   const { platform } = process;

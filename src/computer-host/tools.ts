@@ -1,13 +1,13 @@
 /**
- * The programs of this machine that the helper uses: called with words, never through a shell string; what they say is the fault.
- * Own call, because what they do is over when they end, and a start of a computer waits for five of them. Must not know what for.
+ * Calls this machine's programs for the helper: with arguments, never through a shell string; an error is the program's own message. Separate from
+ * the kit's call, because these programs leave no processes behind, and a start of a computer waits for five of them. Must not know what for.
  */
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { HostFault } from './protocol.ts';
 
-/** Becomes the answer. */
+/** The error that the caller gets. */
 export class HostError extends Error {
   override readonly name = 'HostError';
   readonly code: HostFault['code'];
@@ -24,7 +24,7 @@ export type Tool = (command: readonly [string, ...string[]], input?: string) => 
 const deadline = 20_000;
 const mostOutput = 16 * 1024 * 1024;
 
-/** `path`: where programs are looked for. Answers stdout; throws what the program complained of. */
+/** `path`: where programs are searched. Returns stdout; throws the program's complaint. */
 export function createTool(path: string): Tool {
   return ([program, ...words], input) =>
     new Promise((resolve, reject) => {
