@@ -68,7 +68,7 @@ export function* removeReplica(tx: SharedTx, id: string): Op<void> {
   yield* tx.run('DELETE FROM cloud_replica WHERE id = ?', id);
 }
 
-/** Those that were not heard of since; what they held is away from their last word on. */
+/** Removes replicas that have not reported since then; their links count as down from their last report. */
 export function* removeSilent(tx: SharedTx, since: number): Op<void> {
   const silent = yield* tx.all<{ id: string; seen_at: number }>(
     'SELECT id, seen_at FROM cloud_replica WHERE seen_at <= ? ORDER BY id',

@@ -1,7 +1,7 @@
 /**
- * The signing key of each computer, sealed and not hashed: signatures are made with the token's hash, so the hash would
- * be as good as the token. A new token takes over with its first use, so that an answer lost on its way locks no
- * computer out; from then on the previous one is valid for another hour. Must not know routes.
+ * The signing key of each computer, sealed and not hashed: signatures are made with the token's hash, so the hash would be as good as the token. A
+ * new token takes over with its first use, so that a lost answer locks no computer out; from then on the previous one is valid for another hour. Must
+ * not know routes.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';

@@ -34,7 +34,7 @@ export function statusIn(statuses: readonly TaskStatus[]): string {
 }
 
 export const usualAttempts = 5;
-/** The error of a task after `not_before` and `max_attempts`. */
+/** The error of a task whose last attempt ended without a report. */
 export const expiredError = {
   code: 'lease_expired',
   message: 'The last of its attempts ended without a word: each worker that held it fell silent for 60 seconds.',

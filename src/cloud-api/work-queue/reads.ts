@@ -80,6 +80,7 @@ interface Within {
   readonly place: Ended;
 }
 
+/** Ranks are few: each is found after the previous one, and the first in its queue by the index that has it. */
 const ofReady = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits = 0`;
 const ranks = `WITH RECURSIVE ranks(rank) AS (SELECT min(rank) ${ofReady} UNION ALL
   SELECT (SELECT min(rank) ${ofReady} AND rank > ranks.rank) FROM ranks WHERE rank IS NOT NULL)`;
@@ -87,7 +88,7 @@ const ofDue = `FROM work_task WHERE user_id = ? AND status = 'queued' AND waits 
 const oldestSql = `${ranks} SELECT min(at) AS at FROM (
   SELECT (SELECT min(queued_at) ${ofReady} AND rank = ranks.rank) AS at FROM ranks WHERE rank IS NOT NULL UNION ALL
   SELECT min(queued_at) ${ofDue}) AS ends`;
-/** Limit of tasks that are not queued yet, which takes only a moment. */
+/** Due tasks until they are queued, which takes only a moment: at most this many. */
 const dueSql = `SELECT queued_at ${ofDue} ORDER BY queued_at LIMIT 10000`;
 export function createWorkReads(store: SharedStore): WorkReads {
   /**

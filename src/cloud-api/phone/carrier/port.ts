@@ -8,10 +8,10 @@ import type { NumberType, PortMessagingState, PortState } from '../../../contrac
 /**
  * Why the carrier did not do it.
  *
- * `details`: something the person gave is wrong; `fields` names it in the carrier's words. `service`: on our side or
- * theirs: money, level, key, rate, outage. `unknown`: it may have been done: no answer, or a broken one. `taken`: the
- * number is no longer for sale. `opted_out`: the carrier's own list says STOP. `destination`: that number cannot be
- * reached from here. `content`: the words of the text. `not_found`, `gone` (a call that has ended), `wrong_pin`.
+ * `details`: an error in the person's input; `fields` names it in the carrier's words. `service`: on our side or the carrier's: money, level, key,
+ * rate, outage. `unknown`: it may have been done: no answer, or a broken one. `taken`: the number is no longer for sale. `opted_out`: the carrier's
+ * own list says STOP. `destination`: that number cannot be reached from here. `content`: the words of the text. `not_found`, `gone` (a call that has
+ * ended), `wrong_pin`.
  */
 export type CarrierFaultKind =
   | 'details'

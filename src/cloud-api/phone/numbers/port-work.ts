@@ -69,7 +69,7 @@ export function createPortWork(deps: PortDeps): DoJob {
     await noteHanded({ ...row, portDetails: handed }, { lookedAt: null }, null);
   }
 
-  /** What was corrected meanwhile is handed over next. */
+  /** Keeps details that were corrected in the meantime: they are sent next. */
   async function noteHanded(row: NumberRow, facts: Facts, left: string | null): Promise<void> {
     await store.write(function* (tx) {
       const now = yield* rows.read(tx, row.id);
@@ -80,7 +80,7 @@ export function createPortWork(deps: PortDeps): DoJob {
     });
   }
 
-  /** Under the id that the number has now: a split may have moved it to another order. */
+  /** By the number's current id: a split may have moved it to another order. */
   async function readAgain(row: NumberRow, orderId: string): Promise<CarrierPortOrder> {
     const order = await orNull(() => ports.read(orderId));
     if (order?.e164s.includes(row.e164)) return order;
@@ -114,7 +114,7 @@ export function createPortWork(deps: PortDeps): DoJob {
       if (asked.portDetails !== null) await handOver(asked, orderId);
     } catch (fault) {
       if (!(fault instanceof CarrierFault) || fault.kind !== 'details') throw fault;
-      // Its person has to correct it; the carrier did not keep what it refused.
+      // Its person must correct it; the carrier did not store what it refused.
       const problem = `The carrier did not take what you gave: ${fault.message}`;
       await store.write((tx) => rows.note(tx, row.id, { problem, portDetails: null }));
     }

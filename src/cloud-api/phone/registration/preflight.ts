@@ -95,7 +95,7 @@ function kindOf({ kind, entityType }: RegistrationForm, type: NumberType, note: 
   return asked ?? usual;
 }
 
-/** Required fields that are missing. The region is unchanged. */
+/** Adds defaults for missing fields that every form needs. The region is unchanged. */
 function withDefaults(given: RegistrationForm, kind: RegistrationKind): CheckedForm {
   const entityType = given.entityType ?? entityTypes[0];
   const sole = entityType === 'SOLE_PROPRIETOR';
@@ -212,7 +212,7 @@ function checkEin(
     );
     return none;
   }
-  if (hasSsn(form.ein)) return none; // Checked with the texts.
+  if (hasSsn(form.ein)) return none; // Reported with the texts.
   const ein = readEin(form.ein);
   if (ein === null) {
     note('ein', 'That is no EIN: it has nine digits, as 12-3456789.');

@@ -138,7 +138,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     const identity = identityOf(form);
     const rows = yield* registrations.ofPerson(tx, number.userId);
     const ofBusiness = rows.filter((row) => row.identity === identity && row.kind === '10dlc');
-    // A person who left before the refusal arrived still has it.
+    // A registration that ended before the refusal still names the refused brand.
     const refused = new Set(
       ofBusiness.filter(({ stage }) => stage === 'brand_rejected').map(({ brandKey }) => brandKey),
     );
