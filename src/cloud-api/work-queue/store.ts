@@ -146,8 +146,8 @@ const hiddenPauses = [0, 5, 10, 20, 50, 100];
 /** The same while only ready tasks can be leased. */
 const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${taskColumns}`;
 /**
- * What could be leased now, including rows that another operation holds for a moment, and when the first unavailable lease ended. Each is read as the
- * first of its index: EXISTS would scan the whole table if the planner expects many matches.
+ * What could be leased now, including rows that another operation holds for a moment, and when the first lease ends that nobody may take over. Each
+ * is read as the first of its index: EXISTS would scan the whole table if the planner expects many matches.
  */
 const firstOf = (of: string, where: string) => `(SELECT min(${of}) FROM work_task WHERE ${mine} AND ${where})`;
 const firstDue = firstOf('queued_at', `status = 'queued' AND waits = 1`);

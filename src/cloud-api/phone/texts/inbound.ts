@@ -82,7 +82,7 @@ export function createInbound(deps: InboundDeps): TakeText {
     if ((await store.read((tx) => isKnown(tx, text))) !== null) return undefined;
     const read = readKeyword(text.text);
     const keyword = read === null || read.kind === 'unclear' ? null : read.kind;
-    // A request of the person's own, which involves more than the database.
+    // Outside the transaction: a text from the person's own phone involves more than the database.
     const heard = keyword === null ? await deps.own.hear(number, text.from, text.text) : null;
     const words = keyword === null ? null : (await deps.replies(number))[keyword];
     const code = keyword === null && heard === null ? codeIn(text.text) : null;

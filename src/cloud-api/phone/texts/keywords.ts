@@ -53,11 +53,11 @@ const stopClauses: readonly RegExp[] = [
   'cease and desist',
 ].map((clause) => new RegExp(`^(?:${clause})$`));
 
-/** Words before such a clause: greetings and repetitions. */
+/** Words before such a clause that address somebody or insist. */
 const clauseHead =
   /^(?:and|so|but|no|again|seriously|listen|can you|could you|would you|will you|you need to|you must|i said|i told you(?: to)?|i asked you(?: to)?|i am asking you to|im asking you to|for the last time) /;
 
-/** Words of quantity, not of subject. */
+/** Words of emphasis, without a meaning of their own. */
 const curse = /\b(?:fucking|fuckin|freaking|frigging|bloody|damn|goddamn) /g;
 
 /** Ordinary words in which the same letters mean something else. */

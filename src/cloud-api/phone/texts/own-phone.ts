@@ -84,7 +84,7 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
 
   function* wrongAgain(tx: SharedTx, { userId, e164 }: Row): Op<void> {
     const own = yield* tx.get<Row>(select, userId);
-    // Others may have guessed in the meantime, through another number; nobody guessed for another phone.
+    // Reads the count again, as another number may have counted a guess in the meantime; a guess at an earlier phone does not count.
     if (own === undefined || own.e164 !== e164) return;
     const now = clock.now();
     const isNew = now - own.wrongSince > wrongMs;

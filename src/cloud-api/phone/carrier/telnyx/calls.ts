@@ -39,7 +39,7 @@ export function createTelnyxCalls({ ask }: TelnyxClient, connectionId: string): 
       try {
         await command((actions) => actions.hangup(legId, { command_id: key }));
       } catch (error) {
-        // The caller has hung up.
+        // The leg has ended already.
         if (!(error instanceof CarrierFault && error.kind === 'gone')) throw error;
       }
     },
