@@ -31,7 +31,7 @@ export interface Approvals {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly service: ApprovalService;
-  /** The computer answers again: what waits for it is sent at once. */
+  /** The computer answers again: sends its waiting rows at once. */
   wake(computerId: string): void;
   /** Removes what is older than the retention. */
   forgetOld(now: number): Promise<void>;

@@ -130,7 +130,7 @@ export function createApprovalStore(store: SharedStore): ApprovalStore {
   };
 }
 
-/** False: the id was there already. */
+/** False: the id exists already. */
 function* add(tx: SharedTx, id: string, report: ApprovalReport, { userId, computerId }: ApprovalOwner): Op<boolean> {
   const { engineId, ledgerId, kind, title, summary, risk, source, agentId } = report;
   const about = [report.dagId ?? null, report.nodeId ?? null, report.runId ?? null];

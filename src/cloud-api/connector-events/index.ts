@@ -24,7 +24,7 @@ export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps,
 
 export interface ConnectorEvents {
   readonly routes: readonly BoundRoute[];
-  /** The computer answers again: what waits for it is sent at once. */
+  /** The computer answers again: sends its waiting events at once. */
   wake(computerId: string): void;
   /** Stops listening for the computer, unless the same person paired it again. */
   pairingEnded(computerId: string): Promise<void>;

@@ -154,7 +154,7 @@ export function createRelay(deps: RelayDeps): Relay {
   };
 }
 
-/** Null: there is nothing to tell any more. */
+/** Null: nothing is left to report. */
 function deliveryOf(parcel: Parcel, subscriptionKey: string, notice: Notice | null): EventDelivery | null {
   if (parcel.kind === 'event') return { subscriptionKey, event: parcel.event, receivedAt: parcel.receivedAt };
   if (parcel.kind === 'gap') return { subscriptionKey, type: 'gap', cursor: parcel.cursor };

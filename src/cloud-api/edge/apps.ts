@@ -18,7 +18,7 @@ export interface AppKey {
 export interface AppsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
-  /** Null: there never was one. */
+  /** Null: it never existed. */
   readonly keyOf: (keyId: string) => Promise<AppKey | null>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The way from one computer of a person to another. The caller is authenticated here, the computer gets a ticket for
- * that person, and everything else passes unread in both directions. Must not know what the routes mean.
+ * Passes requests from one computer of a person to another. The caller is authenticated here, the computer gets a ticket for that person, and
+ * everything else passes unread in both directions. Must not know what the routes mean.
  */
 import type { Agent } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';

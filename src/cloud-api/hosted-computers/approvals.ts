@@ -31,7 +31,7 @@ export interface HostedApprovals {
   pending(computerId: string): Promise<HostedApproval[]>;
   /** May be repeated; only the first one writes the event. */
   asked(tx: SharedTx, computerId: string, approval: ToolsetApproval, words: string): Op<void>;
-  /** The first answer holds. Throws 404 `approval_not_found`, 409 where it was answered. */
+  /** The first answer wins. Throws 404 `approval_not_found`, 409 if it was answered. */
   answer(
     computerId: string,
     id: string,

@@ -23,7 +23,7 @@ export interface Ways {
   /** Stores the result of a start or an inspection. */
   learn(computerId: string, starts: number, state: DriverState): void;
   forget(computerId: string): void;
-  /** Throws `computer_unavailable` where there is no way to it. */
+  /** Throws `computer_unavailable` if it cannot be reached. */
   upstream(row: ComputerRow, path: string, principal: Principal): Promise<Upstream>;
   /** Reads the whole answer, even if the caller has left. Throws the connection's error. */
   ask(row: ComputerRow, question: Question): Promise<{ readonly status: number; readonly body: unknown }>;

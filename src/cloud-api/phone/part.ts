@@ -41,7 +41,7 @@ export interface PhonePart {
   readonly owners?: OwnerLookups;
   readonly hooks?: NumberHooks;
   readonly readers?: readonly CarrierEventReader[];
-  /** The computer answers again: what waits for it is sent at once. */
+  /** The computer answers again: sends its waiting rows at once. */
   wake?(computerId: string): void;
   pairingEnded?(computerId: string): Promise<void>;
   /** Once a day over all replicas. */

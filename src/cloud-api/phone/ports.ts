@@ -16,7 +16,7 @@ export interface HeldNumber {
   readonly locality: string | null;
   readonly monthlyCost: string | null;
   readonly carrier: string;
-  /** The carrier's; null until it is ours there. */
+  /** The carrier's id; null until the carrier has given us the number. */
   readonly carrierNumberId: string | null;
   readonly profileId: string | null;
   readonly smsState: SmsState;

@@ -33,7 +33,7 @@ export interface TriggerDoorDeps {
 
 export interface TriggerDoor {
   readonly routes: readonly BoundRoute[];
-  /** The computer answers again: what waits for it is sent at once. */
+  /** The computer answers again: sends its waiting posts at once. */
   wake(computerId: string): void;
   start(): Promise<void>;
   close(): Promise<void>;

@@ -108,9 +108,9 @@ INSERT INTO work_count (user_id, kind, since, n)
 `;
 
 /**
- * Each list has an index in its order, and what expires is found without reading what does not. Indexes that are not
- * of one person say their condition in other words, and the list of all of a person's its order: a planner that takes everything for one
- * person's, or of one state, would else read the wrong one to its end.
+ * Each list has an index in its order, and finding what expires reads no other rows. Indexes over everybody's rows write their condition in another
+ * form, and the list of all of a person's its order: a planner that believes that all rows are one person's, or in one state, would otherwise read
+ * the wrong one to its end.
  */
 const listIndexes = `
 DROP INDEX work_task_ready;

@@ -11,7 +11,7 @@ import { held, statusIn } from './model.ts';
 
 export interface StoreClock {
   now(): number;
-  /** Compares again. Rejects when the database does not answer; the last comparison then holds. */
+  /** Compares again. Rejects if the database does not answer; the last comparison then holds. */
   compare(): Promise<void>;
 }
 

@@ -5,9 +5,9 @@
 import type { Timers } from '../../kit/clock/timers.ts';
 
 export interface WaitersDeps<T> {
-  /** Null: there is none now. */
+  /** Null: no task is ready now. */
   readonly lease: (userId: string, workerId: string) => Promise<T | null>;
-  /** Calls back when there may be one. */
+  /** Calls back when a task may be ready. */
   readonly listen: (userId: string, listener: () => void) => () => void;
   readonly timers: Timers;
 }

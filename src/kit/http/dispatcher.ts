@@ -43,7 +43,7 @@ export interface DispatcherOptions extends AdmissionOptions, LimitDeps {
   readonly answers?: 'throw' | 'log';
   /** Paths that no area claims: `pass` leaves them to the pages behind, `refuse` (default) answers 404. */
   readonly unclaimed?: 'pass' | 'refuse';
-  /** Error shape of unclaimed paths and of what fails before a route is known; default `plain`. */
+  /** Error shape of unclaimed paths and of errors before a route is known; default `plain`. */
   readonly shape?: ErrorShape;
 }
 

@@ -11,7 +11,7 @@ import type { Asked, SharedStore, SharedTx } from '../store/shared-store.ts';
 export interface Holds {
   /** False: another process sends from this lane. */
   take(tx: SharedTx, lane: string): Asked<boolean>;
-  /** Whether it is still ours. */
+  /** Whether this process still holds it. */
   has(tx: SharedTx, lane: string): Asked<boolean>;
   letGo(tx: SharedTx, lane: string): Asked<unknown>;
   /** Renews it until the returned function is called. */

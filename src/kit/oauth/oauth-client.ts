@@ -31,7 +31,7 @@ export interface OAuthTarget {
 export type SignIn =
   /** There is a new token that was not sent before: try once more. */
   | { readonly is: 'token' }
-  /** A person has to sign in there. */
+  /** A person must sign in there. */
   | { readonly is: 'sign_in'; readonly authorizeUrl: string }
   /** The provider is away, and the token may be renewed when it is back; a sentence that says why. */
   | { readonly is: 'later'; readonly why: string }

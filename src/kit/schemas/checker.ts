@@ -1,7 +1,6 @@
 /**
- * Checks values against other people's JSON Schemas. Such a schema can take unbounded time and memory, so the work runs
- * in a thread with little memory and 500 ms a step, which is ended and replaced when it takes more. First user: events
- * of connectors. Must not know what is checked.
+ * Checks values against other people's JSON Schemas. Such a schema can take unbounded time and memory, so the work runs in a thread with little
+ * memory and 500 ms per step, which is ended and replaced if it takes more. First user: events of connectors. Must not know what is checked.
  */
 import { Worker as Thread } from 'node:worker_threads';
 import { AppError } from '../../contracts/common/errors.ts';

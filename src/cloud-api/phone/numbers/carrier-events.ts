@@ -1,6 +1,6 @@
 /**
- * What the carrier reports about orders and ports. An event may be late, doubled or out of order, so it only makes
- * whatever waits for it read the carrier again. Must not know what is done then.
+ * The carrier's reports about orders and ports. An event may be late, doubled or out of order, so it only makes waiting work read the carrier again.
+ * Must not know what is done then.
  */
 import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 import type { NumberStore } from './store.ts';

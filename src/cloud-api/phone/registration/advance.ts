@@ -79,7 +79,7 @@ export function createAdvance(deps: AdvanceDeps): Advance {
     );
   }
 
-  /** When a correction after the decision is next worked on; null: there is none. */
+  /** When a correction after the decision is next worked on; null: no correction. */
   async function correctionAt(row: RegistrationRow): Promise<number | null> {
     const change = isDecided(row) ? await deps.corrections.openOf(row) : null;
     return change === null ? null : (change.retryAt ?? clock.now() + reviewMs);
