@@ -1,6 +1,6 @@
 /**
- * What one adapter (a harness's folder) gives, and what it is given. Every adapter has the same parts: `adapter.ts` (launch and
- * driver), `rules.ts` (data). Must not know teams, queues or the ledger.
+ * The interface of an adapter (a harness's folder): what it implements and what it receives. Every adapter has the same parts: `adapter.ts` (launch
+ * and driver), `rules.ts` (data). Must not know teams, queues or the ledger.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -23,7 +23,7 @@ import type { Judge } from './judge/judge.ts';
 import type { Ruleset } from './judge/rules.ts';
 import type { UsageAsk, UsageLimit, UsagePage } from './usage.ts';
 
-/** What harnesses need of panes. */
+/** The part of the pane engine that harnesses use. */
 export type HarnessPanes = Pick<PaneEngine, 'engine' | 'get' | 'write' | 'read' | 'listen'>;
 
 export interface Ran {
@@ -32,7 +32,7 @@ export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
   readonly timedOut: boolean;
-  /** `signal` ended it. */
+  /** True when `signal` ended it. */
   readonly stopped?: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface ProcessRunner {
   ): Promise<Ran>;
 }
 
-/** The world outside, as far as adapters read it. */
+/** The outside world, as far as adapters read it. */
 export interface Surroundings {
   readonly env: Environment;
   readonly home: string;
@@ -79,7 +79,7 @@ export interface DriverContext {
   facts(): PaneFacts | null;
   recall(): Readonly<Record<string, unknown>>;
   remember(facts: Readonly<Record<string, unknown>>): void;
-  /** The driver fed the judge or learnt something: state, gate and waiting conditions are looked at again. */
+  /** The driver fed the judge or learnt something: state, gate and waiting conditions are checked again. */
   poke(): void;
   /** Resolves true as soon as `condition` holds (looked at on every poke, facts and event), false after `ms`. */
   until(condition: () => boolean, ms: number): Promise<boolean>;
@@ -87,12 +87,12 @@ export interface DriverContext {
 
 /** One live bot of one harness. */
 export interface Driver {
-  /** What stands in the way of typing although the state is idle: `draft`, a closed composer. null: nothing. */
+  /** Why a text cannot be typed although the state is idle: `draft`, a closed composer. null: no obstacle. */
   obstacle(): string | null;
-  /** Why its program cannot be reached, whatever its screen shows; null: it can. Absent: a terminal is all there is. */
+  /** Why its program cannot be reached, whatever its screen shows; null: it can. Absent: the terminal is the only way to it. */
   away?(): string | null;
   deliver(message: Outgoing): Promise<DeliverResult>;
-  /** For a harness whose program says how far a message came: see `HarnessBot.resume`. */
+  /** For a harness whose program reports how far a message came: see `HarnessBot.resume`. */
   resume?(message: Outgoing): Promise<DeliverResult | null>;
   onFacts?(facts: PaneFacts): void;
   onOsc?(osc: PaneOsc): void;
@@ -103,21 +103,21 @@ export interface Driver {
   ): Promise<Record<string, unknown>>;
   /** A person's keys are about to be written. */
   onInput?(): void;
-  /** Ends the turn without a key; null where that cannot be done now. Absent: its keys do (`Ruleset.interrupt`). */
+  /** Ends the turn without a key; null where that is impossible now. Absent: keys end it (`Ruleset.interrupt`). */
   abort?(): (() => Promise<void>) | null;
   /** The judged state or its reason changed. */
   onState?(state: BotState): void;
   /** The program has ended. */
   onExit?(): void;
-  /** The bot is let go of; its program may live on. */
+  /** Gantry releases the bot; its program may live on. */
   close?(): void;
-  /** Approvals in which the program's own questions wait. */
+  /** Approvals that wait for an answer to the program's own questions. */
   approvals?(): readonly string[];
-  /** The pane engine can be read again, or no longer. */
+  /** The pane engine became readable or unreadable. */
   onEngine?(): void;
   /**
-   * Asked while the state is `blocked`, where the harness says when its limit is over in another way than in the words of the state's
-   * reason, which are read without it (`reset-time.ts`). null: it does not.
+   * Asked while the state is `blocked`: when the limit ends, for harnesses that report it outside the state's reason (`reset-time.ts` reads the
+   * reason). null: unknown.
    */
   limit?(): UsageLimit | null;
 }
@@ -132,7 +132,7 @@ export interface Adapter {
   ): Promise<{ readonly launch: Launch; readonly facts: Readonly<Record<string, unknown>> }>;
   exec?(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   drive(context: DriverContext): Driver;
-  /** Reads on in the transcripts that the harness keeps itself. The bot need not be live. Reads only. */
+  /** Continues to read the transcripts that the harness keeps itself. The bot need not be live. Reads only. */
   usage?(ask: UsageAsk): Promise<UsagePage>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One live bot: what is the same for every harness. Feeds the judge, keeps the gate, serialises typing, waits for conditions.
- * Must not know how a harness takes a text (drivers do) nor teams, queues and the ledger (the factory does).
+ * One live bot, as far as it is the same for every harness. Feeds the judge, keeps the gate, serialises typing, waits for conditions. Must not know
+ * how a harness takes a text (drivers do) nor teams, queues and the ledger (the factory does).
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -18,11 +18,11 @@ import { obstacleInWords } from './wording.ts';
 
 /** After a person's key nothing is typed for this long: they are likely to press another. */
 const personGraceMs = 1500;
-/** After a person's Enter it is enough that the screen has followed. */
+/** After a person's Enter, waiting for the screen to follow is enough. */
 const personEnterGraceMs = 300;
-/** A bot that cannot take a message for this long needs a person: what stands in the way does not go away without one. */
+/** A bot that cannot take a message for this long needs a person: such an obstacle does not go away without one. */
 const cannotTakeMs = 60_000;
-/** Person evidence is noted once a burst, or it would push everything else out of `explain`. */
+/** A person's input is recorded once a burst, or it would push all other evidence out of `explain`. */
 const personBurstMs = 5000;
 
 export interface BotOptions {
@@ -64,7 +64,7 @@ export function createBot(options: BotOptions): LiveBot {
   const delivering = createMutex();
   let closed = false;
   let facts: PaneFacts | null = panes.get(paneId)?.facts ?? null;
-  /** What keeps a bot without a turn from taking a message, and since when. */
+  /** Why a bot outside a turn cannot take a message, and since when. */
   let shut: { readonly why: string; readonly since: number } | null = null;
   let judgedLast = judge.state();
   let told = judgedLast;
@@ -98,7 +98,7 @@ export function createBot(options: BotOptions): LiveBot {
     return obstacle === null ? { open: true } : closedBecause(obstacle);
   }
 
-  /** Why it can take no message although it is in no turn and asks nobody anything; null: nothing, or it is its turn. */
+  /** Why it can take no message although it is in no turn and asks nothing; null: nothing prevents it, or a turn runs. */
   function hindrance(): string | null {
     if (closed || !live() || !panes.engine().running) return null;
     const { state } = judge.state();
@@ -110,7 +110,7 @@ export function createBot(options: BotOptions): LiveBot {
     return obstacle === null ? null : obstacleInWords(obstacle);
   }
 
-  /** As people see it. */
+  /** The state that people see. */
   function state(): BotState {
     const judged = judge.state();
     if (shut === null) return judged;
@@ -119,13 +119,13 @@ export function createBot(options: BotOptions): LiveBot {
       const since = clock.now() - lasted + cannotTakeMs;
       return { state: 'needs_you', reason: `cannot take messages: ${shut.why}`, since };
     }
-    // An idle bot can take a message: one that cannot be reached is not there yet, or not any more.
+    // An idle bot can take a message; one that cannot be reached is not there yet, or has gone.
     const away = driver.away?.() ?? null;
     if (away === null || judged.state === 'starting') return judged;
     return { state: 'starting', reason: away, since: clock.now() - lasted };
   }
 
-  /** After anything that may have changed: tells listeners, looks at waiting conditions, arms the one timer. */
+  /** After anything that may have changed: tells listeners, checks waiting conditions, sets the one timer. */
   function poke(): void {
     if (closed) return;
     judge.tick();
@@ -246,7 +246,7 @@ export function createBot(options: BotOptions): LiveBot {
         driver.onInput?.();
         return panes.write(paneId, bytes);
       });
-      // Somebody is at it.
+      // A person is typing.
       shut = null;
       const now = clock.monotonic();
       if (now - person.at > personBurstMs) {
@@ -290,7 +290,7 @@ export function createBot(options: BotOptions): LiveBot {
     }),
     limit() {
       const { state, reason, since } = judge.state();
-      // What the screen of now says is not clear: the words are not those of the limit.
+      // The current screen is unclear, so its words are not those of the limit.
       if (state !== 'blocked' || judge.unclear()) return null;
       const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
       return driver.limit?.() ?? { reason: reason ?? 'it cannot go on', until: resetTime(reason ?? '', since, zone) };
@@ -333,7 +333,7 @@ function pasteBytes(text: string, framed: boolean): string {
 }
 
 function exitClaim(info: PaneInfo): Claim {
-  // Not the program's own end: it was stopped, or its pane host ended.
+  // The program did not end itself: it was stopped, or its pane host ended.
   if (info.endReason !== null) return { state: 'offline', reason: info.endReason };
   if (info.exitCode === 0) return { state: 'offline' };
   if (info.exitCode === null && info.exitSignal === null) {
@@ -348,7 +348,7 @@ function exitWords(info: PaneInfo): string {
   return info.exitCode === null ? 'it ended' : `it ended with exit code ${info.exitCode}`;
 }
 
-/** `unclear` belonged to the screen of then; the one of now is judged anew. */
+/** `unclear` belonged to the earlier screen; the judge reads the current one again. */
 function clearAgain(state: BotState): BotState {
   return state.reason === 'unclear' ? { ...state, reason: null } : state;
 }

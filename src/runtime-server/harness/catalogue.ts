@@ -1,9 +1,9 @@
-/** The harnesses that Gantry knows, as data: how a person installs and signs in to each, and where its version is found. */
+/** The harnesses that Gantry knows, as data: how a person installs each and signs in, and where its version is found. */
 import type { HarnessName } from '../../contracts/factory/agent.ts';
 
 export interface CatalogueEntry {
   readonly name: HarnessName;
-  /** Program looked up on PATH; null: nothing is needed. */
+  /** Program looked up on PATH; null: no program is needed. */
   readonly program: string | null;
   /** npm package whose version is the harness's. */
   readonly package: string | null;
@@ -13,7 +13,7 @@ export interface CatalogueEntry {
   readonly keys: readonly string[];
   /** Any of these files under the home folder means signed in. */
   readonly files: readonly string[];
-  /** True where a sign-in may lie somewhere that we cannot look (a keychain). */
+  /** True where a sign-in may be stored somewhere unreadable to us (a keychain). */
   readonly hidden: boolean;
 }
 

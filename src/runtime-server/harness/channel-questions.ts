@@ -1,7 +1,6 @@
 /**
- * The questions of a program that says them on a channel of its own (an HTTP server, a file of events) and takes the answer there:
- * each waits as an approval until a person answers it there or in the pane, whichever comes first. First users: opencode, qwen.
- * Must not know the channel.
+ * The questions of a program that asks over its own channel (an HTTP server, a file of events) and takes the answer there. Each waits as an approval
+ * until a person answers it there or in the pane, whichever comes first. Used by opencode and qwen. Must not know the channel.
  */
 import type { DriverContext } from './adapter.ts';
 import { actionOf, questionOf } from './claude/questions.ts';
@@ -10,16 +9,16 @@ import { createDeskQuestions, cuttable, type End, type KeptQuestion, wordsOf } f
 /** A program asks one thing at a time, its sub-agents a few; more would only bury the person's inbox. */
 const mostOpen = 20;
 
-/** What a program asks, its tool by the name and the fields that `claude/questions.ts` has words for (`Bash`, `Edit`, `Write`, `WebFetch`). */
+/** A program's question. Tool and fields are named as in `claude/questions.ts` (`Bash`, `Edit`, `Write`, `WebFetch`). */
 export interface ChannelQuestion {
   readonly id: string;
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** In words, for the bot's state. */
+  /** The question as text, for the bot's state. */
   readonly words: string;
-  /** What it asks for is not told whole: it is answered where the program itself shows it. */
+  /** The question does not show all that it asks for: it is answered in the pane, where the program shows it. */
   readonly paneOnly?: boolean;
-  /** The change as the program says it; else it is made from `input`. */
+  /** The change as the program describes it; otherwise built from `input`. */
   readonly summary?: string;
 }
 
@@ -29,26 +28,26 @@ export interface ChannelDecision {
 }
 
 export interface ChannelQuestionsOptions {
-  /** Starts the name under which the desk joins a question that is asked again. */
+  /** Prefix of the key by which approvals recognise a repeated question. */
   readonly harness: string;
-  /** Hands the decision over. `gone`: the program no longer asks. Rejects where it could not be handed over. */
+  /** Delivers the decision. `gone`: the program no longer asks. Rejects where delivery failed. */
   readonly reply: (id: string, decision: ChannelDecision) => Promise<'taken' | 'gone'>;
 }
 
 export interface ChannelQuestions {
   asked(question: ChannelQuestion): void;
-  /** Answered, and not by us: in the pane. */
+  /** Somebody answered in the pane. */
   answered(id: string): void;
-  /** All that is open now, after the channel was away: the rest was answered meanwhile. */
+  /** All questions still open after the channel was away; the others were answered in between. */
   settle(open: readonly ChannelQuestion[]): void;
-  /** The program is gone. */
+  /** The program has ended. */
   ended(): void;
   /** The first question that is still open. */
   first(): ChannelQuestion | null;
   list(): readonly ChannelQuestion[];
-  /** Their approvals. */
+  /** The approvals of open questions. */
   ids(): readonly string[];
-  /** Lets go: approvals stay, and are joined by whoever takes the bot up. */
+  /** Releases the questions: their approvals stay, and the next runtime that takes over the bot joins them. */
   close(): void;
 }
 
@@ -57,7 +56,7 @@ interface Open {
   readonly cut: (end: End) => void;
   readonly ended: Promise<End>;
   approval: string | null;
-  /** A decision is on its way: what the program says of this question from now on is its echo. */
+  /** A decision is being delivered: what the program reports about this question from now on is its echo. */
   replied: boolean;
 }
 
@@ -89,7 +88,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
         note('it no longer asked when it was answered');
       remove(entry.question.id);
     } catch (fault) {
-      // The question still stands in the pane, and its approval is decided: a person at the pane sees it.
+      // The question is still in the pane and its approval is decided: a person at the pane sees it.
       entry.replied = false;
       note(`the answer could not be handed over: ${wordsOf(fault)}`);
     }
@@ -119,7 +118,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
     else if (answer.kind === 'reject') {
       await handOver(entry, { allow: false, note: `A person rejected this${answer.note ? `: ${answer.note}` : '.'}` });
     }
-    // Expired: the question stays in the pane for whoever is there.
+    // Expired: the question stays in the pane for a person to answer.
     else {
       entry.approval = null;
       keep();

@@ -1,9 +1,9 @@
-/** One question of a program at the desk: put to a person, noted in the bot's evidence, known again after a restart. Must not know a harness. */
+/** One question of a program as an approval: asked of a person, noted in the bot's evidence, recognised after a restart. Must not know a harness. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { DriverContext } from './adapter.ts';
 import type { PermissionAnswer, PermissionAsk } from './harness.ts';
 
-/** `released`: whoever waited was let go; the approval stays. */
+/** `released`: the waiting hook was released; the approval stays. */
 export type End = PermissionAnswer | 'released';
 
 /** The approval in which a call waits, as the bot remembers it. */
@@ -23,9 +23,9 @@ export interface DeskQuestions {
       readonly onAsked: (id: string) => void;
     },
   ): Promise<End>;
-  /** What an earlier runtime left waiting. */
+  /** Questions that an earlier runtime left waiting. */
   readonly earlier: readonly KeptQuestion[];
-  /** Answered in the pane meanwhile, or given up. */
+  /** It was answered in the pane, or given up. */
   withdraw(id: string): void;
 }
 

@@ -53,7 +53,7 @@ const terminalMarks = new Set([
   'ZELLIJ',
   'ZELLIJ_SESSION_NAME',
 ]);
-/** What the way we were started leaves behind: a run by npm, Electron as Node, a test runner, shell start files. */
+/** Variables left by how Gantry was started: by npm, Electron as Node, a test runner, shell start files. */
 const startMarks = new Set([
   'BASH_ENV',
   'ELECTRON_RUN_AS_NODE',
@@ -80,8 +80,8 @@ export function personEnvironment(env: Environment): Record<string, string> {
 }
 
 /**
- * The whole environment of a bot's program. `own` are the adapter's settings; what team.yaml says wins over them,
- * and Gantry's doors win over all. `GANTRY_PANE` is set by whoever chooses the pane's id.
+ * The whole environment of a bot's program. `own` are the adapter's settings; team.yaml overrides them, and Gantry's variables override all.
+ * `GANTRY_PANE` is set where the pane's id is chosen.
  */
 export function botEnvironment(
   env: Environment,

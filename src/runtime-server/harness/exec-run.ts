@@ -1,6 +1,6 @@
 /**
- * One answer of a harness without a pane: its program is run to its end with the text on stdin, so that no text can be an option.
- * What its output means is given by the adapter. Must not know a harness.
+ * One answer of a harness without a pane: runs its program to its end with the text on stdin, so that no text can be an option. The adapter reads
+ * the output. Must not know a harness.
  */
 import type { Ran, Surroundings } from './adapter.ts';
 import { botEnvironment } from './environment.ts';
@@ -12,7 +12,7 @@ const detailChars = 500;
 
 export interface ExecStart {
   readonly command: readonly [string, ...string[]];
-  /** Variables of this harness alone. */
+  /** Variables only of this harness. */
   readonly own?: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ export type Exec = (
   options: ExecOptions,
 ) => Promise<ExecResult>;
 
-/** `begin`: what is started in a mode, for a session to go on with. `read`: what its output means. */
+/** `begin`: the command for a mode and the session to continue. `read`: parses its output. */
 export const execOf =
   (
     begin: (

@@ -1,6 +1,6 @@
 /**
- * What is installed on this computer: program on PATH, version, whether it is signed in, whether our rules know the version.
- * Reads files and at most asks a program for its version; signs in to nothing. Must not know adapters beyond their rulesets.
+ * Finds what is installed on this computer: program on PATH, version, whether it is signed in, whether our rules know the version. Reads files and
+ * at most asks a program for its version; signs in to nothing. Must not know adapters beyond their rulesets.
  */
 import { access, readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -26,7 +26,7 @@ export interface BotSpec {
   readonly adopts?: { readonly sessionId: string; readonly transcript: string | null };
 }
 
-/** What the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */
+/** Paths that the runtime gives to each bot's program as `GANTRY_*` variables; files are 0600. */
 export interface BotDoors {
   readonly urlFile: string;
   readonly tokenFile: string;
@@ -43,7 +43,7 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly cols: number;
   readonly rows: number;
-  /** It goes on with the conversation that was asked for. */
+  /** It continues the requested conversation. */
   readonly resumed?: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface FoundHarness {
   readonly name: HarnessName;
   readonly installed: boolean;
   readonly version: string | null;
-  /** null where it cannot be told. */
+  /** null where unknown. */
   readonly signedIn: boolean | null;
   /** Whether the installed version is one that the rules were recorded with. */
   readonly covered: boolean | null;
@@ -99,7 +99,7 @@ export interface ExplainStep {
   readonly decided: boolean;
 }
 
-/** What ends a turn from the keyboard. Never more than is needed: one key too many may end the program. */
+/** The keys that end a turn. Never more than needed: one key too many may end the program. */
 export interface InterruptKeys {
   readonly keys: readonly string[];
   /** Between two keys, milliseconds, for a program that asks for the second one first. */
@@ -107,9 +107,9 @@ export interface InterruptKeys {
 }
 
 export interface Interrupted {
-  /** The turn was seen to end. False: there was none, or it went on. */
+  /** The turn was seen to end. False: there was none, or it continued. */
   readonly ended: boolean;
-  /** The keys that were pressed; none where the program was told in another way. */
+  /** The keys that were pressed; empty where the program was stopped without keys. */
   readonly keys: readonly string[];
 }
 
@@ -125,8 +125,8 @@ export interface HarnessBot {
   /** One at a time per bot; shares its lock with {@link input}. Never types unless {@link gate} is open. ≤ 10 s. */
   deliver(message: Outgoing): Promise<DeliverResult>;
   /**
-   * Goes on with a message whose delivery was cut off when the runtime ended. Null where nobody can tell how far it came:
-   * then it must not be typed again. As {@link deliver} otherwise.
+   * Continues a message whose delivery was cut off when the runtime ended. Null where it is unknown how far it came: then it must not be typed
+   * again. As {@link deliver} otherwise.
    */
   resume(message: Outgoing): Promise<DeliverResult | null>;
   /** A person's keystrokes: text first, then keys. `usage` for an unknown key or when both are empty. */
@@ -154,7 +154,7 @@ export interface HarnessBot {
   };
   /** While it is `blocked`: what its harness says of the limit that stops it. Absent where nothing can be said. */
   limit?(): UsageLimit | null;
-  /** The limit is over, or a person lets it try: blocked no longer. */
+  /** The limit has ended, or a person lets the bot try again: it is no longer blocked. */
   unblock?(): void;
   close(): void;
 }
@@ -164,7 +164,7 @@ export type ExecMode = 'plan' | 'ask' | 'accept_edits';
 
 export interface ExecOptions {
   readonly mode: ExecMode;
-  /** Session to go on with. */
+  /** The session to continue. */
   readonly resume?: string | null;
   /** Then its whole process group is ended; default 10 minutes. */
   readonly timeoutMs?: number;
@@ -185,11 +185,11 @@ export interface ExecResult {
 }
 
 export interface Harnesses {
-  /** What is installed on this computer (looked up at most every 30 s). */
+  /** The harnesses installed on this computer (looked up at most every 30 s). */
   found(): Promise<readonly FoundHarness[]>;
   /**
-   * How to start the bot. Writes only into `doors.folder`.
-   * `usage`: harness not installed or command missing, with the install command as the action.
+   * Prepares a start of the bot. Writes only into `doors.folder`. `usage`: harness not installed or command missing, with the install command as the
+   * action.
    */
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
   /** Whether {@link Harnesses.exec} can run it, held to a mode. */
@@ -200,7 +200,7 @@ export interface Harnesses {
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
   /** Takes up a bot in a live pane: after `prepare` + create, or after a runtime restart. */
   attach(bot: BotSpec, paneId: string): HarnessBot;
-  /** What its harness's own transcripts say was used since `cursor`; null where it keeps none that can be read. */
+  /** Usage since `cursor` from its harness's own transcripts; null where it keeps none that can be read. */
   usage(
     bot: Pick<BotSpec, 'agentId' | 'harness'>,
     cursor: UsageCursor | null,
@@ -234,13 +234,13 @@ export type PermissionAnswer =
   | { readonly kind: 'expired' }
   | { readonly kind: 'withdrawn'; readonly surface: string };
 
-/** The part of the approvals desk that harnesses need. */
+/** The part of approvals that harnesses need. */
 export interface PermissionDesk {
   ask(
     ask: PermissionAsk,
     options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly id: string; readonly answer: Promise<PermissionAnswer> }>;
-  /** The question is gone: `pane` where it was answered there, `engine` where nobody can take an answer any more. */
+  /** The question is gone: `pane` where it was answered there, `engine` where nothing can take an answer any more. */
   withdraw(id: string, surface: string): Promise<void>;
 }
 

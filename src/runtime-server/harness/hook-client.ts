@@ -1,7 +1,7 @@
 /**
- * What a harness's hook runs: reads the event from stdin, posts it to the engine, prints the engine's answer. It must never harm
- * the harness: without Gantry, with an engine that is down or slow, it prints nothing and ends with 0 within its deadline.
- * Imports only Node, because it starts for every event of every bot.
+ * The program that a harness's hook runs: reads the event from stdin, posts it to the engine, prints the engine's answer. It must never harm the
+ * harness: without Gantry, or with an engine that is down or slow, it prints nothing and ends with 0 within its deadline. Imports only Node, because
+ * it starts for every event of every bot.
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -11,8 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Shorter than the harness's own timeout for a hook, so that no harness ever reports a hook of ours as failed. */
 const deadlineMs = 4000;
 /**
- * Events whose answer a person gives: the harness shows its own dialog meanwhile, so the hook waits as long as an approval can
- * live, and over a restart of the engine.
+ * Events that a person answers: the harness shows its own dialog at the same time, so the hook waits as long as an approval can live, and across a
+ * restart of the engine.
  */
 const waitingEvents: ReadonlySet<string> = new Set(['PermissionRequest']);
 const waitingDeadlineMs = 25 * 60 * 60_000;
@@ -47,7 +47,7 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
     const answer = waitingEvents.has(event) ? await waitForAnswer(door) : answerOf(await knock(door, signal));
     if (answer !== null && answer !== '{}') stdout.write(`${answer}\n`);
   } catch {
-    // The engine is down, moved or slow: the harness goes on as if there were no hook.
+    // The engine is down, moved or slow: the harness continues as if there were no hook.
   }
   return 0;
 }

@@ -1,7 +1,6 @@
 /**
- * The questions of a program whose hook waits for the answer: each is an approval until a person answers it there or in the pane. Owns
- * from when a question is open, which hooks wait for it, and what is left of it when they are gone. Must not know how a harness
- * shows that a question is over.
+ * The questions of a program whose hook waits for the answer: each is an approval until a person answers it there or in the pane. Owns from when a
+ * question is open, which hooks wait for it, and what remains of it when they are gone. Must not know how a harness shows that a question has ended.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { createOwnTimers } from '../../kit/clock/timers.ts';
@@ -36,7 +35,7 @@ export interface HookQuestionsWays<Q extends HookQuestion> {
   /** The set of open questions changed. */
   readonly onChange?: () => void;
   readonly onBegin?: (entry: OpenQuestion<Q>) => void;
-  /** It is no longer open. Not called once all are let go of. */
+  /** It is no longer open. Not called after all are released. */
   readonly onOver: (entry: OpenQuestion<Q>, answer: End) => void;
   /** Where a question is whose hooks are gone. */
   readonly hooklessAt: () => 'pane' | 'engine';
@@ -45,18 +44,18 @@ export interface HookQuestionsWays<Q extends HookQuestion> {
 export interface HookQuestions<Q extends HookQuestion> {
   readonly open: ReadonlyMap<string, OpenQuestion<Q>>;
   note(seen: string): void;
-  /** What a rule of the person decided beforehand, as the hook prints it. */
+  /** The decision of a person's rule, as the hook prints it. */
   ruled(found: { readonly verdict: 'allow' | 'deny'; readonly rule: string }): Record<string, unknown>;
   /** Resolves to what the hook prints, once a person has answered or the question is gone. */
   wait(question: Q, payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   withdraw(which: (entry: OpenQuestion<Q>) => boolean, surface: 'pane' | 'engine'): void;
-  /** Once the hooks of before a restart have had their time; `withdraw` ends the approvals that none has asked for again. */
+  /** Runs once hooks from before a restart had time to return; `withdraw` ends the approvals that none has asked for again. */
   settle(act: (withdraw: () => void) => void): void;
   /** Approvals of an earlier runtime. */
   readonly earlier: number;
   later(ms: number, act: () => void): () => void;
   ids(): readonly string[];
-  /** Lets go: approvals stay, and the hooks come back to whoever takes the bot up. */
+  /** Releases the questions: approvals stay, and the hooks reconnect to the next runtime. */
   close(): void;
 }
 
@@ -71,7 +70,7 @@ export function createHookQuestions<Q extends HookQuestion>(
   const away = new AbortController();
   const own = createOwnTimers(context.timers);
 
-  /** What a restarted runtime needs to end approvals whose question was answered meanwhile. */
+  /** A restarted runtime needs these to end approvals whose question was answered in between. */
   function keep(): void {
     context.remember({ asking: [...open].flatMap(([call, { id }]) => (id === null ? [] : [{ call, id }])) });
     ways.onChange?.();

@@ -1,6 +1,6 @@
 /**
- * Harnesses: how each agent CLI is found, started, judged, typed into, and what proves that a text arrived.
- * Gives `createHarnesses`. The factory stands on the other side of `harness.ts` and names no harness.
+ * Harnesses: how each agent CLI is found, started, judged, typed into, and what proves that a text arrived. Exports `createHarnesses`. The factory
+ * uses only `harness.ts` and names no harness.
  */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -35,7 +35,7 @@ export interface HarnessesDeps {
   readonly desk: PermissionDesk;
   /** Rules of the person that answer such a question at once. */
   readonly policy: PermissionPolicy;
-  /** Settings of agent programs that lie in a bot's folder. `alone`: nobody sits before the program. */
+  /** Settings of agent programs in a bot's folder. `alone`: no person sits at the program. */
   readonly trust: { demandSettings(harness: HarnessName, cwd: string, alone: boolean): void };
   readonly processes: ProcessRunner;
   /** The person's environment, as Gantry was started with. */
@@ -99,7 +99,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
       deps.trust.demandSettings(bot.harness, bot.cwd, false);
       const before = { ...memory.recall(bot.agentId), ...bot.adopts };
       const { launch, facts } = await adapterOf(bot.harness).prepare(bot, doors, before);
-      // Each names the conversation of a start alike: the one of before is gone on with.
+      // Each names the conversation of a start in the same way: the previous one is continued.
       const resumed =
         bot.resume === true && typeof facts.sessionId === 'string' && facts.sessionId === before.sessionId;
       const tools = await writeTools(doors);

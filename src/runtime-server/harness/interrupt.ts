@@ -1,4 +1,4 @@
-/** Ending a turn: what is done for it differs, that its end is seen does not. Must not know a harness. */
+/** Ends a turn: each harness does it differently, its end is noticed in the same way. Must not know a harness. */
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { BotState } from './harness.ts';

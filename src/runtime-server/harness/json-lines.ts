@@ -1,4 +1,4 @@
-/** A growing file of JSON objects, one a line, read on from where reading stopped. Must not know what the lines mean. */
+/** Reads a growing file of JSON objects, one a line, from where reading stopped. Must not know what the lines mean. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { parseObject } from './values.ts';
@@ -8,7 +8,7 @@ const pageBytes = 4 * 1024 * 1024;
 /** A longer line is passed over. */
 const longestLine = 64 * 1024 * 1024;
 const newline = 0x0a;
-/** Opening a pipe would wait for whoever writes. Windows has no such mark. */
+/** Opening a pipe would wait for its writer. Windows has no such flag. */
 const nonBlocking = constants.O_NONBLOCK ?? 0;
 
 export interface JsonLine {
@@ -24,7 +24,7 @@ export interface JsonLines {
   readonly more: boolean;
 }
 
-/** Lines that begin at or after `offset`; from the start where the file is shorter than that. What is no JSON object is passed over. */
+/** Lines that begin at or after `offset`; from the start where the file is shorter. Skips lines that hold no JSON object. */
 export async function readJsonLines(
   file: string,
   offset: number,

@@ -90,7 +90,7 @@ function character(name: string, modifiers: Modifiers): string | null {
   return control === null ? null : meta + control;
 }
 
-/** Ctrl with a character: the five-bit codes that terminals have; null where there is none (`C-é`). */
+/** Ctrl with a character: the five-bit codes of terminals; null where there is none (`C-é`). */
 function controlByte(char: string): string | null {
   if (char === '?') return '\x7f';
   const code = char.toUpperCase().charCodeAt(0);

@@ -1,4 +1,4 @@
-/** What every launch of an agent's own program has in common: the program itself, its pane, the conversation to go on with. */
+/** What the launches of all agent programs share: the program itself, its pane, the conversation to continue. */
 import { isAbsolute, normalize } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName } from '../../contracts/factory/agent.ts';
@@ -37,12 +37,12 @@ const sessionName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** The conversation to go on with: asked for, and known by a name that can be one. */
+/** The conversation to continue: requested, and with a valid name. */
 export function sessionToResume(bot: Pick<BotSpec, 'resume'>, { sessionId }: Facts): string | null {
   return bot.resume === true && typeof sessionId === 'string' && sessionName.test(sessionId) ? sessionId : null;
 }
 
-/** Conversation and transcript as a hook names them; null where it names none that can be. Whoever has the bot's token can call its hooks. */
+/** Conversation and transcript as a hook names them; null where a name is invalid. Any program with the bot's token can call its hooks. */
 export function reportedSession({ session_id: sessionId, transcript_path: transcript }: Facts): Facts | null {
   if (typeof sessionId !== 'string' || !sessionName.test(sessionId) || typeof transcript !== 'string') return null;
   return isAbsolute(transcript) && normalize(transcript) === transcript && transcript.endsWith('.jsonl')

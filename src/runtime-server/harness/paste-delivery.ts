@@ -1,8 +1,7 @@
 /**
- * How a message is put into a composer that takes pastes, and what proves that it arrived. The paste is one framed write. Enter
- * follows as a write of its own once the composer shows the text, because some programs lose an Enter that comes too early. Then
- * a witness is awaited: the submit hook, else the transcript, else the composer. Each harness supplies what is its own; must not
- * know a harness.
+ * Puts a message into a composer that takes pastes, and proves that it arrived. The paste is one framed write. Enter follows as a separate write
+ * once the composer shows the text, because some programs lose an Enter that comes too early. Then a witness is awaited: the submit hook, else the
+ * transcript, else the composer. Each harness supplies its own parts; must not know a harness.
  */
 import type { PaneFacts } from '../panes/pane-engine.ts';
 import type { DriverContext } from './adapter.ts';
@@ -20,7 +19,7 @@ export interface PasteWays {
   transcript(): Promise<PromptsSince>;
   /** How long the text must have stood in the composer before Enter is heeded; default: not at all. */
   settleMs?(text: string): number;
-  /** While it starts it shows a composer and loses what is put into it: then the message is held and tried again. */
+  /** While it starts it shows a composer and loses its input: then the message is held and retried. */
   readonly losesEarly?: boolean;
   /** Until the composer shows a paste. */
   readonly shownMs: number;
@@ -90,7 +89,7 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
     return kind === 'empty';
   }
 
-  /** What is left of a message that was not taken must not hold up those behind it. */
+  /** The remains of a message that was not taken must not block the next ones. */
   async function takeOut(): Promise<string> {
     if (composer().kind !== 'text') return '';
     return (await clear()) ? ', and the text was removed again' : ', and the text could not be removed';

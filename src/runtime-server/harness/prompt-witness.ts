@@ -1,9 +1,9 @@
-/** A harness's own transcripts as a witness: whether a prompt with our text was written there. Must not know a harness's lines. */
+/** A harness's own transcripts as a witness: whether they contain a prompt with our text. Must not know a harness's lines. */
 import { stat } from 'node:fs/promises';
 import { readJsonLines } from './json-lines.ts';
 import { containsText } from './wording.ts';
 
-/** The prompt that a line holds; null: it is none. */
+/** The prompt in a line; null: the line holds none. */
 export type PromptOf = (entry: Readonly<Record<string, unknown>>) => string | null;
 
 /** Whether a prompt with this text was written since. */
@@ -42,7 +42,7 @@ export async function holdsPrompt(file: string, offset: number, ours: string, pr
   }
 }
 
-/** What the bot remembers of where its transcript lies, as a list. */
+/** The remembered paths of the bot's transcript, as a list. */
 export function transcriptOf({ transcript }: Readonly<Record<string, unknown>>): readonly string[] {
   return typeof transcript === 'string' ? [transcript] : [];
 }

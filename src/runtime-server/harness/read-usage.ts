@@ -1,10 +1,10 @@
-/** Reads on in the transcripts of a bot: the one of now, and the last few of before. Must not know what a line means. */
+/** Continues to read a bot's transcripts: the current one and the last few before it. Must not know what a line means. */
 import { readJsonLines } from './json-lines.ts';
 import { transcriptOf } from './prompt-witness.ts';
 import type { UsageAsk, UsageLine, UsagePage } from './usage.ts';
 import { objectOf } from './values.ts';
 
-/** Transcripts of earlier sessions that are still looked at: their last lines may come late. */
+/** Earlier transcripts that are still checked: their last lines may be written late. */
 const mostEarlier = 3;
 
 export interface UsageReader {
@@ -19,7 +19,7 @@ interface Mark {
   readonly model: string | null;
 }
 
-/** `current`: the transcripts of its conversation of now. */
+/** `current`: the transcripts of its current conversation. */
 export async function readUsage(
   { facts, cursor }: UsageAsk,
   reader: UsageReader,

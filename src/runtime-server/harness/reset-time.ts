@@ -1,9 +1,9 @@
 /**
- * When a usage limit is over, read from the words of a harness. Only forms that were seen or are documented are read; anything else,
- * also a zone by its letters (`PST`, which is several), is null: then a person decides, and nothing is guessed.
+ * When a usage limit ends, read from the messages of a harness. Reads only forms that were seen or are documented; anything else, also a zone by its
+ * abbreviation (`PST` is several), is null: then a person decides, and nothing is guessed.
  */
 
-/** A text that comes a little late still means the moment that has just been. */
+/** A text read a little late still means a moment just past. */
 const justPastMs = 15 * 60_000;
 /** A reset further away is not believed. */
 const farthestMs = 32 * 24 * 3_600_000;

@@ -1,14 +1,14 @@
 /**
- * Whether the text on a screen is a text that was put there. Programs and emulators do not agree how wide an emoji or a mark is: the
- * emulator may lose a part of one, or keep a letter of the row before beside it. So these are not compared, but what stands around them
- * is, to the letter. Blanks do not count. Must not know a harness.
+ * Whether the text on a screen is the text that was put there. Programs and emulators do not agree how wide an emoji or a mark is: the emulator may
+ * lose a part of one, or keep a character of the row before beside it. So these are not compared, but the text around them is, exactly. Blanks do
+ * not count. Must not know a harness.
  */
 import { squeeze } from './wording.ts';
 
 /** Emoji and their parts, marks, and what no Unicode version gives a width. */
 const unsure =
   /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{M}\p{Co}\p{Cn}\u{e0020}-\u{e007f}]/u;
-/** What may stand on the screen for one of them: itself, and what was in the cells beside it before. */
+/** The screen may show one of them as itself plus the earlier content of the cells beside it. */
 const longestStandIn = 3;
 /** Enough to know a text by, where it is looked for on a screen that may not show all of it. */
 const telling = 400;

@@ -1,13 +1,13 @@
 /**
- * What a harness says of its own consumption: tokens and cost from the transcript that it keeps itself, and that a limit of its
- * provider stops it. Shapes only; must not know prices, budgets or queues.
+ * What a harness reports about its own usage: tokens and cost from its transcript, and that a limit of its provider stops it. Shapes only; must not
+ * know prices, budgets or queues.
  */
 
 /** One answer of a model, as the harness's transcript counts it. Tokens; what was cached is not counted in `input` again. */
 export interface UsageLine {
   /**
-   * Names this answer in every transcript that holds it: resumed and forked conversations copy it, and it is counted once.
-   * Without the harness's name, which is put before it.
+   * Names this answer in every transcript that holds it: resumed and forked conversations copy it, and it is counted once. Without the harness's
+   * name, which is prepended later.
    */
   readonly id: string;
   /** When it was given, milliseconds since the epoch. */
@@ -17,11 +17,11 @@ export interface UsageLine {
   readonly cachedInput: number;
   readonly cacheWrite: number;
   readonly output: number;
-  /** As the harness itself says, fractions kept; null where it does not: then the price list decides. */
+  /** As the harness reports it, fractions kept; null where it does not: then the price list decides. */
   readonly cents: number | null;
 }
 
-/** Where reading goes on: JSON of the adapter's own. */
+/** Where reading continues: JSON that only the adapter reads. */
 export type UsageCursor = Readonly<Record<string, unknown>>;
 
 export interface UsagePage {
@@ -33,7 +33,7 @@ export interface UsagePage {
 }
 
 export interface UsageAsk {
-  /** What the bot remembers: session id, transcript path. */
+  /** The bot's remembered facts: session id, transcript path. */
   readonly facts: Readonly<Record<string, unknown>>;
   /** null: from the beginning. */
   readonly cursor: UsageCursor | null;
@@ -41,10 +41,10 @@ export interface UsageAsk {
   readonly settled: boolean;
 }
 
-/** Its provider lets it do no more for now. */
+/** Its provider stops it for now. */
 export interface UsageLimit {
   /** As the harness says it. */
   readonly reason: string;
-  /** When it is over, milliseconds since the epoch; null where that is not said, or not in words that are known. */
+  /** When it ends, milliseconds since the epoch; null where the harness does not say, or not in a known form. */
   readonly until: number | null;
 }

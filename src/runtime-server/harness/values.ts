@@ -1,4 +1,4 @@
-/** What another program wrote, read as what it should be: a value of another kind is none. Pure. */
+/** Reads another program's output as an expected type; a value of another type counts as missing. Pure. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -20,7 +20,7 @@ export function timeOf(value: unknown): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** A whole number of things; 0 where it is none. */
+/** A whole number of things; 0 for anything else. */
 export function count(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }

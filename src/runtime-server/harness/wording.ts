@@ -1,7 +1,6 @@
 /**
- * What goes into a pane and how it is found again: cleaning, the sender's line, the comparison with what a harness says it got.
- * The sender's line comes first because agent programs run a text that begins with `!` or `/` as a command. Must not know how a
- * text is typed.
+ * The text that goes into a pane and how it is found again: cleaning, the sender's line, the comparison with what a harness reports. The sender's
+ * line comes first because agent programs run a text that begins with `!` or `/` as a command. Must not know how a text is typed.
  */
 import type { Outgoing } from './harness.ts';
 
@@ -16,7 +15,7 @@ export function clean(text: string): string {
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/gu, '');
 }
 
-/** One line, so that no part of a name can begin a line of its own. */
+/** On one line, so that no part of a name can begin a line. */
 function oneLine(text: string): string {
   return clean(text).replace(/\s+/gu, ' ').trim();
 }
@@ -41,7 +40,7 @@ export function composeCommands(message: Outgoing): string {
   return lines.join('\n');
 }
 
-/** What is left when a harness has wrapped, trimmed and re-spaced a prompt: no paste tags, no invisible characters, single blanks. */
+/** The prompt after a harness has wrapped, trimmed and re-spaced it: no paste tags, no invisible characters, single blanks. */
 export function normalise(text: string): string {
   return text
     .replace(/<\/?pasted_content\b[^>]*>/gu, ' ')
@@ -66,7 +65,7 @@ export function squeeze(text: string): string {
   return normalise(text).replaceAll(' ', '');
 }
 
-/** What stands in the way of typing, as a person reads it: the harnesses' own word for one of them is short. */
+/** The obstacle to typing, in words for a person: the harnesses' own name for one of them is short. */
 export function obstacleInWords(why: string): string {
   return why === 'draft' ? 'somebody has typed there and not pressed Enter' : why;
 }

@@ -1,6 +1,6 @@
 /**
- * The `claude` harness: Claude Code in a pane. State by hooks, and by the screen where hooks are silent; messages are pasted;
- * evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
+ * The `claude` harness: Claude Code in a pane. State comes from hooks, and from the screen where hooks are silent. Messages are pasted; evidence is
+ * the submit hook, else the transcript, else the composer. Must not know other harnesses.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,11 +21,11 @@ export function createClaudeAdapter(around: Surroundings): Adapter {
   return {
     ruleset: claudeRules,
     async prepare(bot, doors, memory) {
-      // Before its first message there is no conversation to go on with, and the program would refuse and end.
+      // Before its first message there is no conversation to continue, and the program would refuse and end.
       const begun = typeof memory.transcript === 'string' && existsSync(memory.transcript);
       const known = begun ? sessionToResume(bot, memory) : null;
       const { launch, sessionId } = await launchClaude(around, bot, doors, known);
-      // Known before any hook has come, so that the second witness does not depend on the first.
+      // Known before any hook arrives, so that the second witness does not depend on the first.
       const config = bot.env.CLAUDE_CONFIG_DIR ?? around.env.CLAUDE_CONFIG_DIR ?? join(around.home, '.claude');
       const transcript = transcriptFile(config, bot.cwd, sessionId);
       return {
@@ -46,9 +46,9 @@ function driveClaude(context: DriverContext): Driver {
     composer: readComposer,
     holds: holdsOurs,
     transcript: () => promptsSince(() => transcriptOf(context.recall()), claudePrompt),
-    // It is drawn within a frame; a loaded computer and long texts take longer.
+    // The composer is redrawn within a frame; a loaded computer and long texts take longer.
     shownMs: 2000,
-    // Hook and transcript come before the model is asked.
+    // Hook and transcript report before the model is asked.
     witnessMs: 2000,
     lateMs: 3500,
   });

@@ -1,10 +1,10 @@
-/** Claude Code's composer as it stands on the screen. Reads facts; must not type. */
+/** Finds Claude Code's composer on the screen. Reads facts; must not type. */
 import { promptBox, type View } from '../judge/view.ts';
 import type { Composer } from '../paste-delivery.ts';
 import { sameText } from '../same-text.ts';
 import { ghostTexts } from './rules.ts';
 
-/** What Claude Code shows instead of a paste of six lines or more, or of more than about 800 characters. */
+/** Claude Code shows this instead of a paste of six lines or more, or of more than about 800 characters. */
 const pasteMarker = /^\[Pasted text #\d+(?: \+\d+ lines)?\]$/u;
 
 export function readComposer(view: View): Composer {
@@ -20,7 +20,7 @@ export function readComposer(view: View): Composer {
   return { kind: 'text', text };
 }
 
-/** Whether the composer holds exactly our text or the one marker that it collapsed to. Rows wrap, so blanks do not count. */
+/** Whether the composer holds exactly our text or the one marker that replaced it. Rows wrap, so blanks do not count. */
 export function holdsOurs(composer: Composer, ours: string): boolean {
   if (composer.kind !== 'text') return false;
   return sameText(composer.text, ours) || pasteMarker.test(composer.text.trim());

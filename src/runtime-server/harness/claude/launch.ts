@@ -1,6 +1,6 @@
 /**
- * How Claude Code is started in a pane or for one answer: flags, the settings and tools files of this start, environment.
- * Everything is given per start; nothing is written into the person's home.
+ * Starts Claude Code in a pane or for one answer: flags, the settings and tools files of this start, environment. Everything is given per start;
+ * nothing is written into the person's home.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,29 +14,29 @@ import { quote } from '../shell/start-file.ts';
 import { toolEndEvents } from './questions.ts';
 import { claudeHookEvents } from './rules.ts';
 
-/** A hook that does not answer holds the turn up: the client gives up sooner by itself. */
+/** A hook that does not answer blocks the turn; the hook client gives up before this. */
 const hookTimeoutSeconds = 10;
-/** Its dialog stands on the screen meanwhile, so this hook holds nothing up. Longer than an approval lives. */
+/** Claude Code shows its dialog while this hook waits, so it blocks nothing. Longer than an approval lives. */
 const questionTimeoutSeconds = 26 * 60 * 60;
 
-/** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
+/** Claude Code's default is a mode in which a classifier approves tools; a bot starts in the mode that asks. */
 const permissionModes: Readonly<Record<ExecMode, string>> = {
   plan: 'plan',
   ask: 'manual',
   accept_edits: 'acceptEdits',
 };
 
-/** Sends progress as OSC 9;4 only to terminals that it knows. */
+/** Claude Code sends progress as OSC 9;4 only to terminals that it knows. */
 const terminal = { TERM_PROGRAM: 'ghostty' };
 
-/** Exists while a question of this bot waits: only then is it of interest that a tool has run. */
+/** Exists while a question of this bot waits: only then does it matter that a tool has run. */
 export function askingMark(folder: string): string {
   return join(folder, 'asking');
 }
 
 /**
- * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. That a tool has run says that its
- * question was answered in the pane; without a question it starts no program, or every tool call would cost one.
+ * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. A finished tool shows that its question was answered in the
+ * pane; without an open question its hook starts no program, or every tool call would cost one.
  */
 export function claudeSettings(doors: BotDoors, withTools: boolean): Record<string, unknown> {
   const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
@@ -49,17 +49,17 @@ export function claudeSettings(doors: BotDoors, withTools: boolean): Record<stri
     ]),
     ...toolEndEvents.map((event) => [event, hook(`[ ! -e ${mark} ] || exec ${call(event)}`, hookTimeoutSeconds)]),
   ];
-  // Gantry's own tools ask where they run, after the person's rules: a dialog here would ask twice.
+  // Gantry's own tools ask for approval themselves, after the person's rules: a dialog here would ask twice.
   const permissions = withTools ? { permissions: { allow: [`mcp__${toolServer}`] } } : {};
   return { hooks: Object.fromEntries(hooks), ...permissions };
 }
 
-/** Claude Code calls a tool of it `mcp__gantry__<tool>`; a server of that name in the person's own files stands back. */
+/** Claude Code calls its tools `mcp__gantry__<tool>`; this server overrides one of the same name in the person's own files. */
 const toolServer = 'gantry';
 
 /**
- * The tools of this computer, for this bot: at the engine's port, with the token that the bot has. A shell reads it from its file when
- * Claude Code connects, so it is in no argument, no environment and no other file. Null: no engine has said where it is.
+ * Gantry's tools for this bot: the engine's port, with the bot's token. A shell reads the token from its file when Claude Code connects, so it is in
+ * no argument, environment or other file. Null: no engine has published its port.
  */
 export async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown> | null> {
   const url = await readFile(doors.urlFile, 'utf8').then(

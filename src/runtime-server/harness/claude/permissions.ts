@@ -1,9 +1,9 @@
 /**
- * The questions that Claude Code asks now: each waits as an approval until a person answers it there or in the pane, whichever
- * comes first. Owns from when a question is open and how it is known to be gone; must not know what it says or who answers.
+ * The questions that Claude Code asks now: each waits as an approval until a person answers it there or in the pane, whichever comes first. Owns
+ * from when a question is open and how its end is noticed; must not know its content or who answers.
  *
- * Claude Code shows its dialog while the hook waits and takes whatever comes first. It does not tell a hook that a key has won:
- * that is seen by the dialog leaving the screen, by the tool having run, by the end of the turn, or by the hook being killed.
+ * Claude Code shows its dialog while the hook waits and takes whichever answer comes first. It does not tell a hook that a key has won: the dialog
+ * leaves the screen, the tool runs, the turn ends, or the hook is killed.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import type { DriverContext } from '../adapter.ts';
@@ -16,16 +16,16 @@ const mostOpen = 20;
 const turnEnds: ReadonlySet<string> = new Set(['Stop', 'StopFailure', 'SessionEnd']);
 
 export interface Permissions {
-  /** Resolves to what the hook prints, once a person has answered or the question is gone. */
+  /** Resolves to the hook's output, once a person has answered or the question is gone. */
   ask(payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   event(event: string, payload: Payload): void;
-  /** The screen was looked at. */
+  /** The screen was read. */
   looked(): void;
   /** The state is no longer `needs_you`. */
   left(): void;
   exited(): void;
   ids(): readonly string[];
-  /** Lets go: approvals stay, and the hooks come back to whoever takes the bot up. */
+  /** Releases the questions: approvals stay, and the hooks reconnect to the next runtime. */
   close(): void;
 }
 
@@ -44,25 +44,25 @@ export function createPermissions(context: DriverContext): Permissions {
     onChange() {
       if (typeof markFile !== 'string') return;
       const asks = questions.open.size > 0;
-      // Hooks look at it. Without the mark only a faster sign is missing.
+      // Hooks check this mark. Without it only a faster signal is missing.
       marked = marked
         .then(() => (asks ? writeFile(markFile, '', { mode: 0o600 }) : rm(markFile, { force: true })))
         .catch(() => undefined);
     },
     onBegin({ question }) {
-      // Its dialog may have been drawn before this: a screen that stands still says nothing more.
+      // Its dialog may have been drawn before this: an unchanged screen reports nothing more.
       if (dialogStands()) seen.add(question.call);
     },
     onOver({ question }) {
       seen.delete(question.call);
       const next = [...questions.open.values()].at(-1);
-      // Another question stands on the screen now.
+      // The screen shows another question now.
       if (next && stillAsks()) judge.event('hook', 'PermissionRequest', next.payload);
     },
     hooklessAt: () => (stillAsks() ? 'engine' : 'pane'),
   });
 
-  /** What the person has ruled beforehand; null: a person is asked. */
+  /** The decision of the person's rules; null: a person is asked. */
   async function rule(question: Question): Promise<Record<string, unknown> | null> {
     const { workspace } = context.recall();
     const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, question);
@@ -82,7 +82,7 @@ export function createPermissions(context: DriverContext): Permissions {
       const question = questionOf(bot, payload);
       const ruled = question === null || questions.open.has(question.call) ? null : await rule(question);
       if (ruled !== null) return ruled;
-      // A sub-agent's question stops the pane as well: its dialog stands on the same screen.
+      // A sub-agent's question blocks the pane as well: its dialog is on the same screen.
       judge.event('hook', 'PermissionRequest', payload);
       context.poke();
       if (question === null) return {};

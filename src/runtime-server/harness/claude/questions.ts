@@ -1,6 +1,6 @@
 /**
- * Claude Code's own permission question (`PermissionRequest` hook) in the words of an approval, and the answer in the words of
- * the hook. Must not know the desk, panes or state.
+ * Turns Claude Code's own permission question (`PermissionRequest` hook) into an approval, and the answer into the hook's output. Must not know how
+ * approvals are kept, panes or state.
  */
 import { hash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
@@ -11,24 +11,21 @@ import { record, text } from '../values.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** Events that tell that a tool was let run. */
+/** Events which show that a tool was allowed to run. */
 export const toolEndEvents: readonly string[] = ['PostToolUse', 'PostToolUseFailure'];
 
-/**
- * Questions that take more than yes or no: Claude Code heeds a hook's yes to them only together with the person's choice, so they
- * are answered in the pane.
- */
+/** Questions that take more than yes or no: Claude Code accepts a hook's yes only with the person's choice, so they are answered in the pane. */
 const paneOnly: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode']);
 
-/** Nobody can answer later than this; the dialog itself stays. */
+/** An approval expires after this; the dialog itself stays. */
 const expiresInMs = 24 * 60 * 60_000;
 
 export interface Question {
   readonly tool: string;
   readonly input: Payload;
-  /** The same for every hook of the same question, and for the events that tell of this very call later. */
+  /** The same for every hook of the same question, and for the events that later report this call. */
   readonly call: string;
-  /** Which sub-agent asks; null: the main conversation. */
+  /** The sub-agent that asks; null: the main conversation. */
   readonly subAgent: string | null;
   readonly ask: PermissionAsk;
 }
@@ -49,7 +46,7 @@ export function questionOf(bot: { agentId: string; slug: string; team: string },
   return { tool, input, call, subAgent: text(payload.agent_id) || null, ask };
 }
 
-/** The question as the desk takes it; `key` names the same question asked once more. */
+/** The question as an approval request; `key` identifies a repeat of the same question. */
 export function askOf(
   bot: { readonly agentId: string; readonly slug: string; readonly team: string },
   asked: {
@@ -75,14 +72,14 @@ export function askOf(
   };
 }
 
-/** Names a tool call by what is in both the question and the report of its end; they carry no common id. */
+/** Identifies a tool call by the fields that both the question and the report of its end contain; they carry no common id. */
 export function callOf(payload: Payload): string {
   const { session_id, prompt_id, agent_id, tool_name, tool_input } = payload;
   const parts = [session_id, prompt_id, agent_id, tool_name].map(text);
   return hash('sha256', JSON.stringify([...parts, actionHash({ input: record(tool_input) })]), 'hex');
 }
 
-/** What the hook prints. Nothing: the dialog stays for the person at the pane. */
+/** The hook's output. Empty: the dialog stays for the person at the pane. */
 export function decisionOf(answer: PermissionAnswer): Record<string, unknown> {
   if (answer.kind !== 'approve' && answer.kind !== 'reject') return {};
   const decision =
@@ -92,7 +89,7 @@ export function decisionOf(answer: PermissionAnswer): Record<string, unknown> {
   return printed(decision);
 }
 
-/** What a rule of the person decided, without asking. */
+/** The decision of a person's rule, without asking. */
 export function ruledOf({ verdict, rule }: { verdict: 'allow' | 'deny'; rule: string }): Record<string, unknown> {
   return printed(verdict === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: `Not allowed: ${rule}` });
 }
@@ -103,7 +100,7 @@ function printed(decision: Record<string, unknown>): Record<string, unknown> {
 
 type Action = Parameters<PermissionPolicy['decide']>[0];
 
-/** The question as the policy reads it: Claude Code's tools by the names that Gantry has for what they do. */
+/** The question as the policy reads it: Claude Code's tools under Gantry's names for the same actions. */
 export async function actionOf(
   bot: { slug: string; team: string; cwd: string },
   workspace: string | null,
@@ -158,7 +155,7 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : '';
 }
 
-/** Whole, in whatever form it comes: what is not shown must not be approved. */
+/** Complete, in whatever form it comes: what is not shown must not be approved. */
 export function commandOf(input: Payload): string {
   return text(input.command) || JSON.stringify(input);
 }
@@ -211,7 +208,7 @@ function whole(input: Payload): string {
   return JSON.stringify(input, null, 2);
 }
 
-/** For a title: the rest of a longer text is told by a mark. */
+/** For a title: a mark replaces the rest of a longer text. */
 export function firstLine(words: string): string {
   const [line = '', ...more] = words.trim().split('\n');
   return more.length === 0 ? line : `${line} …`;

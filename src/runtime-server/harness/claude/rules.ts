@@ -1,7 +1,6 @@
 /**
- * What Claude Code's hooks, title and screen mean, recorded with 2.1.329. Data only. Hooks are the authority. They do not report
- * an interrupt, a refused or answered dialog, or anything before the first prompt: there the screen decides, on the edges named
- * in `from` and after its hold time.
+ * What Claude Code's hooks, title and screen mean, recorded with 2.1.329. Data only. Hooks are the authority. They do not report an interrupt, a
+ * refused or answered dialog, or anything before the first prompt: there the screen decides, on the edges named in `from` and after its hold time.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
@@ -103,7 +102,7 @@ const screen: readonly ScreenRule[] = [
     from: ['starting', 'working', 'needs_you', 'blocked'],
     // A turn is visible at most 130 ms after Enter; between tool calls the row is gone for a repaint.
     holdMs: 700,
-    // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
+    // A provider's refusal may be temporary: a blocked bot retries after a quarter of an hour.
     holdFrom: { starting: 400, blocked: 15 * 60_000 },
   },
 ];

@@ -1,6 +1,6 @@
 /**
- * What Claude Code's transcripts say of tokens: each line of an answer carries the answer's id and its count so far, the last
- * line the whole. Sub-agents have files of their own beside the transcript. Must not know prices.
+ * Reads token usage from Claude Code's transcripts: each line of an answer carries the answer's id and its count so far, the last line the total.
+ * Sub-agents have their own files beside the transcript. Must not know prices.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

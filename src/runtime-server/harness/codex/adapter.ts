@@ -1,6 +1,7 @@
 /**
- * The `codex` harness: Codex in a pane. State by the status that it sends, hooks for what is asked and taken, the screen for dialogs
- * and failures; messages are pasted; evidence is the submit hook, else the transcript, else the composer. Must not know other harnesses.
+ * The `codex` harness: Codex in a pane. State comes from the status that it sends, from hooks for questions and accepted prompts, and from the
+ * screen for dialogs and failures. Messages are pasted; evidence is the submit hook, else the transcript, else the composer. Must not know other
+ * harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
 import { reportedSession, sessionToResume } from '../launch-parts.ts';

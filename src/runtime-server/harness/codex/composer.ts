@@ -1,11 +1,11 @@
-/** Codex's composer and the last word above it, as they stand on the screen. Reads facts; must not type. */
+/** Finds Codex's composer and the last message above it on the screen. Reads facts; must not type. */
 import type { View } from '../judge/view.ts';
 import type { Composer } from '../paste-delivery.ts';
 import { sameText } from '../same-text.ts';
 import { squeeze } from '../wording.ts';
 import { ghostTexts } from './rules.ts';
 
-/** What a paste of more than a thousand characters collapses to. */
+/** Codex shows this instead of a paste of more than a thousand characters. */
 const pasteMarker = /^\[Pasted Content \d+ chars\](?: #\d+)?$/u;
 /** A composer that is taller than the screen allows shows its last rows, and this at the end of the first. */
 const cutMark = /\s+↑$/u;
@@ -27,7 +27,7 @@ function place(view: View): Place | null {
   const first = view.bottom.findLastIndex((row) => row === '›' || row.startsWith('› '));
   if (first < 0 || choice.test(view.bottom[first] ?? '')) return null;
   const behind = view.bottom.slice(first + 1);
-  // What is not indented is not of the composer: a dialog, a list, an answer.
+  // Text without indentation is not part of the composer: a dialog, a list, an answer.
   if (behind.some((row) => row !== '' && !/^ /u.test(row))) return null;
   const lastGap = behind.lastIndexOf('');
   const footer = lastGap < 0 ? [] : behind.slice(lastGap + 1);
@@ -59,12 +59,12 @@ export function holdsOurs(composer: Composer & { readonly cut?: boolean }, ours:
   return sameText(composer.text, ours);
 }
 
-/** The message in red right above the composer (`■ …`), which tells why the turn ended; null where there is none. */
+/** The red message right above the composer (`■ …`), which says why the turn ended; null where there is none. */
 export function lastFailure(view: View): string | null {
   const found = place(view);
   if (!found) return null;
   const above = view.bottom.slice(0, found.first);
-  // Blocks stand apart by empty rows; a long row goes on at the margin.
+  // Empty rows separate blocks; a long row continues at the margin.
   const end = above.findLastIndex((row) => row !== '');
   const start = above.slice(0, Math.max(0, end)).lastIndexOf('') + 1;
   const [first = '', ...rest] = above.slice(start, end + 1);

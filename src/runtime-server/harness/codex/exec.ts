@@ -1,6 +1,6 @@
 /**
- * Codex's exec mode: one text in, events as JSON lines out. Nobody can be asked, so what would need a question is refused, and
- * the exit code is 0 even then: what happened is read from the events, and the refusals from its log.
+ * Codex's exec mode: one text in, events as JSON lines out. Nobody can answer questions, so Codex refuses what would need one and still exits with
+ * 0: the events say what happened, and its log the refusals.
  */
 import type { Ran } from '../adapter.ts';
 import { done, execOf, failed, lastLine } from '../exec-run.ts';

@@ -1,7 +1,7 @@
 /**
- * The hooks of one start of Codex, as config overrides (`-c`): nothing is written into the person's home. Codex runs a hook only
- * after a person has reviewed it, or where its hash is marked as trusted. Ours are marked, each by its own hash: the flag that
- * trusts every hook would also run what a cloned repository brings along.
+ * The hooks of one start of Codex, as config overrides (`-c`): nothing is written into the person's home. Codex runs a hook only after a person has
+ * reviewed it, or where its hash is marked as trusted. Ours are marked, each by its own hash: the flag that trusts every hook would also run those
+ * of a cloned repository.
  */
 import { createHash } from 'node:crypto';
 
@@ -35,7 +35,7 @@ export function hookFlags(hooks: readonly Hook[]): string[] {
   ];
 }
 
-/** What Codex reckons of a hook to know it again: the keys in order, as JSON. */
+/** The hash by which Codex recognises a hook: the keys in order, as JSON. */
 export function hookHash({ event, command, timeoutSeconds, status }: Hook): string {
   const handler = {
     async: false,

@@ -1,6 +1,6 @@
 /**
- * How Codex is started in a pane or for one answer: flags, the hooks of this start, environment. Without its background server, which
- * would outlive the pane with the environment of another bot. Nothing is written into the person's home.
+ * Starts Codex in a pane or for one answer: flags, the hooks of this start, environment. Without its background server, which would outlive the pane
+ * with the environment of another bot. Nothing is written into the person's home.
  */
 import { access } from 'node:fs/promises';
 import type { Surroundings } from '../adapter.ts';
@@ -11,21 +11,21 @@ import { quote } from '../shell/start-file.ts';
 import { hookFlags, toml } from './hooks.ts';
 import { codexHookEvents } from './rules.ts';
 
-/** How long a question waits for a person elsewhere before Codex asks in the pane, where nothing but this status stands meanwhile. */
+/** How long a question waits for an answer elsewhere before Codex asks in the pane, which shows only this status until then. */
 export const askElsewhereMs = 60_000;
 export const askingStatus = 'asks in the Gantry inbox for a minute; any key here asks here';
 
-/** A hook that does not answer holds the turn up: the client gives up sooner by itself. */
+/** A hook that does not answer blocks the turn; the hook client gives up before this. */
 const hookTimeoutSeconds = 10;
 /** Codex grants this one no more. */
 const interruptTimeoutSeconds = 3;
-/** The dialog comes up even where nobody answers the hook any more. */
+/** The dialog appears even when the hook gets no answer. */
 const questionTimeoutSeconds = askElsewhereMs / 1000 + 15;
 
 /** Sends its status as OSC 21337 only to a terminal of this name. */
 const terminal = { TERM_PROGRAM: 'iTerm.app' };
 
-/** What may be done without a question: in exec mode nobody can be asked. */
+/** What each mode may do without a question: in exec mode nobody can answer one. */
 const sandboxes: Readonly<Record<ExecMode, string>> = {
   plan: 'read-only',
   ask: 'read-only',
@@ -44,7 +44,7 @@ function codexHooks(doors: BotDoors): string[] {
   );
 }
 
-/** What holds for a pane and for one answer: no question about an update, the model, the team's culture. */
+/** Settings for both a pane and one answer: no question about an update, the model, the team's culture. */
 function settings(bot: BotSpec): string[] {
   return [
     '-c',

@@ -1,7 +1,7 @@
 /**
- * The question that Codex asks now: it waits as an approval while the hook waits, and Codex shows nothing but a status meanwhile. So it
- * waits for a minute at most, or until a person presses a key in the pane: then the approval is withdrawn to the pane, the hook says
- * nothing, and Codex's own dialog comes up there. Must not know what a question says or who answers it.
+ * The question that Codex asks now: it waits as an approval while the hook waits, and Codex shows only a status until then. So it waits for a minute
+ * at most, or until a person presses a key in the pane: then the approval is withdrawn to the pane, the hook prints nothing, and Codex shows its own
+ * dialog there. Must not know a question's content or who answers it.
  */
 import type { DriverContext } from '../adapter.ts';
 import { createHookQuestions } from '../hook-questions.ts';
@@ -17,7 +17,7 @@ export interface Permissions {
   toPane(): void;
   exited(): void;
   ids(): readonly string[];
-  /** Lets go: approvals stay, and the hooks come back to whoever takes the bot up. */
+  /** Releases the question: approvals stay, and the hooks reconnect to the next runtime. */
   close(): void;
 }
 
@@ -36,14 +36,14 @@ export function createPermissions(context: DriverContext): Permissions {
       minutes.get(question.call)?.();
       minutes.delete(question.call);
       const decided = answer !== 'released' && (answer.kind === 'approve' || answer.kind === 'reject');
-      // Codex says nothing of its own when a hook has decided: its status has read "Working" all the while.
+      // Codex reports nothing when a hook has decided: its status has read "Working" the whole time.
       if (decided && questions.open.size === 0) goesOn();
     },
     // An interrupted turn takes its hook with it.
     hooklessAt: () => 'pane',
   });
 
-  /** What the person has ruled beforehand; null: a person is asked. One file that may not be changed holds the whole patch. */
+  /** The decision of the person's rules; null: a person is asked. One file that may not be changed blocks the whole patch. */
   async function rule(question: Question): Promise<Record<string, unknown> | null> {
     const { workspace } = context.recall();
     const actions = await actionsOf(bot, typeof workspace === 'string' ? workspace : null, question);

@@ -1,6 +1,6 @@
 /**
- * Codex's own permission question (`PermissionRequest` hook) in the words of an approval, and as the policy reads it. Must not know
- * the desk, panes or state.
+ * Turns Codex's own permission question (`PermissionRequest` hook) into an approval, and into an action for the policy. Must not know how approvals
+ * are kept, panes or state.
  */
 import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { record, text } from '../values.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** The hook waits for a minute only; the desk must not keep it much longer, whatever happens to us. */
+/** The hook waits only a minute; the approval must not live much longer, whatever happens to us. */
 const expiresInMs = 10 * 60_000;
 
 export interface Question {

@@ -1,7 +1,7 @@
 /**
- * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0. Data only. The authority is its own status
- * (OSC 21337, which it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report sooner that a
- * turn begins, and what is asked; the screen names dialogs and failures, and decides where the status is missing.
+ * What Codex's terminal signals, hooks, title and screen mean, recorded with 0.169.0. Data only. The authority is its own status (OSC 21337, which
+ * it sends to a terminal named iTerm.app): it also reports an interrupt and a "No". Hooks report earlier that a turn begins, and what is asked; the
+ * screen shows dialogs and failures, and decides where the status is missing.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
@@ -125,7 +125,7 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'idle' },
     from: ['starting', 'working', 'needs_you', 'blocked'],
     holdMs: 700,
-    // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
+    // A provider's refusal may be temporary: a blocked bot retries after a quarter of an hour.
     holdFrom: { starting: 400, blocked: 15 * 60_000 },
   },
 ];
@@ -151,7 +151,7 @@ const events: readonly EventRule[] = [
     claim: { state: 'working' },
     from: ['starting', 'idle', 'working', 'needs_you', 'blocked'],
   }),
-  // The hook has said what is asked; this says only that it is.
+  // The hook reports the question; the status reports only that there is one.
   status('waiting', 'Waiting', { claim: { state: 'needs_you' }, from: anyLive }),
   status('idle', 'Idle', { claim: { state: 'idle' }, from: ['starting', 'working', 'needs_you'] }),
   { id: 'codex.hook.attached', source: 'hook', event: 'SessionStart', claim: null },
@@ -180,7 +180,7 @@ export const codexRules: Ruleset = {
   events,
 };
 
-/** What Codex says when its provider lets it do no more for now. */
+/** Codex's messages when its provider's limit stops it. */
 export const limitWords = /(usage limit|limit reached|quota exceeded|out of credits|rate limit reached)/iu;
 
 /** Stands in an empty composer, dimmed. Dimness is the rule; these are the words seen, should a theme not dim them. */

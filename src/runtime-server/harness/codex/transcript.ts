@@ -1,6 +1,6 @@
 /**
- * A prompt in Codex's transcript (its rollout file): a `response_item` that is a message of the user. The file appears with the
- * first prompt, and the hooks name it.
+ * Finds a prompt in Codex's transcript (its rollout file): a `response_item` that is a message of the user. The file appears with the first prompt,
+ * and the hooks name it.
  */
 import { textsOf } from '../prompt-witness.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What Codex's transcripts say of tokens: a `token_usage_record` for each answer of a model, whose name the turn's context has told.
- * Cached and newly cached tokens are part of its input, reasoning is part of its output. Must not know prices.
+ * Reads token usage from Codex's transcripts: a `token_usage_record` for each answer of a model, whose name comes from the turn's context. Cached
+ * and newly cached tokens are part of its input, reasoning is part of its output. Must not know prices.
  */
 import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';

@@ -13,7 +13,7 @@ import { customRules } from './rules.ts';
 
 /** Output must have stopped for this long before the program counts as quiet. */
 const quietMs = 1000;
-/** Output must go on for this long before it counts as work: an echo or a clock is not. */
+/** Output counts as work only after this long: an echo or a clock is not work. */
 const printingMs = 400;
 /** The program draws what was typed within this time, or it has not taken it. */
 const shownMs = 2500;
@@ -25,13 +25,13 @@ const answeredMs = 400;
 const mostLines = 12;
 /** The sides of a box, a scroll bar, a prompt before a line: not of the text. */
 const frame = /^[\s│┃|║▌▐]+|[\s│┃|║▌▐█]+$/gu;
-/** What a paste collapses to, in the words that programs have for it. */
+/** Markers that programs show instead of a paste. */
 const pasteMark = /\[[^\]\n]*\b[Pp]aste[^\]\n]*\]/gu;
 /** A line-reading program loses what is longer than the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
 const maxLineBytes = 1000;
 
 export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
-  /** A word that the shell does not know is said now, not by a pane that closes at once. */
+  /** Reports a word that the shell does not know now, or the pane would close at once. */
   async function checkCommand(bot: BotSpec, shell: string, launchEnv: Record<string, string>): Promise<void> {
     const word = bot.command?.split(' ')[0] ?? '';
     const ran = await processes.run([shell, '-c', 'command -v -- "$1"', 'sh', word], {
@@ -79,7 +79,7 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
 
 function driveCustom(context: DriverContext): Driver {
   const { judge, clock, timers, panes, paneId } = context;
-  /** True once the program has said anything about itself: from then on output alone decides nothing. */
+  /** True once the program has reported anything about itself: from then on output does not decide by itself. */
   let reports = false;
   let offset = context.facts()?.offset ?? 0;
   let busySince: number | null = null;
@@ -133,7 +133,7 @@ function driveCustom(context: DriverContext): Driver {
     }, shownMs);
   }
 
-  /** One piece and its Enter. Enter is not pressed on what nobody can see, nor on a question. */
+  /** Types one piece and its Enter. Never presses Enter on text that the screen does not show, nor on a question. */
   async function enter(piece: string, bytes: string): Promise<'entered' | 'unseen' | 'asked'> {
     const before = look(piece);
     await panes.write(paneId, bytes);
@@ -150,7 +150,7 @@ function driveCustom(context: DriverContext): Driver {
       if (dialogStands()) return 'a dialog waits for an answer';
       if (left !== null) return `the text of message ${left}, which Gantry typed, may still stand there without Enter`;
       const facts = context.facts();
-      // A whole screen of its own, and nothing drawn in it: it still starts.
+      // The program has its own full screen with nothing drawn in it: it is still starting.
       if (facts?.altScreen === true && facts.bottom.length === 0) return 'its screen is still empty';
       return clock.monotonic() - lastOutput < quietMs ? 'the program is printing' : null;
     },

@@ -1,6 +1,6 @@
 /**
- * What an unknown program may still reveal: shell marks, progress, a spinner in its title, and how programs of every kind draw a
- * question. Data only. Without any of these the driver goes by output alone.
+ * Signals that an unknown program may still send: shell marks, progress, a spinner in its title, and common ways to draw a question. Data only.
+ * Without any of these the driver relies only on output.
  */
 import type { Condition, Ruleset, ScreenRule } from '../judge/rules.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The `gemini` harness: Gemini CLI in a pane. State by its title, else by the screen; messages are pasted; evidence is its transcript,
+ * The `gemini` harness: Gemini CLI in a pane. State comes from its title, else from the screen. Messages are pasted; evidence is its transcript,
  * else the composer. It has no hooks of ours, so a question is answered in its pane. Must not know other harnesses.
  */
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';

@@ -1,6 +1,6 @@
 /**
- * Gemini CLI's composer as it stands on the screen: between a row of half blocks above and one below, under a rule. A message that was
- * sent is drawn in the same way, but without that rule. Reads facts; must not type.
+ * Finds Gemini CLI's composer on the screen: between a row of half blocks above and one below, under a rule. A sent message is drawn in the same
+ * way, but without that rule. Reads facts; must not type.
  */
 import type { View } from '../judge/view.ts';
 import type { Composer } from '../paste-delivery.ts';
@@ -12,7 +12,7 @@ const end = /^▀{20,}\s*$/u;
 const rule = /^─{20,}\s*$/u;
 /** Between the rule and the composer stands at most what it says of its mode. */
 const rowsUnderRule = 3;
-/** What a paste of more than five lines or about five hundred characters collapses to. */
+/** Gemini CLI shows this instead of a paste of more than five lines or about five hundred characters. */
 const pasteMarker = /^\[Pasted Text: \d+ (?:lines|chars)\](?: #\d+)?$/u;
 
 export function readComposer(view: View): Composer {

@@ -23,7 +23,7 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
     if (event === null) continue;
     if (event.type === 'init' && typeof event.session_id === 'string') sessionId = event.session_id;
     else if (event.type === 'message' && event.role === 'assistant') text += String(event.content ?? '');
-    // What it said before a tool is not the final answer.
+    // Text before a tool is not the final answer.
     else if (event.type === 'tool_use') text = '';
     else if (event.type === 'tool_result' && isRefusal(objectOf(event.error))) refused += 1;
     else if (event.type === 'result') result = event;

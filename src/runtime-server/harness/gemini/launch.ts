@@ -1,6 +1,6 @@
 /**
- * How Gemini CLI is started in a pane or for one answer: flags and environment. It has no hooks of ours: it takes settings for one start
- * only from a file that root owns, and the person's home is not written to.
+ * Starts Gemini CLI in a pane or for one answer: flags and environment. It has no hooks of ours: it takes settings for one start only from a file
+ * that root owns, and the person's home is not written to.
  */
 import { randomUUID } from 'node:crypto';
 import type { Surroundings } from '../adapter.ts';
@@ -14,7 +14,7 @@ const approvalModes: Readonly<Record<ExecMode, string>> = {
   accept_edits: 'auto_edit',
 };
 
-/** In one word: a name that begins with a dash would be an option of its own. */
+/** In one word: a name that begins with a dash would be read as an option. */
 const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=${bot.model}`]);
 
 /** `resume`: a session that was seen and whose transcript is still there. */

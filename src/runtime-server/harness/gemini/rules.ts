@@ -44,8 +44,8 @@ const ready = (
   claim: { state: 'idle', ...(reason !== undefined && { reason }) },
   from: ['starting', 'working', 'needs_you', 'blocked'],
   holdMs,
-  // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
-  // It shows its composer before it asks its first questions, and before it heeds what is put in.
+  // A provider's refusal may be temporary: a blocked bot retries after a quarter of an hour. Gemini CLI shows its composer before it asks its first
+  // questions and before it reads input.
   holdFrom: { starting: 2500, blocked: 15 * 60_000 },
 });
 

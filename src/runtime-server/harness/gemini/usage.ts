@@ -1,6 +1,6 @@
 /**
- * What Gemini CLI's transcripts say of tokens: each answer with its model and its count; it is written again when its tools have run.
- * Cached tokens are part of its input, thoughts are not part of its output. Must not know prices.
+ * Reads token usage from Gemini CLI's transcripts: each answer with its model and its count, written again when its tools have run. Cached tokens
+ * are part of its input, thoughts are not part of its output. Must not know prices.
  */
 import { transcriptOf } from '../prompt-witness.ts';
 import { readUsage, type UsageReader } from '../read-usage.ts';
@@ -28,7 +28,7 @@ export const geminiUsage: UsageReader = {
   },
 };
 
-/** In all files of its conversation: where it goes on after a resume is not told. */
+/** In all files of its conversation: Gemini does not say in which it continues after a resume. */
 export async function readGeminiUsage(ask: UsageAsk): Promise<UsagePage> {
   return readUsage(ask, geminiUsage, [...(await rememberedTranscripts(ask.facts)), ...transcriptOf(ask.facts)]);
 }

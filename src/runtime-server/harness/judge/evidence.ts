@@ -1,6 +1,6 @@
 /**
- * What the judge is told: typed evidence with a claim about the agent's state. Owns the types only; must not know where evidence
- * comes from or what is done with a state.
+ * The judge's input: typed evidence with a claim about the agent's state. Owns only the types; must not know where evidence comes from or how a
+ * state is used.
  */
 import type { AgentState } from '../../../contracts/factory/agent.ts';
 

@@ -1,8 +1,7 @@
 /**
- * The judge: a reducer from typed evidence to one state with a reason. Each harness has one authority; other evidence decides
- * only on the edges its rule names. Unclear evidence keeps the state and closes the gate, because typing into the wrong state
- * could answer a dialog. Pure but for the clock: it sets no timer, it says when it wants to be asked again. Must not know a
- * harness.
+ * The judge: a reducer from typed evidence to one state with a reason. Each harness has one authority; other evidence decides only on the edges its
+ * rule names. Unclear evidence keeps the state and closes the gate, because typing into the wrong state could answer a dialog. Pure but for the
+ * clock: it sets no timer, it returns when to ask it again. Must not know a harness.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { BotState, ExplainStep } from '../harness.ts';
@@ -51,7 +50,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
     byAuthority: false,
   };
   let unclear = false;
-  /** The program is gone: what is still parsed of its last output is noted and changes nothing. */
+  /** The program has ended: output parsed after that is noted and changes nothing. */
   let ended = false;
   /** The verdict of the screen, how long it has stood, and its line in the log. */
   let verdict: { rule: ScreenRule; evidence: Evidence; since: number; step: Step; applied: boolean } | null = null;
@@ -137,7 +136,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
         ended = true;
         unclear = false;
       }
-      // The screen still shows what was before: its hold begins anew after every word of an authority.
+      // The screen still shows the past: its hold starts over after every report of an authority.
       if (evidence.claim && verdict) {
         verdict.since = clock.monotonic();
         verdict.applied = false;

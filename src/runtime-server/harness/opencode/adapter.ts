@@ -1,6 +1,6 @@
 /**
- * The `opencode` harness: opencode in a pane, reached without its keyboard. State, questions and messages go through the HTTP
- * server inside its own program; evidence is the message that the server gives back. Must not know other harnesses.
+ * The `opencode` harness: opencode in a pane, reached without its keyboard. State, questions and messages use the HTTP server inside its own
+ * program; evidence is the message that the server returns. Must not know other harnesses.
  */
 import { rm } from 'node:fs/promises';
 import type { Adapter, Driver, DriverContext, Surroundings } from '../adapter.ts';
@@ -91,7 +91,7 @@ function driveOpencode(context: DriverContext): Driver {
     context.poke();
   }
 
-  /** What happened while nobody listened. */
+  /** Reads what happened while no connection listened. */
   async function look(): Promise<void> {
     const [list, status, asked] = await Promise.all([
       ask('GET', '/session'),
@@ -155,7 +155,7 @@ function driveOpencode(context: DriverContext): Driver {
     }
   }
 
-  /** Its screen hears of it only once it listens itself, which nobody tells: shown again until its title changes. */
+  /** Its screen learns of it only once it listens, which nothing reports: shown again until its title changes. */
   async function show(id: string): Promise<void> {
     await ask('POST', '/tui/select-session', { sessionID: id });
     const showing = async () => {
@@ -167,7 +167,7 @@ function driveOpencode(context: DriverContext): Driver {
     showing().catch(() => undefined);
   }
 
-  /** The conversation that the screen shows; a new one is made and shown where there is none yet. */
+  /** The conversation on the screen; creates and shows one where there is none yet. */
   async function session(): Promise<string> {
     const known = sessions.current();
     if (known !== null) return known;
@@ -247,7 +247,7 @@ function driveOpencode(context: DriverContext): Driver {
         : null,
     deliver,
     async resume(message) {
-      // A bare text names no delivery: an earlier one with the same words cannot be told from it.
+      // A bare text names no delivery: it cannot be distinguished from an earlier one with the same words.
       if (message.raw || sessions.current() === null) return null;
       await context.until(() => connected, witnessMs);
       const found = await stored(String(sessions.current()), composePrompt(message)).catch(() => null);

@@ -40,7 +40,7 @@ export function readEvents(stdout: string, code: number | null, stderr: string):
       counted = true;
     } else if (event.type === 'error') fault = faultOf(record(event.error));
   }
-  // Of a refusal that ends its run the event may not come out any more; it is told in words.
+  // The event of a refusal that ends its run may be missing; stderr names it.
   if (refused === 0) refused = stderr.match(/auto-rejecting/g)?.length ?? 0;
   const said = { text, sessionId, refused, usage: counted ? usage : null };
   if (fault !== null) return failed(said, fault);

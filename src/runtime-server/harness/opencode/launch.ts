@@ -1,6 +1,6 @@
 /**
- * How opencode is started in a pane or for one answer: flags, the settings of this start, environment. Everything is given per
- * start by variables and files of the bot's own folder; nothing is written into the person's home.
+ * Starts opencode in a pane or for one answer: flags, the settings of this start, environment. Everything is given per start by variables and files
+ * of the bot's own folder; nothing is written into the person's home.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -12,13 +12,13 @@ import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
-/** Where the server of one start listens, and what it asks of whoever calls. */
+/** Where the server of one start listens, and the credentials that it requires. */
 export interface ServerDoor {
   readonly port: number;
   readonly password: string;
 }
 
-/** In one word: a name that begins with a dash would be an option of its own. */
+/** In one word: a name that begins with a dash would be read as an option. */
 const model = (bot: BotSpec): string[] => (bot.model === null ? [] : [`--model=${bot.model}`]);
 
 type Permission = 'ask' | 'allow' | 'deny';
@@ -31,7 +31,7 @@ const asking: Readonly<Record<string, Permission>> = {
   external_directory: 'ask',
 };
 
-/** What exec mode lets run; what would be asked is refused there, since nobody is at the terminal. */
+/** What exec mode allows; it refuses what would be asked, since nobody is at the terminal. */
 const execPermissions: Readonly<Record<ExecMode, Readonly<Record<string, Permission>>>> = {
   plan: { ...asking, bash: 'deny', edit: 'deny', external_directory: 'deny' },
   ask: asking,
@@ -48,7 +48,7 @@ function settingsOf(
     autoupdate: false,
     share: 'disabled',
     permission,
-    // A cloned project may name an agent of its own to begin with, which asks nothing.
+    // A cloned project may name its own starting agent, one that asks nothing.
     default_agent: 'build',
     // An agent's own permissions come before the general ones; the second is the helper that the first calls.
     agent: { build: { permission }, general: { permission } },
@@ -122,7 +122,7 @@ export async function execCommand(
   };
 }
 
-/** Null where the file is gone or is no door. */
+/** Null where the file is missing or invalid. */
 export async function readDoor(file: string): Promise<ServerDoor | null> {
   try {
     const door = JSON.parse(await readFile(file, 'utf8')) as Partial<ServerDoor>;
@@ -134,7 +134,7 @@ export async function readDoor(file: string): Promise<ServerDoor | null> {
   }
 }
 
-/** Free a moment ago: whoever takes it before opencode does makes its start fail, which the pane then says (`listener.ts`). */
+/** The port was free a moment ago: if another program takes it before opencode does, opencode fails to start and the pane says so (`listener.ts`). */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

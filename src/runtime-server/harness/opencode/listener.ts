@@ -1,6 +1,6 @@
 /**
- * Whose program listens on a port of this computer: opencode's port was free when it was chosen, and another user's program may have taken
- * it since, which must get neither password nor messages. Linux tells; elsewhere nobody is asked. Reads only.
+ * Whose program listens on a port of this computer: opencode's port was free when it was chosen, but another user's program may have taken it since,
+ * and must get neither password nor messages. Works on Linux; elsewhere there is no check. Reads only.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -17,7 +17,7 @@ export function listenersIn(table: string, port: number): number[] {
   });
 }
 
-/** False where nobody listens, or anybody else does. */
+/** False where no program listens, or one of another user. */
 export async function listensForMe(port: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   const tables = await Promise.all(

@@ -1,7 +1,7 @@
 /**
- * What opencode's server and screen say, recorded with 1.18.33. Data only. Its server is the authority: the driver folds its
- * events into levels (`level.*`), because `busy` comes several times a turn and `idle` twice after an interrupt. Where the server
- * cannot be read the screen decides, after holds that outlast what the server has to say.
+ * What opencode's server and screen mean, recorded with 1.18.33. Data only. Its server is the authority: the driver folds its events into levels
+ * (`level.*`), because `busy` comes several times a turn and `idle` twice after an interrupt. Where the server cannot be read the screen decides,
+ * after holds longer than the server's delay.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
@@ -9,7 +9,7 @@ const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const
 
 /** Longer than the server takes to say the same. */
 const behindServerMs = 1500;
-/** Its server says when a question is over; a screen that does not show the question's conversation says nothing of it. */
+/** Its server reports when a question has ended; a screen that does not show the question's conversation does not. */
 const afterQuestionMs = 30_000;
 
 const screen: readonly ScreenRule[] = [

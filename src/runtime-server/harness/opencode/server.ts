@@ -1,6 +1,6 @@
 /**
- * The HTTP server inside opencode's own program: calls, and its events as they come. Owns connections and their deadlines; must
- * not know what a call or an event means.
+ * The HTTP server inside opencode's own program: calls and its stream of events. Owns connections and their deadlines; must not know what a call or
+ * an event means.
  */
 import { createSseParser } from '../../../contracts/common/sse-parser.ts';
 import type { ServerDoor } from './launch.ts';

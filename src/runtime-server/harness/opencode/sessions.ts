@@ -1,6 +1,6 @@
 /**
- * What opencode's server has said of its conversations: which one the screen shows, which are a sub-agent's (`parentID`), which are
- * busy, what they ask. Folds events into one level. Pure; must not know HTTP or the judge.
+ * What opencode's server reported about its conversations: which one the screen shows, which are a sub-agent's (`parentID`), which are busy, what
+ * they ask. Folds events into one level. Pure; must not know HTTP or the judge.
  */
 import type { ChannelQuestion } from '../channel-questions.ts';
 import { record, text } from '../values.ts';
@@ -35,7 +35,7 @@ export interface Sessions {
   waiting(): string | null;
   current(): string | null;
   choose(id: string | null): void;
-  /** Agent and model of the last prompt of a person or bot, to go on with. */
+  /** Agent and model of the last prompt of a person or bot, to continue with. */
   voice(): Json;
 }
 

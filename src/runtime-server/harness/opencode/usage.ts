@@ -1,6 +1,6 @@
 /**
- * What opencode's database says of tokens and cost: one row a message; an answer's row has its count and its end. Read only;
- * conversations of sub-agents count to the one that started them. Must not know prices.
+ * Reads tokens and cost from opencode's database: one row a message; an answer's row has its count and its end. Read only; conversations of
+ * sub-agents count to the one that started them. Must not know prices.
  */
 import { join } from 'node:path';
 import { readForeign } from '../../../kit/store/read-foreign.ts';
@@ -38,7 +38,7 @@ export async function readOpencodeUsage({ facts, cursor }: UsageAsk): Promise<Us
   if (rows === null || rows.length === 0) return nothing;
   const page = rows.slice(0, mostRows);
   const last = Number(page.at(-1)?.at ?? since);
-  // A row of the same millisecond may still come: what is read again is known by its id. A page of one millisecond moves on.
+  // A row of the same millisecond may still follow: rows read again are recognised by id. A page of only one millisecond advances.
   const next = rows.length > mostRows && last === since ? since + 1 : last;
   return {
     lines: page.flatMap((row) => answerOf(String(row.id), row.data) ?? []),

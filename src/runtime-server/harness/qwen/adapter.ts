@@ -27,7 +27,7 @@ export function createQwenAdapter(around: Surroundings): Adapter {
     async prepare(bot, doors, memory) {
       const home = qwenHome(around, bot);
       const last = sessionToResume(bot, memory);
-      // Before its first message there is no conversation to go on with, and the program would refuse and end.
+      // Before its first message there is no conversation to continue, and the program would refuse and end.
       const begun = last !== null && existsSync(transcriptFile(home, bot.cwd, last));
       const known = begun ? last : null;
       const { launch, sessionId, channel } = await launchQwen(around, bot, doors, known);
@@ -74,7 +74,7 @@ function driveQwen(context: DriverContext): Driver {
     context.poke();
   }
 
-  /** A question is no longer open: another one stands, or the turn goes on. */
+  /** A question is no longer open: another one replaced it, or the turn continues. */
   function over(id: string): void {
     calls.delete(id);
     questions.answered(id);
@@ -90,7 +90,7 @@ function driveQwen(context: DriverContext): Driver {
         if (prompt !== null && pending && containsText(prompt, pending.text)) pending.seen = true;
         const ended = toolResultsIn(line);
         for (const [id, call] of calls) if (ended.includes(call)) over(id);
-        // A sub-agent's lines say nothing about the main turn but that it goes on.
+        // A sub-agent's lines show only that the main turn continues.
         if (typeof line.parent_tool_use_id !== 'string' && questions.first() === null)
           judge.event('hook', 'working', {});
         break;
@@ -119,7 +119,7 @@ function driveQwen(context: DriverContext): Driver {
   }
 
   if (files) {
-    // What was asked before this runtime came up, and not answered since, is asked again and joins its approval.
+    // Questions from before this runtime started, still unanswered, are asked again and join their approval.
     for (const open of keptQuestions(facts.questions)) {
       calls.set(open.id, open.call);
       questions.asked(open);

@@ -1,6 +1,6 @@
 /**
- * Qwen Code's two files beside its screen: lines that are appended for it, and lines that it appends. Continues to read where it
- * stopped; must not know what a line means.
+ * Qwen Code's two files beside its screen: lines that Gantry appends for it, and lines that it appends. Continues to read where it stopped; must not
+ * know what a line means.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import { appendFile } from 'node:fs/promises';

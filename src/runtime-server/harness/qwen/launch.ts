@@ -1,6 +1,6 @@
 /**
- * How Qwen Code is started in a pane or for one answer: flags, the files of this start, environment. Everything is given per start;
- * nothing is written into the person's home.
+ * Starts Qwen Code in a pane or for one answer: flags, the files of this start, environment. Everything is given per start; nothing is written into
+ * the person's home.
  */
 import { randomUUID } from 'node:crypto';
 import { access, chmod, rm, writeFile } from 'node:fs/promises';
@@ -10,14 +10,14 @@ import type { ExecStart } from '../exec-run.ts';
 import type { BotDoors, BotSpec, ExecMode, Launch } from '../harness.ts';
 import { installedProgram, paneLaunch } from '../launch-parts.ts';
 
-/** Its default is a mode in which a classifier approves tools by itself; a bot starts from asking. */
+/** Qwen Code's default is a mode in which a classifier approves tools; a bot starts in the mode that asks. */
 const approvalModes: Readonly<Record<ExecMode, string>> = {
   plan: 'plan',
   ask: 'default',
   accept_edits: 'auto-edit',
 };
 
-/** Each in one word: a text that begins with a dash would be an option of its own. */
+/** Each in one word: a text that begins with a dash would be read as an option. */
 const given = (bot: BotSpec): string[] => [
   ...(bot.model === null ? [] : [`--model=${bot.model}`]),
   ...(bot.culture === null ? [] : [`--append-system-prompt=${bot.culture}`]),
@@ -34,7 +34,7 @@ const companySettings: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 };
 const settingsVariable = 'QWEN_CODE_SYSTEM_SETTINGS_PATH';
 
-/** What is sent to it, and what it says. */
+/** The file of its input, and the file of its events. */
 export interface Channel {
   readonly input: string;
   readonly events: string;
@@ -77,7 +77,7 @@ export async function launchQwen(
     events: join(doors.folder, 'qwen-events.jsonl'),
   };
   for (const path of [channel.input, channel.events]) {
-    // What an earlier start was sent or said is not of this one.
+    // Input and events of an earlier start do not belong to this one.
     await rm(path, { force: true });
     await writeFile(path, '', { mode: 0o600 });
     await chmod(path, 0o600);

@@ -1,7 +1,7 @@
 /**
- * What Qwen Code's event file, title and screen say, recorded with 0.24.4. Data only. The events report when a turn begins and
- * what is asked. No event reports a turn's end, an interrupt or a "No" in the pane: there title and screen decide. It repaints
- * whole screens and lacks its status row for a moment, so idle must hold.
+ * What Qwen Code's event file, title and screen mean, recorded with 0.24.4. Data only. The events report when a turn begins and what is asked. No
+ * event reports a turn's end, an interrupt or a "No" in the pane: there title and screen decide. It repaints whole screens and lacks its status row
+ * for a moment, so idle must hold.
  */
 import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
@@ -95,7 +95,7 @@ const screen: readonly ScreenRule[] = [
     from: ['starting', 'working', 'needs_you', 'blocked'],
     // A turn is visible soon after its event; between tool calls the row is gone for a repaint.
     holdMs: 900,
-    // What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
+    // A provider's refusal may be temporary: a blocked bot retries after a quarter of an hour.
     holdFrom: { starting: 500, blocked: 15 * 60_000 },
   },
 ];

@@ -1,4 +1,4 @@
-/** What Qwen Code's transcript says of tokens: one line an answer, with its count. Must not know prices. */
+/** Reads token usage from Qwen Code's transcript: one line an answer, with its count. Must not know prices. */
 import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';
 import { count, record, timeOf } from '../values.ts';
@@ -14,7 +14,7 @@ const qwenUsage: UsageReader = {
       id: uuid,
       at,
       model,
-      // The prompt's count has what was cached in it.
+      // The prompt's count includes cached tokens.
       input: Math.max(0, count(counted.promptTokenCount) - cached),
       cachedInput: cached,
       cacheWrite: 0,

@@ -1,6 +1,6 @@
 /**
- * The `shell` harness: bash with our start file. State by its own private OSC, messages by its input channel (a file and a key),
- * evidence by its own report. Must not know other harnesses.
+ * The `shell` harness: bash with our start file. State comes from its own private OSC, messages use its input channel (a file and a key), evidence
+ * is its own report. Must not know other harnesses.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ export function createShellAdapter({ env }: Surroundings): Adapter {
   };
 }
 
-/** What `prepare` kept for this start; a restarted runtime reads it again. */
+/** The facts that `prepare` kept for this start; a restarted runtime reads them again. */
 function shellFacts(facts: Readonly<Record<string, unknown>>): { nonce: string; messageFile: string } {
   return { nonce: String(facts.nonce ?? ''), messageFile: String(facts.messageFile ?? '') };
 }
@@ -75,7 +75,7 @@ function driveShell(context: DriverContext): Driver {
   /** The engine came or went while it was being read. */
   let stirred = false;
   let prompt: { count: number; text: string; offset: number } | null = null;
-  /** What the shell said about a message, by delivery id; only the one being delivered. */
+  /** The shell's report about a message, by delivery id; only the one being delivered. */
   const reports = new Map<string, 'took' | 'draft'>();
   /** Counts commands that were started, prompts for more, and new prompts: it moves when Enter was taken. */
   let moves = 0;
@@ -87,7 +87,7 @@ function driveShell(context: DriverContext): Driver {
   /** How far earlier messages came by the journal, for {@link Driver.resume}; only its last stretch is known. */
   const came = new Map<string, 'stands' | 'entered' | 'dropped'>();
 
-  /** What becomes of the text in the line. While the journal is read, nobody but the earlier runtime pressed Enter. */
+  /** Follows the text in the line. While the journal is read, only the earlier runtime can have pressed Enter. */
   function follow(signal: string, id: string): void {
     if (signal === 'took') {
       standing = id;
@@ -112,14 +112,14 @@ function driveShell(context: DriverContext): Driver {
       prompt = { count: Number(first), text: promptText(name, directory.join(';')), offset };
       moves += 1;
       draft = false;
-      // Keys of before may still come in: the shell itself looks once more when the message is taken.
+      // Earlier keys may still arrive: the shell itself checks again when the message is taken.
       if (early === null) touched = false;
     }
     follow(signal, first);
     if (judged) judge.event('osc', signal, { status, id: first });
   }
 
-  /** Signals that were printed before anybody listened: after the start, or while no runtime ran. */
+  /** Signals printed before this listened: after the start, or while no runtime ran. */
   async function catchUp(): Promise<void> {
     if (early === null) return;
     if (reading) {

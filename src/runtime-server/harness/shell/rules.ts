@@ -1,4 +1,4 @@
-/** What our bash says about itself by private OSC (see `start-file.ts`). Data only. */
+/** What our bash reports about itself by private OSC (see `start-file.ts`). Data only. */
 import type { Ruleset } from '../judge/rules.ts';
 
 export const shellRules: Ruleset = {

@@ -1,14 +1,14 @@
 /**
- * Our start file for bash, and the words in which that shell reports to us. Signals are `OSC 777;gantry;<nonce>;<signal>`:
- * the nonce is known to the start file alone and is no variable of the environment, so printed text cannot forge a signal.
+ * Our start file for bash, and the protocol in which that shell reports to us. Signals are `OSC 777;gantry;<nonce>;<signal>`: only the start file
+ * knows the nonce, and it is no environment variable, so printed text cannot forge a signal.
  *
- * A message does not come through the keyboard. It lies in a file; one private key makes readline put it into an empty line and
- * say so (`took`), or say that a person's draft stands there (`draft`). Only then is Enter pressed. So no draft is ever mixed
- * with a message, no pasted control character means anything, and the shell itself is the witness of what it took. A message
- * that was put there and never entered, because the runtime ended, is no draft: the next one takes its place.
+ * A message does not come through the keyboard. It lies in a file; one private key makes readline put it into an empty line and report it (`took`),
+ * or report that the line holds a person's draft (`draft`). Only then is Enter pressed. So no draft is ever mixed with a message, no pasted control
+ * character has an effect, and the shell itself is the witness of what it took. A message that was put there and never entered, because the runtime
+ * ended, is no draft: the next one takes its place.
  *
- * The person's own start files are not read: their prompt, traps and key bindings would break the reports. PATH and all other
- * variables come from the environment that Gantry was started in.
+ * The person's own start files are not read: their prompt, traps and key bindings would break the reports. PATH and all other variables come from
+ * the environment that Gantry was started in.
  */
 
 /** No terminal sends this; readline knows it by our `bind`. */
