@@ -1,7 +1,6 @@
 /**
- * Records of what bots were run for: begun and ended by whoever runs them, in their own operations, so that a record and what it
- * tells of are written together. A bot reads its own.
- * Owns `engine_agent_run`; must not know models, runs or messages.
+ * Records of the runs of bots. Their callers begin and end them in their own operations, so that a record is written together with its cause. A bot
+ * reads its own. Owns `engine_agent_run`; must not know models, runs or messages.
  */
 import type { AgentRun } from '../../contracts/factory/work-engine/agent-runs.ts';
 import * as table from '../../contracts/factory/work-engine/agent-runs.ts';
@@ -50,7 +49,7 @@ interface RunRow {
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
 export interface AgentRunsDeps extends Pick<EnginePartDeps, 'store' | 'workspace'> {
-  /** What was counted of a run whose end did not say it; null: nothing. */
+  /** Usage of a run whose end did not report it; null: none. */
   readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
 }
 
@@ -59,7 +58,7 @@ export interface AgentRuns {
   readonly writer: AgentRunWriter;
   /** For whatever shows them. */
   readonly reader: AgentRunReader;
-  /** Their doors. */
+  /** Their routes. */
   part(parties: Parties): EnginePart;
 }
 

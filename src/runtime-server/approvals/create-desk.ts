@@ -1,7 +1,6 @@
 /**
- * Asks questions and takes their answers over durable holds: asking, answering, deadlines, restarts. Owns how long a hold lives
- * and who gets its answer; an answer and what it changes in the database are one transaction. Must not know HTTP or the cloud's
- * table.
+ * Asks questions and takes their answers over durable holds: asking, answering, deadlines, restarts. Owns how long a hold lives and who gets its
+ * answer; an answer and its changes in the database are one transaction. Must not know HTTP or the cloud's table.
  */
 import { hash } from 'node:crypto';
 import {
@@ -52,13 +51,13 @@ export interface DeskDeps {
 }
 
 export interface Desk extends ApprovalDesk {
-  /** A person's answer from the cloud. `gone`: nobody waits for it any more, nothing was done. */
+  /** A person's answer from the cloud. `gone`: no asker waits for it any more, nothing was done. */
   answer(body: ApprovalAnswerBody): Promise<'applied' | 'gone'>;
   /** Live holds, newest first. */
   live(): Promise<Approval[]>;
   /** Reports every live hold again: the home cloud is another one now. */
   reportAgain(): Promise<void>;
-  /** Ends what nobody can ask again for, and begins to report. */
+  /** Ends holds that cannot be asked for again, and begins to report. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -72,7 +71,7 @@ interface Waiter {
  * How long after its answer an approval can still be used by asking again: a client that stopped waiting needs time to come back.
  */
 export const answerKeptMs = 10 * 60_000;
-/** After a restart: whoever asked with a key has this long to ask again. */
+/** After a restart, askers with a key have this long to ask again. */
 export const askAgainMs = 60_000;
 /** Ended holds are shown by node pages and `why`; the ledger keeps what happened for good. */
 const endedKeptMs = 30 * 24 * 60 * 60_000;
@@ -88,7 +87,7 @@ const nobody = { decision: null, note: null, user: null } as const;
 export function createDesk(deps: DeskDeps): Desk {
   const { store, ledger, reports, clock, timers, ids, log } = deps;
   const waiters = new Map<string, Set<Waiter>>();
-  /** Holds of an earlier run that nobody has asked for again yet. */
+  /** Holds from before the restart that have not been asked for again yet. */
   const orphans = new Set<string>();
   let cancelTimer = () => {};
   let cancelOrphans = () => {};
@@ -121,7 +120,7 @@ export function createDesk(deps: DeskDeps): Desk {
     }
   }
 
-  /** An answer that came while nobody waited, for this very action: acted on once. */
+  /** An answer to this exact action that came while no asker waited: used once. */
   function takenNow(
     tx: Tx,
     { dedupeKey, actionHash }: ApprovalAsk,
@@ -212,7 +211,7 @@ export function createDesk(deps: DeskDeps): Desk {
     reports.queue(tx, readHold(tx, found.id)!, found.deadline);
   }
 
-  /** Past its time: nobody answered, or nobody asked again. */
+  /** Past its time: nobody answered, or no asker came back. */
   function endOverdue(tx: Tx, { id, deadline, longest }: Hold): void {
     if (deadline < longest) end(tx, id, 'withdraw', { ...nobody, surface: 'engine' });
     else end(tx, id, 'expire', { ...nobody, surface: null });
@@ -273,7 +272,7 @@ export function createDesk(deps: DeskDeps): Desk {
       });
       const verdict = verdictOf(readHold(tx, id)!);
       const waiting = [...(waiters.get(id) ?? [])];
-      // Nobody waits at this moment: the answer is kept for whoever asks again.
+      // No asker waits now: the answer is kept for the next one.
       if (waiting.length > 0) takeAnswer(tx, id, clock.now());
       for (const { apply } of waiting) apply?.(tx, verdict);
       tx.afterCommit(() => settle(id, verdict));
@@ -317,7 +316,7 @@ export function createDesk(deps: DeskDeps): Desk {
       forgetEnded(tx, clock.now() - endedKeptMs);
       for (const each of overdue(tx, clock.now())) endOverdue(tx, each);
       for (const each of liveHolds(tx)) {
-        // Who asked without a key cannot find its hold again.
+        // An asker without a key cannot find its hold again.
         if (each.dedupeKey === null) end(tx, each.id, 'withdraw', { ...nobody, surface: 'engine' });
         else if (!waiters.has(each.id)) orphans.add(each.id);
       }
@@ -383,7 +382,7 @@ function endOf({ expiresInMs, comesBack }: Pick<ApprovalAsk, 'expiresInMs' | 'co
 
 function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
   const { source, kind, risk, agentId, dagId, nodeId, runId } = ask;
-  // Once, for every surface: nobody may be shown other than what is done.
+  // Made once for every surface: what people see must be what runs.
   const [title, summary] = [visibleLine(ask.title), visible(ask.summary)];
   const reason = ask.reason === undefined ? '' : visible(ask.reason).slice(0, longestReason);
   const details = (ask.details ?? []).map(({ name, text }) => ({ name, text: visible(text) }));

@@ -1,10 +1,9 @@
 /**
- * Where this computer's parts ask a person: workflows, gates, tools, harnesses. Each part that asks declares the methods of
- * {@link ApprovalDesk} that it needs and gets them from the host. Must not know who answers or where.
+ * The interface through which this computer's parts ask a person: workflows, gates, tools, harnesses. Each part declares the methods of {@link
+ * ApprovalDesk} that it needs and gets them from the host. Must not know who answers or where.
  *
- * What an asker can rely on: an answer reaches it only while its hold lives; at most one asker acts on it, once. An asker that
- * left (a restart, an aborted `signal`) can pick up an answer that came meanwhile by asking again with the same `dedupeKey`,
- * once, within ten minutes of the answer.
+ * Guarantees for an asker: an answer reaches it only while its hold lives; at most one asker acts on it, once. An asker that left (a restart, an
+ * aborted `signal`) can pick up a later answer by asking again with the same `dedupeKey`, once, within ten minutes of the answer.
  */
 import type { Approval, ApprovalDetail, ApprovalRisk, ApprovalSource } from '../../contracts/approvals/approval.ts';
 import type { Tx } from '../../kit/store/store.ts';
@@ -19,27 +18,27 @@ export interface ApprovalAsk {
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
-  /** Part of what is approved, apart from the summary. */
+  /** Part of the approved action, apart from the summary. */
   readonly details?: readonly ApprovalDetail[];
   /** Why, in the asker's own words: shown beside the summary, never in it. */
   readonly reason?: string;
   readonly risk: ApprovalRisk;
   readonly agentId: string | null;
-  /** Who asks where no bot does: a key, a program of the person's. So many of its questions wait, and no more. */
+  /** The asker where no bot asks: a key, or a program of the person. Limits how many of its questions may wait. */
   readonly client?: string;
   readonly dagId?: string;
   readonly nodeId?: string;
   readonly runId?: string;
-  /** The answer is good for this action alone: see `actionHash()`. */
+  /** The answer is valid only for this action: see `actionHash()`. */
   readonly actionHash: string;
   readonly expiresInMs: number;
   /**
-   * A live hold with the same key and the same action is joined, not doubled. An ask with a key survives a restart of Gantry
-   * when whoever asked asks again within a minute; one without is withdrawn.
+   * A live hold with the same key and action is joined, not doubled. An ask with a key survives a restart of Gantry when its asker asks again within
+   * a minute; one without a key is withdrawn.
    */
   readonly dedupeKey?: string;
   /**
-   * With a key, for an asker that comes back: it waits so long, and the question is withdrawn when nobody asks again for `withdrawnAfterMs`
+   * With a key, for an asker that comes back: it waits this long, and the question is withdrawn when it does not ask again for `withdrawnAfterMs`
    * after that. A person sees that end, not `expiresInMs`. Default: it stays until it expires.
    */
   readonly comesBack?: { readonly waitsMs: number; readonly withdrawnAfterMs: number };
@@ -59,7 +58,7 @@ export type ApprovalAnswer =
   | { readonly kind: 'withdrawn'; readonly surface: string };
 
 export interface AskOptions {
-  /** Aborted when nobody waits any more: the hold stays, and its answer waits for the next ask with the same key. */
+  /** Aborted when the asker leaves: the hold stays, and its answer waits for the next ask with the same key. */
   readonly signal?: AbortSignal;
   /**
    * Runs in the transaction that takes the answer: what it writes is there exactly when the answer counts as applied. For
@@ -74,7 +73,7 @@ export interface Asked {
   readonly answer: Promise<ApprovalAnswer>;
 }
 
-/** What is known here of one approval. `waiting`: its question has not reached the cloud yet. */
+/** One approval as this computer knows it. `waiting`: its question has not reached the cloud yet. */
 export interface HeldApproval {
   readonly approval: Approval;
   readonly actionHash: string;

@@ -1,6 +1,6 @@
 /**
- * The gate "may I?": the policy decides first, then a person, for exactly this action and once. A caller that stops waiting asks
- * again: it joins its open question, or takes the answer that came meanwhile. Must not know how an answer arrives.
+ * The gate "may I?": the policy decides first, then a person, for exactly this action and once. A caller that stops waiting asks again: it joins its
+ * open question, or takes an answer that came in between. Must not know how an answer arrives.
  */
 import { checkGate, longestGateWait } from '../../contracts/approvals/gate.ts';
 import { visibleLine } from '../../contracts/approvals/visible.ts';
@@ -17,7 +17,7 @@ export interface GateDeps {
   readonly desk: Pick<ApprovalDesk, 'ask'>;
   readonly policy: Pick<Policy, 'decide'>;
   readonly timers: Timers;
-  /** `slug@team` of an agent; null when there is none. */
+  /** `slug@team` of an agent; null when it is unknown. */
   readonly addressOf: (agentId: string) => string | null;
 }
 
@@ -28,7 +28,7 @@ interface GateAnswer {
   readonly note: string | null;
 }
 
-/** A person may be away for a while; what is asked much later is asked anew. */
+/** A person may be away for a while; a later request is a new question. */
 const expiresInMs = 60 * 60_000;
 
 export function gateRoutes(deps: GateDeps): BoundRoute[] {
@@ -88,10 +88,10 @@ async function askPerson(
       const turn = turns.join(asked.id);
       // An answer that was taken for this caller could not be taken a second time.
       const answer = (await Promise.race([asked.answer, over.passed])) ?? (written ? await asked.answer : null);
-      // From here on nobody listens: an answer is kept for the next time this is asked.
+      // From here on the caller is gone: an answer is kept for the next time it asks.
       leave.abort();
       const mine = turn.leave(answer?.kind === 'approve');
-      // Another that asked the same acts on this yes. This one is asked about anew.
+      // An identical question uses this yes. This one is asked again.
       if (answer?.kind === 'approve' && !mine) continue;
       return { ...wordsOf(answer), approvalId: asked.id };
     }
@@ -100,7 +100,7 @@ async function askPerson(
   }
 }
 
-/** `passed` is null once the time is over or the caller has left. */
+/** `passed` is null once the time has run out or the caller has left. */
 function stopping(ms: number, timers: Timers, signal: AbortSignal): { passed: Promise<null>; cancel: () => void } {
   let cancel = () => {};
   const passed = new Promise<null>((resolve) => {

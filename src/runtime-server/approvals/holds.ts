@@ -1,6 +1,6 @@
 /**
- * What this computer asked and still remembers: holds in `runtime.db`, as whole operations inside one transaction. The moves are
- * data; an answer is taken by `UPDATE … WHERE state = 'live'`. Must not know who waits or where the cloud is.
+ * Questions that this computer still remembers: holds in `runtime.db`, as whole operations inside one transaction. The moves are data; an answer is
+ * taken by `UPDATE … WHERE state = 'live'`. Must not know who waits or where the cloud is.
  */
 import type { Approval, ApprovalQuestion } from '../../contracts/approvals/approval.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -16,7 +16,7 @@ export interface Hold {
   readonly actionHash: string;
   readonly dedupeKey: string | null;
   readonly deadline: number;
-  /** When it ends however often it is asked again; the same as the deadline where nobody has to come back. */
+  /** When it ends however often it is asked again; equal to the deadline where the asker does not come back. */
   readonly longest: number;
   readonly ledgerId: string;
   readonly state: HoldState;
@@ -164,7 +164,7 @@ export function liveByKey(tx: Reader, key: string): Hold | null {
   return toHold(tx.get<HoldRow>(`SELECT ${columns} FROM approval_hold WHERE dedupe_key = ? AND state = 'live'`, key));
 }
 
-/** The newest answer that nobody has acted on yet. */
+/** The newest answer that has not been used yet. */
 export function untakenByKey(tx: Reader, key: string): Hold | null {
   const sql = `SELECT ${columns} FROM approval_hold WHERE dedupe_key = ? AND state = 'answered' AND taken_at IS NULL
     ORDER BY ended_at DESC LIMIT 1`;

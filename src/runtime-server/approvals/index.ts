@@ -1,6 +1,6 @@
 /**
- * Approvals on this computer: the desk that asks, the lane that carries questions to the cloud, and the route that takes answers.
- * Owns their composition; the host gives it the store and the way to the cloud.
+ * Approvals on this computer: the part that asks, the outbox that carries questions to the cloud, and the route that takes answers. Owns their
+ * composition; the host gives it the store and the connection to the cloud.
  */
 import { answerApproval, listApprovals } from '../../contracts/approvals/routes.ts';
 import { AppError } from '../../contracts/common/errors.ts';

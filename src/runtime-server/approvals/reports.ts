@@ -1,7 +1,6 @@
 /**
- * Brings questions and withdrawals to the cloud through a lane in `runtime.db`. A report is appended in the transaction of its
- * hold, so that neither exists without the other. Each report is whole, so that a repeated or late one changes nothing there.
- * Must not know who asked.
+ * Brings questions and withdrawals to the cloud through an outbox in `runtime.db`. A report is appended in the transaction of its hold, so that
+ * neither exists without the other. Each report is complete, so that a repeated or late one changes nothing there. Must not know who asked.
  */
 import { type ApprovalReport, withDetails } from '../../contracts/approvals/approval.ts';
 import { putApproval } from '../../contracts/approvals/routes.ts';
@@ -24,11 +23,11 @@ export type OpenReportLanes = (send: (item: LaneItem, signal: AbortSignal) => Pr
 export interface ReportsDeps {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
-  /** What the home cloud takes; asks it where it has not said so yet. */
+  /** The home cloud's capabilities; requested from it if not known yet. */
   readonly knows: () => Promise<ReadonlySet<Capability>>;
   readonly clock: Clock;
   readonly engineId: string;
-  /** What its person calls a bot; null for one that there is not. */
+  /** Its person's name for a bot; null for an unknown one. */
   readonly botName?: (agentId: string) => string | null;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -51,7 +50,7 @@ const ended = '.ended';
 /** Before the end that it was moved to. */
 const moved = '.until-';
 
-/** As it lies in the lane: also when it ends for a cloud that cannot be told of another end. */
+/** The row as stored, also for a cloud that cannot be told of an early end. */
 type Kept = ApprovalReport & { readonly longest?: string };
 
 export function createReports({ openLanes, call, knows, clock, engineId, botName, log }: ReportsDeps): Reports {
@@ -68,7 +67,7 @@ export function createReports({ openLanes, call, knows, clock, engineId, botName
         ? await put(bodyFor(item.body as Kept, new Set(), item.id.includes(moved), clock.now()))
         : first;
     if (status === 200) return { to: 'done' };
-    // 401: our clock is off, or the signature was taken: signed anew the next time.
+    // 401: our clock is off, or the signature was used: the next try signs again.
     if (status === 401 || status === 408 || status === 429 || status >= 500) {
       return { to: 'retry', reason: `the cloud answered ${status}` };
     }
@@ -89,7 +88,7 @@ export function createReports({ openLanes, call, knows, clock, engineId, botName
         lanes.append(tx, { lane: home, id, body: report, deadline: hold.deadline });
       } else if (hold.state === 'withdrawn') {
         const withdrawn = { surface: hold.surface ?? 'engine', at: iso(hold.endedAt ?? 0) };
-        // Kept longer than the question: a cloud that was away must not show a question that nobody asks any more.
+        // Kept longer than the question: a cloud that was away must not show a question that has ended.
         lanes.append(tx, { lane: home, id: `${hold.id}${ended}`, body: { ...report, withdrawn } });
       }
     },
@@ -101,11 +100,11 @@ export function createReports({ openLanes, call, knows, clock, engineId, botName
   };
 }
 
-/** What a cloud that knows so much is sent; null: nothing that it would understand. */
+/** The body for a cloud with these capabilities; null: it would understand none of it. */
 function bodyFor(kept: Kept, knows: ReadonlySet<Capability>, isMove: boolean, now: number): ApprovalReport | null {
   const { longest, reason, details, ...report } = kept;
   const told = {
-    // Nothing of what is approved may be missing: whoever knows no details has them in the summary.
+    // The approved action must be complete: a cloud that does not know details gets them in the summary.
     ...(knows.has('approval-details') && details !== undefined ? { details } : { summary: withDetails(kept) }),
     ...(knows.has('approval-reason') && reason !== undefined ? { reason } : {}),
   };

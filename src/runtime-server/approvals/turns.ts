@@ -1,4 +1,4 @@
-/** One yes, one use: which of those who wait for the same question acts on its answer. Must not know what they ask. */
+/** One yes, one use: decides which of several askers with the same question uses its answer. Must not know what they ask. */
 
 export interface Turns {
   /** Begins to wait. `leave(true)` answers whether the approval is this caller's to use. */

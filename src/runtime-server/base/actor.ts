@@ -1,7 +1,7 @@
-/** Who did something, as rows of the ledger say it; and the hash that stands there for a text: nothing can be deleted from the ledger. */
+/** The actor in rows of the ledger, and the hash that replaces a text there: nothing can be deleted from the ledger. */
 import { createHash } from 'node:crypto';
 
-/** By whom and through which door. */
+/** By whom and over which surface. */
 export interface Actor {
   readonly actor: string;
   readonly surface: string;

@@ -1,11 +1,11 @@
-/** What nearly every part of the runtime is given. A part names what it needs beyond this itself. Must not know any part. */
+/** Dependencies of nearly every part of the runtime. A part declares its other needs itself. Must not know any part. */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store } from '../../kit/store/store.ts';
 
-/** Tells what went wrong where nobody waits for an answer. */
+/** Reports errors of work that no caller waits for. */
 export interface Log {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }

@@ -23,7 +23,7 @@ export function idCursor(parts: unknown): string | null {
   return Array.isArray(parts) && parts.length === 1 && typeof parts[0] === 'string' ? parts[0] : null;
 }
 
-/** One page of `limit + 1` read rows: what is shown, and the cursor if there is more. */
+/** One page of `limit + 1` read rows: the rows to show, and the cursor if there are more. */
 export function page<T>(
   rows: readonly T[],
   limit: number,

@@ -1,6 +1,6 @@
 /**
- * What a model of a hosted bot does while it is asked: tools, their records, what it costs. The same for a turn of its conversation and
- * for a run by itself. Must not know what is kept of what was said.
+ * Carries out the tool calls of a hosted bot's model, with their records and cost, both for a turn of its conversation and for a separate run. Must
+ * not know how the conversation is kept.
  */
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Tx } from '../../kit/store/store.ts';
@@ -33,7 +33,7 @@ export interface Acting {
   spent(tx: Tx, usage: Usage): number | null;
   /** Of all answers so far, as records of runs say it. */
   usage(): Record<string, number>;
-  /** Milliseconds that a person was waited for, since {@link Acting.anew}. */
+  /** Milliseconds spent waiting for a person, since {@link Acting.anew}. */
   idleMs(): number;
   anew(): void;
   /** Approvals that it waits for. */
@@ -122,7 +122,7 @@ export function createActing(deps: HostedDeps, order: ActingOrder): Acting {
   };
 }
 
-/** What a model is offered: some take no more tools than these and no longer names, and refuse the whole request for one. */
+/** The most tools a model is offered: some accept no more tools and no longer names, and refuse the whole request otherwise. */
 const mostOffered = 128;
 const offerable = /^[A-Za-z0-9_.-]{1,64}$/;
 

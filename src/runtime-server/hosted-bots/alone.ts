@@ -1,6 +1,6 @@
 /**
- * One run of a hosted bot by itself: a conversation of its own, which begins and ends with it, and no thread or step that it answers to.
- * Whoever asks for it keeps its record; what its tools did and what it cost is written as for every turn.
+ * A separate run of a hosted bot: its conversation begins and ends with it, and it answers to no thread or step. The caller keeps its record; what
+ * its tools did and what it cost is written as for every turn.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
@@ -55,7 +55,7 @@ export async function runAlone(
     target,
     node: null,
     place: () => place,
-    // What came from outside must not be able to have it write to others.
+    // Content from outside must not be able to make it write to others.
     withheld: reportTools,
     asking(title) {
       order.waits?.(title !== null);

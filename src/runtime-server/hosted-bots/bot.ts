@@ -1,6 +1,6 @@
 /**
- * A hosted bot: a model in Gantry's own loop, seen by the factory as one more {@link HarnessBot}. Owns its state, its gate, and one turn
- * at a time; must not know the loop, tools or wires, and has no pane.
+ * A hosted bot: a model in Gantry's own loop, which the factory sees as one more {@link HarnessBot}. Owns its state, its gate, and one turn at a
+ * time; must not know the loop, tools or wires, and has no pane.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
@@ -21,9 +21,9 @@ import { type TurnRecord, turnOfDelivery } from './store.ts';
 import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
 
 export interface HostedBot extends HarnessBot {
-  /** Why it cannot begin a run by itself now; null: it can. Told as {@link HarnessBot.onGate} when that may be over. */
+  /** Why it cannot begin a separate run now; null: it can. {@link HarnessBot.onGate} reports when that may have changed. */
   hindrance(): Promise<string | null>;
-  /** A run by itself, held to the stricter mode; messages wait meanwhile. Begins nothing where it is busy. Never throws. */
+  /** A separate run, held to the stricter mode; messages wait until it ends. Begins nothing while the bot is busy. Never throws. */
   runAlone(order: AloneOrder): Promise<AloneEnd>;
   /** The team file says something else now: holds from the next turn on. */
   update(spec: HostedSpec): void;
@@ -39,14 +39,14 @@ export interface ModelHold {
   readonly why: string;
   /** Milliseconds since the epoch. */
   readonly since: number;
-  /** When it is tried again without anybody's doing; null: once its cause is gone. */
+  /** When it retries without a person; null: once its cause is gone. */
   readonly until: number | null;
 }
 
 /** States of the last turns that `explain` shows. */
 const mostSteps = 30;
 const onRun = 'on a run of a rule';
-/** A tool that is stopped lets go within a moment. */
+/** A stopped tool ends within a moment. */
 const endsWithinMs = 8000;
 /** Held until something else changes: its team file, a key or a server that is added. */
 const forever = Number.POSITIVE_INFINITY;
@@ -58,7 +58,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   const { agentId } = first;
   let spec = first;
   let turn: RunningTurn | null = null;
-  /** A run by itself. */
+  /** A separate run. */
   let alone: { readonly abort: AbortController; readonly over: Promise<unknown> } | null = null;
   /** From the moment a message is taken up, before its turn exists. */
   let taking = false;
@@ -94,7 +94,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     return { open: true };
   }
 
-  /** What a turn, or a run by itself, says on the way. */
+  /** What a turn or a separate run reports while it runs. */
   const watch: Pick<TurnEvents, 'waiting' | 'asking'> = {
     waiting(wait) {
       if (wait === null) show('working', alone === null ? null : onRun, 'turn.goes-on');
@@ -150,7 +150,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     tries = 0;
   }
 
-  /** What keeps it from asking its model at all, with the hold that follows; null: nothing. */
+  /** What prevents it from asking its model at all, with the hold that follows; null: nothing. */
   async function hindrance(): Promise<string | null> {
     const found = deps.models.find(spec.model);
     if ('problem' in found) {
@@ -368,7 +368,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     },
     async resume(message) {
       const before = await deps.store.read((tx) => turnOfDelivery(tx, message.deliveryId));
-      // What the model had taken is not given to it again; what it had not, never happened.
+      // What the model had already received is not sent again; what it had not counts as never said.
       if (before !== null)
         return { state: 'verified', evidence: 'model', detail: 'Gantry was stopped in the middle of it' };
       const now = gate();

@@ -1,4 +1,4 @@
-/** Joins hosted bots to what lies below them: bots, sends, worktrees, tools. Knows each by the little that it needs. */
+/** Connects hosted bots to bots, sends, worktrees and tools, each through the small interface that it needs. */
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Registry } from '../agents/registry.ts';
 import type { Worktrees } from '../agents/worktrees/index.ts';
@@ -55,7 +55,7 @@ export function composeHosted(deps: HostedBotsDeps): Hosted {
   });
 }
 
-/** A bot in a terminal asks its person before it acts; nobody lends another bot more than that. */
+/** A bot in a terminal asks its person before it acts; no bot passes on more rights than that. */
 function modeOf(registry: Pick<Registry, 'find'>, caller: string): HostedMode {
   const sender = registry.find(caller);
   if (sender === null) return 'ACCEPT_EDITS';

@@ -1,11 +1,11 @@
 /**
- * From kept lines to what a model is told, and to what a person reads. A call whose result was never kept gets one that says so; of a
- * long conversation the oldest turns are left out as a whole. Pure.
+ * Turns kept lines into a model's input and a person's transcript. A call whose result was never kept gets one that says so; of a long conversation
+ * the oldest turns are left out as a whole. Pure.
  */
 import type { Message, ToolResult } from '../models/model.ts';
 import type { Line, StoredLine } from './store.ts';
 
-/** What is told at most, characters (about a quarter as many tokens). */
+/** The most characters a model is sent (about four a token). */
 const longestTold = 400_000;
 
 const unknownResult =
@@ -18,7 +18,7 @@ export function messagesOf(stored: readonly StoredLine[]): Message[] {
   let size = 0;
   for (const turn of turns.toReversed()) {
     size += turn.reduce((sum, one) => sum + JSON.stringify(one.line).length, 0);
-    // The newest turn is always told, however long.
+    // The newest turn is always sent, however long.
     if (size > longestTold && kept.length > 0) break;
     kept.unshift(turn);
   }

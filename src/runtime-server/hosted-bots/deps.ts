@@ -1,4 +1,4 @@
-/** What hosted bots need from outside, as small as they need it. Composed by the factory. */
+/** The interfaces that hosted bots need from outside. Composed by the factory. */
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -14,9 +14,9 @@ export interface NodeRef {
   readonly nodeId: string;
 }
 
-/** What a bot does to the nodes it was given: the same verbs that bots in panes have. Refusals are AppErrors. */
+/** How a bot reports on its nodes: with the same verbs that bots in panes have. Refusals are AppErrors. */
 export interface NodeWork {
-  /** What the bot is to the node now; null: nothing. */
+  /** The bot's duty at the node now; null: none. */
   duty(node: NodeRef, address: string): Promise<'work' | 'review' | null>;
   progress(node: NodeRef, address: string, text: string): Promise<void>;
   done(node: NodeRef, address: string, given: { output?: string; note?: string }): Promise<void>;
@@ -70,11 +70,11 @@ export interface HostedDeps {
   readonly nodes: NodeWork;
   readonly runs: AgentRuns;
   orderOf(tx: Pick<Tx, 'get' | 'all'>, deliveryId: string): Order | null;
-  /** What the sender of a message may do itself. */
+  /** The sender's own mode. */
   modeOf(caller: string): HostedMode;
   /** Puts the bot's words into a thread. The same key writes once. */
   reply(spec: Pick<HostedSpec, 'agentId' | 'address'>, threadId: string, text: string, key: string): Promise<void>;
-  /** What its commands see: the variables of its team file, with what the vault puts into them. */
+  /** The environment of its commands: the variables of its team file, with secrets from the vault. */
   envOf(spec: HostedSpec): Promise<Readonly<Record<string, string>>>;
   /** The folder that the bot works in, made if need be. */
   folderOf(spec: HostedSpec): Promise<string>;

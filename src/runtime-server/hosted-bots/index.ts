@@ -1,6 +1,6 @@
 /**
- * Hosted bots: made from team files, found again after a restart, read as a transcript. Must not know panes or HTTP.
- * The factory sees each as a {@link HostedBot}.
+ * Hosted bots: created from team files, restored after a restart, read as a transcript. Must not know panes or HTTP. The factory sees each as a
+ * {@link HostedBot}.
  */
 import { iso } from '../../kit/clock/clock.ts';
 import { createHostedBot, type HostedBot } from './bot.ts';
@@ -85,7 +85,7 @@ export function createHosted(deps: HostedDeps): Hosted {
       };
     },
     async close() {
-      // What does not end in time is found as interrupted, like the rest.
+      // A turn that does not end in time is found as interrupted, like the others.
       const gone = Promise.all([...bots.values()].map((bot) => bot.abandon()));
       await Promise.race([gone, new Promise<void>((resolve) => void deps.timers.after(closeMs, resolve))]);
     },

@@ -1,7 +1,7 @@
-/** What a hosted bot is told about itself, before any message. Pure. */
+/** The instructions of a hosted bot, sent before any message. Pure. */
 import type { HostedSpec } from './spec.ts';
 
-/** alone: nobody reads along and nobody is answered but whoever wanted the run. */
+/** alone: a separate run, whose only reader is the caller that wanted it. */
 export type Occasion = 'message' | 'step' | 'alone';
 
 export function systemFor(spec: HostedSpec, mode: HostedSpec['mode'], occasion: Occasion): string {

@@ -1,6 +1,6 @@
 /**
- * What hosted bots were told, said and did: turns, and the conversation that each goes on with. Times are milliseconds since the
- * epoch; JSON columns are written and read by `store.ts` alone.
+ * Tables of hosted bots: turns, and the conversation that each continues. Times are milliseconds since the epoch; only `store.ts` reads and writes
+ * JSON columns.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Puts hosted bots into the registry: they live while their team is up, and follow their team file. Must not know teams' rows, panes or
- * what a hosted bot does.
+ * Puts hosted bots into the registry: they live while their team is up, and follow their team file. Must not know teams' rows, panes or the work of
+ * a hosted bot.
  */
 
 import { addressOf } from '../agents/model.ts';
@@ -15,7 +15,7 @@ export const hostedPlacement: Placement = {
   inTerminal: false,
   inPaneHere: false,
   keptHere: true,
-  // Its last text goes into the thread by itself.
+  // Its last text goes into the thread automatically.
   answersByVerb: false,
   shows: null,
   unenforceable: null,
@@ -68,7 +68,7 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
     for (const team of teams) {
       for (const bot of team.bots) {
         const member = registry.find(addressOf(bot.slug, team.name));
-        // One that still runs in a terminal goes on there until its team is stopped.
+        // A bot that still runs in a terminal stays there until its team is stopped.
         if (member === null || bot.binding.type !== 'hosted' || (member.live && member.placement !== hostedPlacement))
           continue;
         if (isUp(team.name)) begin(member, team, bot);

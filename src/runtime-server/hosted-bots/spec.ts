@@ -1,4 +1,4 @@
-/** A hosted bot as it is run: from its team file, followed live. Pure. */
+/** The settings by which a hosted bot runs: from its team file, followed live. Pure. */
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { ResolvedBot, ResolvedTeam } from '../agents/team-file/resolve.ts';
 
@@ -18,7 +18,7 @@ export interface HostedSpec {
   readonly culture: string | null;
 }
 
-/** `folder` is where it works unless it has a worktree of its own. */
+/** `folder` is where it works unless it has its own worktree. */
 export function hostedSpec(agentId: string, address: string, team: ResolvedTeam, bot: ResolvedBot): HostedSpec {
   return {
     agentId,

@@ -1,12 +1,12 @@
-/** SQL of hosted bots' turns and conversations. One call is one step of a whole operation; it judges nothing. */
+/** SQL of hosted bots' turns and conversations. Each call is one step of an operation and decides nothing. */
 import type { Tx } from '../../kit/store/store.ts';
 import type { Message, ToolResult } from '../models/model.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
 /**
- * asked: the model has not taken it yet · running · waiting: for the model's service · then how it ended; interrupted: by the end of
- * Gantry, and nothing of it is done again by itself.
+ * asked: the model has not taken it yet · running · waiting: for the model's service · the others: how it ended; interrupted: Gantry ended, and
+ * nothing of it is repeated automatically.
  */
 export type TurnStatus =
   | 'asked'
@@ -26,7 +26,7 @@ export interface TurnRecord {
   readonly threadId: string | null;
   readonly dagId: string | null;
   readonly nodeId: string | null;
-  /** What the bot is to the node. */
+  /** The bot's duty at the node. */
   readonly duty: 'work' | 'review' | null;
   readonly status: TurnStatus;
   readonly reason: string | null;

@@ -1,4 +1,4 @@
-/** Tools with which a hosted bot reports on its own work: nodes and threads. Their verbs have their own rules. */
+/** Tools with which a hosted bot reports on its own work: nodes and threads. Their verbs check their own rules. */
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';

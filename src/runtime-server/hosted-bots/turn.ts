@@ -1,6 +1,6 @@
 /**
- * One turn of a hosted bot, from a message to its end: the loop over the model, kept line by line, with its tools, its pauses while the
- * model's service cannot be had, and what is told to thread and node at the end. Must not know queues, gates or panes.
+ * One turn of a hosted bot, from a message to its end: the loop over the model, kept line by line, with its tools, its pauses while the model's
+ * service is unavailable, and its final report to thread and node. Must not know queues, gates or panes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
@@ -27,7 +27,7 @@ export interface TurnOrder {
 export interface TurnEvents {
   /** The model has taken the message. */
   accepted(): void;
-  /** It waits for the model's service; null: it goes on. */
+  /** It waits for the model's service; null: it continues. */
   waiting(wait: { readonly why: string; readonly person: boolean } | null): void;
   /** A person is asked; null: no more. */
   asking(title: string | null): void;
@@ -56,13 +56,13 @@ export interface RunningTurn {
   abandon(): void;
 }
 
-/** Faults that end by themselves or by a person's hand: the turn waits for that, since nothing of it has to be done again. */
+/** Faults that pass, or that a person resolves: the turn waits, since nothing has to be repeated. */
 const waitsFor: readonly FaultKind[] = ['limit', 'overloaded', 'unreachable', 'key', 'unknown_model'];
 /** Pauses where the service named no time; then the turn fails. Milliseconds. */
 export const pausesMs = [60_000, 5 * 60_000, 15 * 60_000, 15 * 60_000];
 /** How much of a conversation is read back for the model, lines. */
 const linesRead = 2000;
-/** How often a bot is told that its step is not done yet. */
+/** How often a bot is reminded that its step is not done yet. */
 const mostNudges = 2;
 const longestOutput = 20_000;
 
@@ -191,7 +191,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       else abort.signal.addEventListener('abort', done, { once: true });
     });
 
-  /** The end of the model's words, or of a step that is not done yet and is told so. */
+  /** Runs until the model stops talking; a bot whose step is not done is reminded. */
   const askToTheEnd = async (): Promise<TurnEnd> => {
     let used: Used = { steps: 0, tokens: 0, activeMs: 0, microUsd: 0 };
     for (let nudges = 0; ; nudges += 1) {
@@ -204,7 +204,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     }
   };
 
-  /** The last text counts as the result of a step. Answers what is still missing, or null. */
+  /** The last text counts as the result of a step. Returns what is still missing, or null. */
   const reportByText = async (ref: NodeRef, text: string): Promise<string | null> => {
     if (record.duty === 'review') {
       return 'From Gantry\n\nYou were asked for a verdict: call node.done if it holds, or node.fail with the reason if it does not.';
@@ -252,7 +252,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   const giveUp = async (ref: NodeRef, how: TurnEnd['how'] | 'failed', text: string, reason: string | null) => {
     const why = how === 'done' ? `It ended without a report. It said: ${text.slice(-1000)}` : (reason ?? how);
     await deps.nodes.fail(ref, spec.address, why).catch((error: unknown) => {
-      // The node may have gone its way meanwhile: cancelled, timed out, taken over.
+      // The node may have moved in between: cancelled, timed out, taken over.
       if (!(error instanceof AppError))
         deps.log.warn(`${spec.address} could not give up its step.`, { ...ref, error: String(error) });
     });
