@@ -1,4 +1,4 @@
-/** What a computer asks of a cloud before the cloud knows it: a code, and whether it was approved. Must not know files. */
+/** A computer's requests to a cloud that does not know it yet: for a code, and whether it was approved. Must not know files. */
 import type { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { beginPairing, PairingGrant, pollPairing } from '../../contracts/link/pairings.ts';

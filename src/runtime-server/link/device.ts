@@ -50,7 +50,7 @@ export interface DeviceDeps {
   readonly log: { warn(message: string): void };
 }
 
-/** The device token, made when there is none, and anew when the master key that sealed it is gone: pairing has to be repeated. */
+/** The device token; created when there is none, or when the master key that sealed it is gone: then pairing has to be repeated. */
 export async function ensureDeviceToken({ store, sealer, clock, computerId, log }: DeviceDeps): Promise<string> {
   const place = `device|token|${computerId}`;
   return store.write((tx) => {

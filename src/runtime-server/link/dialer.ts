@@ -136,7 +136,7 @@ export function createDialer(deps: DialerDeps): Dialer {
   function open({ cloudUrl, computerId, key }: Home): WebSocket {
     const url = new URL(cloudUrl);
     url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:';
-    // Below a path a proxy stands in front and takes it off: what is signed is what the cloud gets to see.
+    // A proxy in front of the cloud strips the path: the signature covers the path that the cloud sees.
     url.pathname = url.pathname.replace(/\/+$/, '') + linkPath;
     const now = clock.now() + offsetMs;
     epoch = Math.max(epoch + 1, now);
@@ -252,8 +252,8 @@ export function createDialer(deps: DialerDeps): Dialer {
 }
 
 /**
- * A mask keeps whatever stands between from taking our bytes for requests (RFC 6455, 10.3). Behind TLS and on this computer nobody
- * reads them, and masking would cost half of the speed.
+ * A mask keeps intermediaries from taking our bytes for requests (RFC 6455, 10.3). Behind TLS and on this computer none reads them, and masking
+ * would halve the speed.
  */
 const noMask = (mask: Buffer) => void mask.fill(0);
 const thisComputer = new Set(['127.0.0.1', '[::1]', 'localhost']);
@@ -267,7 +267,7 @@ function describe({ kind, reason }: CarrierEnd): string {
   return reason === '' ? `The link ended (${kind}).` : reason;
 }
 
-/** A key that no longer opens, at the right time, is one whose pairing was ended: the word of the cloud would not tell anybody. */
+/** A key that is refused while the clocks agree belongs to a pairing that was ended: the cloud's own message would not say so. */
 function reasonOf({ status, message, serverTime }: Refusal): string {
   if (status !== 401 || serverTime !== null) return `The cloud answered ${status}: ${message}`;
   return 'The cloud answered 401: it no longer takes the key of this computer. Was its pairing ended there? Then end it here, too, and pair again: gantry pair --end';

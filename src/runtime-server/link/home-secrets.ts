@@ -1,6 +1,6 @@
 /**
- * What signs this computer in at its home cloud, sealed in `runtime.db`; the pairing file names the row. The cloud's address stands
- * beside it, so that a changed file cannot hand the token to another cloud. Must not know HTTP.
+ * The secrets with which this computer signs in at its home cloud, sealed in `runtime.db`; the pairing file names the row. The row also holds the
+ * cloud's address, so that a changed file cannot hand the token to another cloud. Must not know HTTP.
  */
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -23,7 +23,7 @@ export interface HomeSecrets {
   put(secret: Omit<HomeSecret, 'previousToken'>): Promise<void>;
   /** Null: there is no such row, or it was sealed under another master key. */
   get(ref: string): Promise<HomeSecret | null>;
-  /** A new device token. The one before stays for what is under way. */
+  /** A new device token. The previous one stays for requests under way. */
   replaceToken(ref: string, token: string, at: number): Promise<void>;
   clear(): Promise<void>;
 }

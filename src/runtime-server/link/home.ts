@@ -14,14 +14,14 @@ import {
 } from '../../kit/signing/signed-call.ts';
 
 interface AnyHome {
-  /** Its address, without a slash at the end; null while there is none to go to. */
+  /** Its address, without a slash at the end; null while there is none. */
   readonly cloudUrl: string | null;
   readonly computerId: string;
   /** The person there whose computer this is. */
   readonly user: { readonly id: string; readonly name: string };
   /** Signs for this computer. */
   readonly key: string;
-  /** What the cloud may sign with: `key`, and for an hour the one before. */
+  /** The cloud's valid signing keys: `key`, and for an hour the previous one. */
   readonly keys: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export interface EmbeddedHome extends AnyHome {
 export interface PairedHome extends AnyHome {
   readonly kind: 'paired';
   readonly cloudUrl: string;
-  /** Signs in the person who sits here; for this computer's own server alone. */
+  /** Signs in the person at this computer; only for this computer's own server. */
   readonly credential: string;
   readonly ticketKeys: readonly TicketKey[];
 }
@@ -53,9 +53,9 @@ export interface HomeDeps {
   readonly clock: Clock;
   readonly computerId: string;
   readonly user: { readonly id: string; readonly name: string };
-  /** What signs towards the embedded cloud. */
+  /** The token that signs requests to the embedded cloud. */
   readonly token: string;
-  /** Where the embedded cloud listens; null where there is none. */
+  /** The listener of the embedded cloud; null where there is none. */
   readonly embedded: () => { readonly host: string; readonly port: number } | null;
   readonly onFault: (fault: unknown) => void;
 }

@@ -33,7 +33,7 @@ export function removePairing(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** Never throws: what is wrong with the file is said in words. */
+/** Never throws: a problem of the file is returned as text. */
 export function readPairing(path: string): PairingRead {
   let text: string;
   try {

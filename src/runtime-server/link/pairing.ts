@@ -27,7 +27,7 @@ export interface PairingDeps {
   readonly file: string;
   readonly computer: { readonly id: string; readonly name: string };
   readonly version: string;
-  /** Approvals that wait for an answer at the home of now. */
+  /** Approvals that wait for an answer at the current home. */
   readonly waiting: () => Promise<readonly { readonly id: string; readonly title: string }[]>;
   /** Whether the link to the home stands, and why not; null without one. */
   readonly link: () => { readonly linked: boolean; readonly since: number; readonly problem: string | null } | null;
@@ -51,13 +51,13 @@ export interface Pairing {
   check(cloudUrl: string): Promise<string>;
   /** Ends the pairing or the wait for it. */
   end(): Promise<LocalPairing>;
-  /** What the home cloud takes; asked where it has not said so since the link came up. */
+  /** The home cloud's capabilities; requested if not known since the link connected. */
   knows(): Promise<ReadonlySet<Capability>>;
   /** The link to it came up: it may run another version now, and its clock is read again. */
   linked(): void;
   /** New keys now, as happens every thirty days anyway. */
   rotate(): Promise<void>;
-  /** What is wrong, in words; null when all is well. */
+  /** The problem, in words; null when all is well. */
   problem(): string | null;
   close(): void;
 }
@@ -91,7 +91,7 @@ export function createPairing(deps: PairingDeps): Pairing {
   let failed: string | null = null;
   /** Why the file is not used. */
   let unusable: string | null = null;
-  /** When the home cloud was last told what runs here: the wall clock, and one that never jumps. */
+  /** When the home cloud last heard what runs here: the wall clock, and one that never jumps. */
   let described: { readonly wall: number; readonly steady: number } | null = null;
   let known: ReadonlySet<Capability> | null = null;
   let closed = false;
@@ -166,7 +166,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     return answer.status === 401 ? once() : answer;
   }
 
-  /** What is due: the version once, new keys every thirty days. Not being heard now is no fault. */
+  /** Periodic duties: the version once, new keys every thirty days. An unreachable cloud is no fault. */
   async function tend(): Promise<void> {
     if (home.current().kind === 'embedded') return;
     if (isDue() && !(await describe())) return;

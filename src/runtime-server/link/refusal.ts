@@ -1,7 +1,7 @@
-/** What a cloud says instead of letting a computer dial in. Must not know what follows from it. */
+/** A cloud's refusal of a computer that dials in. Must not know what follows from it. */
 import type { IncomingMessage } from 'node:http';
 
-/** What a refusal teaches, so that the next try may succeed. */
+/** Facts from a refusal that help the next try succeed. */
 export interface Refusal {
   readonly status: number;
   readonly message: string;
@@ -15,7 +15,7 @@ const latestEpoch = 1e14;
 /** Nobody waits longer than between two tries of our own. */
 const longestWaitMs = 30_000;
 
-/** Calls `done` once, whatever comes: a proxy in front answers in words of its own, or breaks off. */
+/** Calls `done` exactly once, also when a proxy in front sends its own response, or breaks off. */
 export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) => void): void {
   let text = '';
   let told = false;

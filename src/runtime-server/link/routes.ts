@@ -1,4 +1,4 @@
-/** The pairing of this computer, for the person who sits at it: the same routes on both of its doors. */
+/** The pairing of this computer, for the person at it: the same routes on both of its listeners. */
 import { endLocalPairing, readLocalPairing, startLocalPairing } from '../../contracts/link/local-pairing.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { Pairing } from './pairing.ts';
