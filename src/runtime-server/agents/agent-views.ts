@@ -1,6 +1,6 @@
 /**
- * Agents as the wire shows them: what the registry knows of each, with what waits for it, the node that it holds, and whether what it
- * shows can be known now. Must not know rows.
+ * Agents in their wire form: the registry's facts about each, with what waits for it, the node that it holds, and whether its state can be known
+ * now. Must not know rows.
  */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';

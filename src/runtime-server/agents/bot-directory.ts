@@ -1,4 +1,4 @@
-/** The bots of all registries of this computer by their ids: queues and hooks name a bot so, whoever brought it. */
+/** The bots of all registries of this computer by id: queues and hooks name a bot so, also those that other computers brought. */
 import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from './member.ts';
 import type { Registry } from './registry.ts';
@@ -8,7 +8,7 @@ type Bots = Pick<Registry, 'find' | 'bot'>;
 export interface BotDirectory {
   /** Answers the way to take it out again. */
   add(registry: Bots): () => void;
-  /** By agent id alone: an address may be that of two bots, one of them brought by another computer. */
+  /** Only by agent id: two bots may have the same address, one of them brought by another computer. */
   find(agentId: string): Member | null;
   /** The live bot of an agent, or null. */
   bot(agentId: string): HarnessBot | null;

@@ -1,4 +1,4 @@
-/** The folder that each bot has of its own (0700) and the doors in it. Knows files only; never the person's home. */
+/** The private folder of each bot (0700) and the connection files in it. Knows files only; never the person's home. */
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';

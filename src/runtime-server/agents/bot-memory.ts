@@ -1,4 +1,4 @@
-/** The few facts that harnesses keep over a restart, in the agents' rows. Read at once from memory, written behind. */
+/** The few facts that harnesses keep over a restart, in the agents' rows. Read from memory at once, written in the background. */
 import type { Store } from '../../kit/store/store.ts';
 import type { Log } from '../base/base.ts';
 import type { BotMemory } from '../harness/harness.ts';

@@ -1,4 +1,4 @@
-/** The bots that connectors may bring work to: which there are, and how one is told that a ticket waits. Must not know tickets. */
+/** The bots that connectors may bring work to, and how one learns that a ticket waits. Must not know tickets. */
 import { byName } from '../../contracts/common/by-name.ts';
 import type { ConnectorBots } from '../connectors/ports.ts';
 import { nameOf } from '../events/bot-events.ts';

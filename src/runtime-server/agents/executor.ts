@@ -1,6 +1,6 @@
 /**
- * Runs a bot without a person watching, held to a mode: a hosted bot through Gantry's own loop, an agent program through its exec
- * mode if it has one. Other bots are refused, because nothing could hold them to a mode. Must not know rules, jobs or models.
+ * Runs a bot without a person watching, held to a mode: a hosted bot through Gantry's own loop, an agent program through its exec mode if it has
+ * one. Refuses other bots, because nothing could hold them to a mode. Must not know rules, jobs or models.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
@@ -10,7 +10,7 @@ import type { BotDoors, ExecMode, ExecResult, Harnesses } from '../harness/harne
 import type { Member } from './member.ts';
 import type { Registry } from './registry.ts';
 
-/** A bot of Gantry's own loop, as far as it can be run by itself. */
+/** A hosted bot, as far as it can run separately. */
 export interface AloneBot {
   /** Why it cannot begin now; null: it can. */
   hindrance(): Promise<string | null>;
@@ -134,7 +134,7 @@ const failed = (error: string): ExecutionEnd => ({
 
 function endOf({ state, text, sessionId, refused, usage, detail }: ExecResult): ExecutionEnd {
   const said = text === '' ? null : text.slice(0, longestOutput);
-  // Done with refusals may mean that nothing was done: whoever reads the result must see it.
+  // Done with refusals may mean that nothing was done: the reader of the result must see it.
   const output = refused === 0 ? said : `${said ?? ''}\n\n(${detail}.)`.trim();
   if (state === 'done') return { status: 'completed', output, error: null, usage, sessionId };
   return { status: state === 'stopped' ? 'cancelled' : 'failed', output, error: detail, usage, sessionId };

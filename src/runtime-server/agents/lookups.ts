@@ -1,4 +1,4 @@
-/** Who is meant by a name, and who directs whom. */
+/** Finds an agent by name, and the bots that may direct it. */
 import type { Agent } from '../../contracts/factory/agent.ts';
 import type { TeamFile } from '../../contracts/factory/team-file.ts';
 import type { AgentViews } from './agent-views.ts';

@@ -1,4 +1,4 @@
-/** One agent of the workspace as the factory knows it, and as the wire shows it. Pure; must not know panes or rows. */
+/** One agent of the workspace as the factory knows it, and in its wire form. Pure; must not know panes or rows. */
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { Shown } from './model.ts';
@@ -16,14 +16,14 @@ export interface Member {
   /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
   readonly panes: readonly string[];
   readonly live: boolean;
-  /** What it lives in while that is no pane of this computer. */
+  /** Its place, unless that is a pane of this computer. */
   readonly placed: Placed | null;
   /** Where it lives now; while it does not, where its team file says. */
   readonly placement: Placement;
   /** Where it runs when it is live on another computer; null here. */
   readonly remote: RemoteRef | null;
   readonly shown: Shown;
-  /** What it says itself, whatever holds it. */
+  /** Its own state, without holds. */
   readonly own: Shown;
 }
 

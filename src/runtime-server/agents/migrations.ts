@@ -1,6 +1,6 @@
 /**
- * Tables of the factory; migrations only go up. State tables are the truth for reads; the ledger says what happened. Times are
- * milliseconds since the epoch; only `store/` writes and reads JSON columns.
+ * Tables of the factory; migrations only go up. Reads use the state tables; the ledger records what happened. Times are milliseconds since the
+ * epoch; only `store/` writes and reads JSON columns.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

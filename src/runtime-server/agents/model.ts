@@ -1,4 +1,4 @@
-/** Types and pure rules of agents: their rows, and what one shows without a live bot. Must not know SQL, HTTP or panes. */
+/** Types and pure rules of agents: their rows, and the state of one without a live bot. Must not know SQL, HTTP or panes. */
 import type { AgentState } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 
@@ -30,10 +30,7 @@ export interface PaneRecord {
   readonly endedAt: number | null;
 }
 
-/**
- * What an agent shows once its program has ended. An exit code or a signal that means an error is `failed`; every other end is
- * `offline`.
- */
+/** The state of an agent whose program has ended. An exit code or a signal that means an error is `failed`; every other end is `offline`. */
 export function shownAfterExit(
   exit: { code: number | null; signal: string | null; reason: string | null },
   since: number,

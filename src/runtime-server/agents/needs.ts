@@ -1,7 +1,6 @@
 /**
- * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that a
- * dialog that is answered at once is not announced, nor one that becomes an approval, which announces itself. Must not know where
- * events go.
+ * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that it announces neither
+ * a dialog that is answered at once nor one that becomes an approval, which announces itself. Must not know where events go.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
@@ -21,7 +20,7 @@ export interface NeedsDeps {
 }
 
 export interface Needs {
-  /** Before the first bot is taken up: what was told before a restart is not told again. */
+  /** Before bots are restored: events from before a restart are not repeated. */
   start(): Promise<void>;
   close(): void;
 }
@@ -31,7 +30,7 @@ const settledAfterMs = 2_000;
 const longestReason = 500;
 
 export function createNeeds({ registry, events, store, timers, log, asks }: NeedsDeps): Needs {
-  /** Bots that need somebody, with the way to call off what is not told yet. */
+  /** Bots that need a person, with the function that cancels a pending event. */
   const needing = new Map<string, () => void>();
   const told = () => {};
 

@@ -1,4 +1,4 @@
-/** What is written on a pane so that a restarted runtime knows whose it is, even with an empty database. */
+/** Labels of a pane by which a restarted runtime recognises its agent, even with an empty database. */
 import { z } from 'zod';
 import { HarnessName } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';

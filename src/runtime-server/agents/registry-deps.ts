@@ -1,4 +1,4 @@
-/** What the registry of agents needs from outside. */
+/** The dependencies of the registry of agents. */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store } from '../../kit/store/store.ts';
@@ -20,6 +20,6 @@ export interface RegistryDeps {
   readonly placements: Placements;
   /** Starts bots again that their pane host took along; absent: they end with it. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
-  /** What it shows while a limit holds it. */
+  /** Its state while a limit holds it. */
   readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
 }

@@ -38,14 +38,14 @@ export interface Registry {
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
   /** It is live from now on without a pane of this computer. Nothing is shown of it before its seat says so. */
   place(agentId: string, placed: Placed): Seat;
-  /** Ends the agent's whole process tree, wherever it runs; false: it is let go of, and may run on where nobody here reaches it. */
+  /** Ends the agent's whole process tree, wherever it runs; false: it is released, and may run on where this computer cannot reach it. */
   stop(agentId: string): Promise<boolean>;
-  /** Told what the team files say now, once they were taken: whoever places bots follows them. */
+  /** Called with the current team files once they were applied: placements follow them. */
   onDefined(listener: (teams: readonly ResolvedTeam[], isUp: (team: string) => boolean) => void): () => void;
   onState(listener: (change: AgentStateChange) => void): () => void;
   /** An agent's gate may have opened. */
   onGate(listener: (agentId: string) => void): () => void;
-  /** What holds the agent has changed. */
+  /** The hold on the agent has changed. */
   held(agentId: string): void;
   close(): void;
 }
@@ -103,7 +103,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     return entry;
   };
 
-  /** Rows are written behind; what is lost by a crash is judged anew from the pane. */
+  /** Rows are written in the background; a crash loses only what is judged again from the pane. */
   const behind = (what: string, written: Promise<unknown>) => {
     written.catch((error: unknown) => deps.log.warn(`${what} could not be written.`, { error: String(error) }));
   };
@@ -366,7 +366,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
         byPane.delete(id);
         behind(`The removal of pane ${id}`, deps.panes.forget(id));
       }
-      // A program that ended at once may have been told before the pane was ours.
+      // A program that ended at once may have been reported before the pane was ours.
       reconcile();
     },
 

@@ -1,4 +1,4 @@
-/** Bots in the registry whose pane host is gone: they keep their pane while they are started again. Changes entries; must not know how. */
+/** Bots in the registry whose pane host is gone: they keep their pane while they are started again. Changes entries; must not know how bots start. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
@@ -6,7 +6,7 @@ import type { Shown } from './model.ts';
 import type { Placed } from './placement/port.ts';
 import type { Restarts } from './restarts.ts';
 
-/** What of an agent's entry this needs. */
+/** The part of an agent's entry that this needs. */
 export interface RestartingEntry {
   spec: BotSpec | null;
   panes: string[];
@@ -22,7 +22,7 @@ export interface Restarting<Entry> {
   /** Whether its end is not the last word: it is being started again. */
   takes(entry: Entry, info: PaneInfo): boolean;
   busy(paneId: string): boolean;
-  /** With how it came back, beside a state that has no reason of its own; until it works again. */
+  /** Adds how it came back to a state without its own reason, until it works again. */
   marked(entry: Entry, judged: Shown): Shown;
 }
 
@@ -34,7 +34,7 @@ export interface RestartingDeps<Entry> {
   show(entry: Entry, shown: Shown): void;
   attach(entry: Entry, spec: BotSpec, paneId: string): void;
   ended(entry: Entry, paneId: string, shown: Shown): void;
-  /** Panes may have changed while nobody looked. */
+  /** Panes may have changed unobserved. */
   reconcile(): void;
   now(): number;
 }

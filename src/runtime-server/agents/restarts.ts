@@ -1,6 +1,6 @@
 /**
- * Starts bots again whose pane host is gone: in the same pane, below the old text, and in the same conversation where the harness
- * can. A person's setting switches it off. Must not know rows, teams or HTTP.
+ * Starts bots again whose pane host is gone: in the same pane, below the old text, and in the same conversation where the harness can. A person's
+ * setting switches it off. Must not know rows, teams or HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -25,7 +25,7 @@ export interface RestartsDeps {
 
 export interface Restarted {
   readonly pane: PaneInfo;
-  /** It goes on with its conversation; else it began a new one. */
+  /** It continues its conversation; otherwise it began a new one. */
   readonly resumed: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Restarts {
 
 /** A host that dies again while a bot is being started takes it along; tried so often. */
 const tries = 5;
-/** By its endings: its own crash, and a host that was told to end while bots ran (the computer goes down). */
+/** Judged by how the host ended: its own crash, or a host that was told to end while bots ran (the computer shuts down). */
 const hostGone = (reason: string | null): boolean =>
   reason === hostEnded || reason?.startsWith('the pane host was ended by ') === true;
 
@@ -59,7 +59,7 @@ export function createRestarts(deps: RestartsDeps): Restarts {
   };
   const unlisten = panes.listen({ onEngine: wake });
 
-  /** Resolves when panes can be started, or nobody wants it any more. */
+  /** Resolves when panes can be started, or the restart is no longer wanted. */
   const readable = async () => {
     while (!closed && !panes.engine().running) {
       const never = panes.givenUp();

@@ -1,4 +1,4 @@
-/** Doors of agents and their panes: contract → registry and pane engine. */
+/** Routes of agents and their panes, from the contract to registry and pane engine. */
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   agentHook,
@@ -53,7 +53,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     throw new AppError('not_found', `No agent has the id or address "${id}".`, 'List them with `gantry agents ls`.');
   };
   const viewOf = (member: Member): PaneView => (member.remote === null ? here : deps.remote);
-  /** The live pane. While the engine cannot be read, nobody can say that a pane is gone. */
+  /** The live pane. While the engine is unreadable, it is unknown whether a pane is gone. */
   const livePane = (member: Member): string => {
     const pane = paneOf(member);
     if (pane !== null) {
@@ -144,7 +144,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
   ];
 }
 
-/** Who looks at a pane: one browser, or one kind of program of the owner. */
+/** The viewer of a pane: one browser, or one kind of program of the owner. */
 function viewerOf(principal: Principal): string {
   return principal.sessionId ?? `${principal.userId} ${principal.via}`;
 }

@@ -1,4 +1,4 @@
-/** A folder for the time of one task. */
+/** A folder that exists for one task. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
 /**
- * What starting a team would do, bot by bot, and every reason why it cannot start. Pure: facts in, plan out. Must not start
- * anything or touch the disk.
+ * Plans the start of a team, bot by bot, with every reason why it cannot start. Pure: facts in, plan out. Must not start anything or touch the disk.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { HarnessName, TeamPlanStep } from '../../contracts/factory/agent.ts';
@@ -9,7 +8,7 @@ import { addressOf } from './model.ts';
 import type { Member } from './registry.ts';
 import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
 
-/** A bot that is to be started. */
+/** A bot to start. */
 export interface Start {
   readonly bot: ResolvedBot;
   readonly harness: HarnessName;
@@ -42,7 +41,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   const steps: TeamPlanStep[] = [];
   const starts: Start[] = [];
   const hindrances: Hindrance[] = [];
-  // What has run before in the same way is not shown again.
+  // A bot that has run before in the same way is not shown again.
   const started = new Set(facts.members.flatMap(startedBefore));
   for (const bot of team.bots) {
     const address = addressOf(bot.slug, team.name);
@@ -60,7 +59,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
       steps.push({ action: 'bind', agent: address, reason });
     } else if (isElsewhere(bot.machine, facts)) {
-      // Where the computer is known it is started there, by a plan of its own.
+      // Where the computer is known it is started there, with a separate plan.
       if (facts.machines?.has(bot.machine) === true) continue;
       steps.push({ action: 'skip', agent: address, machine: bot.machine, reason: notPaired(bot.machine) });
     } else {

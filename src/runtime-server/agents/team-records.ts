@@ -1,4 +1,4 @@
-/** What is written into the ledger of teams, in one operation with the state that a row describes. */
+/** Rows of the ledger about teams, written in one operation with the state that they describe. */
 import type { FactoryEventData } from '../../contracts/factory/events.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Tx } from '../../kit/store/store.ts';

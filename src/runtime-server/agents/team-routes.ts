@@ -1,4 +1,4 @@
-/** Doors of teams: contract → team service. */
+/** Routes of teams, from the contract to the team service. */
 import { checkTeam, listTeams, teamDown, teamUp } from '../../contracts/factory/routes.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';

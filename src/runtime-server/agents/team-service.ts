@@ -1,6 +1,6 @@
 /**
- * Teams up and down: plan, prepare every bot before the first starts, start, write down. A team starts whole or not at all. Must
- * not know how a harness is started, nor HTTP.
+ * Starts and stops teams: plans, prepares every bot before the first starts, starts, records. A team starts whole or not at all. Must not know how a
+ * harness is started, nor HTTP.
  */
 
 import { join, relative, sep } from 'node:path';
@@ -45,7 +45,7 @@ export interface UpRequest {
 
 export interface TeamDown {
   stopped: string[];
-  /** Bots on computers that nobody here reaches any more: they may run on there. */
+  /** Bots on computers that this one no longer reaches: they may run on there. */
   letGo?: string[];
 }
 
@@ -74,7 +74,7 @@ export interface TeamServiceDeps {
   readonly tokens: BotTokens;
   readonly homes: BotHomes;
   readonly worktrees: Worktrees;
-  /** Makes a worktree that was made ready for work. Nobody waits for it: what is sent to the bot does. */
+  /** Sets up a new worktree. Only messages to the bot wait for it. */
   readonly setUp: (address: string) => void;
   readonly secrets: BotSecrets;
   readonly abroad: Abroad;
@@ -160,7 +160,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       for (const team of changed) {
         const { name, file, hash, waits } = team;
         saveTeamFile(tx, deps.workspace, name, { file, hash });
-        // What waits for its person's yes is not read: nobody knows whether anything is wrong with it.
+        // A file that waits for its person's yes is not read: its problems are unknown.
         const change = file === 'invalid' && !waits ? ('invalid' as const) : ('file' as const);
         const agents = registry.members(name).map((member) => member.address);
         const state = { workspace: deps.workspace, file, hash };
@@ -231,7 +231,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       }
     }
     if (waits !== null) throw waits;
-    // A hosted bot gets its worktree with its first turn; that there can be none must be known before, too.
+    // A hosted bot gets its worktree with its first turn; its start must still know if there can be none.
     for (const bot of team.bots.filter((each) => each.binding.type === 'hosted' && each.worktree)) {
       const address = addressOf(bot.slug, team.name);
       if (registry.find(address)?.live === true) continue;
@@ -320,7 +320,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       return { plan: [...plan.steps, ...elsewhere], applied };
     });
 
-  /** Bots whose file names a computer of their own. */
+  /** Bots whose file names another computer. */
   const upElsewhere = async (
     team: ResolvedTeam,
     machines: ReadonlyMap<string, OtherComputer | null> = new Map(),
@@ -368,7 +368,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   return {
     async start() {
       await loadRows();
-      // Once, in a workspace from before anybody was asked: what runs is not stopped.
+      // Once, in a workspace from before Gantry asked: running teams are not stopped.
       for (const { name, up, fileHash } of rows.values()) {
         if (up && fileHash !== null) await folder.keepRunning(name, fileHash);
       }

@@ -1,4 +1,4 @@
-/** A bot's token dies with its pane, and what waits for the bot says so at once. Must not know how either is kept. */
+/** Revokes a bot's token with its pane, and retries what waits for the bot at once. Must not know how either is kept. */
 import type { Log } from '../base/base.ts';
 import type { BotTokens } from './bot-homes.ts';
 import type { Registry } from './registry.ts';

@@ -1,4 +1,4 @@
-/** A bot as the tool server sees it: where it works, with which variables, how much it may do unasked. Must not know tools. */
+/** A bot as the tool server sees it: its folder, its variables, its mode. Must not know tools. */
 import type { ToolBot } from '../tool-server/index.ts';
 import type { Member } from './member.ts';
 
@@ -8,7 +8,7 @@ export async function toolBotOf(
   workspace: string,
   open: (env: Readonly<Record<string, string>>) => Promise<Readonly<Record<string, string>>>,
 ): Promise<ToolBot> {
-  // What it was started with holds as long as it runs.
+  // The values it was started with count as long as it runs.
   const env = spec?.env ?? definition?.env ?? {};
   const secrets = await open(env);
   return {

@@ -1,6 +1,6 @@
 /**
- * Takes a conversation that a person began with a harness outside of Gantry up as a bot: finds it, refuses while a process has it open,
- * writes the bot into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
+ * Adopts a conversation that a person began with a harness outside of Gantry as a bot: finds it, refuses while a process has it open, writes the bot
+ * into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -200,7 +200,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     };
   }
 
-  /** The team file as it lies there. To add a bot to what nobody said yes to would say yes to all of it. */
+  /** The team file as it is on disk. Adding a bot to a file that nobody agreed to would agree to all of it. */
   function agreedText(team: string, file: string): string | null {
     const found = readTextWithin(deps.workspace, file, largestTeamFile);
     if (typeof found === 'string') {
@@ -232,7 +232,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
   };
 }
 
-/** By when it began, which a later process of the same number cannot share; where that is not told by its words. */
+/** Compares start times, which a later process of the same number cannot share; where they are unknown, the command lines. */
 function isSame(one: Running, { pid, harness, args, since }: Running): boolean {
   if (one.pid !== pid || one.harness !== harness) return false;
   if (one.since !== null && since !== null) return Math.abs(one.since - since) <= clockMs;

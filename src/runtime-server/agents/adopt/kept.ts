@@ -17,7 +17,7 @@ export interface Kept {
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   readonly lastUsed: number;
-  /** Its file, where it has one of its own. */
+  /** Its file, where it has its own. */
   readonly file: string | null;
   /** Process that the harness itself says has it. */
   readonly pid: number | null;
@@ -62,7 +62,7 @@ const stores: Readonly<Record<Adoptable, (places: KeptPlaces) => Promise<Kept[]>
       const prompt = lines.find(({ type, isMeta, isSidechain }) => type === 'user' && !isMeta && !isSidechain);
       const title =
         text(named?.summary ?? named?.customTitle ?? named?.aiTitle) || words(record(prompt?.message).content);
-      // A file without a prompt is of a start in which nothing was said: there is nothing to go on with.
+      // A file without a prompt belongs to a start without messages: there is nothing to continue.
       return cwd === '' || prompt === undefined ? null : { id: basename(file, '.jsonl'), cwd, title };
     });
   },
@@ -75,13 +75,13 @@ const stores: Readonly<Record<Adoptable, (places: KeptPlaces) => Promise<Kept[]>
     const files = (await filesUnder(join(root, 'sessions'), 3)).filter((file) => basename(file).startsWith('rollout-'));
     return fromFiles('codex', files, (lines) => {
       const meta = record(lines.find(({ type }) => type === 'session_meta')?.payload);
-      // A sub-agent's or a program's own conversation is nobody's to go on with.
+      // Nobody continues a sub-agent's or a program's own conversation.
       const id = text(meta.id);
       const prompts = lines.flatMap(({ type, payload }) => {
         const item = record(payload);
         return type === 'response_item' && item.type === 'message' && item.role === 'user' ? [words(item.content)] : [];
       });
-      // What it puts before the first prompt by itself stands in tags.
+      // Text that the program puts before the first prompt is in tags.
       const prompt = prompts.find((one) => one !== '' && !/^(<|# AGENTS)/.test(one));
       return id === '' || prompt === undefined ? null : { id, cwd: text(meta.cwd), title: names.get(id) || prompt };
     });

@@ -1,7 +1,7 @@
 /**
- * Which process has a harness's conversation open. Sure: it names the conversation in its arguments, holds its file, or the harness wrote its
- * number down. Likely: the harness runs in that folder since before the last use of its latest conversation there. Reads /proc; elsewhere
- * `ps`, which tells no folder, so that there only the sure ones are found. Must not end anything.
+ * Finds the process that has a harness's conversation open. Sure: it names the conversation in its arguments, holds its file, or the harness wrote
+ * its number down. Likely: the harness has run in that folder since before the last use of its latest conversation there. Reads /proc; elsewhere
+ * `ps`, which shows no folder, so that only the sure ones are found. Must not end anything.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { Kept } from './kept.ts';
 
 const run = promisify(execFile);
 
-/** Starts are told in seconds since boot, and clocks are set. */
+/** Start times are in seconds since boot, and clocks are adjusted. */
 export const clockMs = 2000;
 
 export interface Running {
@@ -20,7 +20,7 @@ export interface Running {
   readonly parent: number;
   readonly harness: Adoptable;
   readonly args: readonly string[];
-  /** null where it cannot be told. */
+  /** null where unknown. */
   readonly cwd: string | null;
   /** Milliseconds since the epoch. */
   readonly since: number | null;
@@ -95,7 +95,7 @@ function fromProc(): Running[] {
       const cwd = readlinkSync(`${folder}/cwd`);
       found.push({ pid, parent: Number(stat[1]), harness, args, cwd, since, files: heldBy(folder) });
     } catch {
-      // Ended meanwhile, or another's.
+      // It has ended, or belongs to another user.
     }
   }
   return found;

@@ -1,4 +1,4 @@
-/** Doors of harnesses' own conversations: contract → adopting. */
+/** Routes of harnesses' own conversations, from the contract to adopting. */
 import { adoptKeptSession, listKeptSessions } from '../../../contracts/factory/routes.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';

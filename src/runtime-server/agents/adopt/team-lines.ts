@@ -1,4 +1,4 @@
-/** A bot more in a team file, with everything else in it left as a person wrote it. Text in, text out. */
+/** Adds a bot to a team file and leaves everything else in it as a person wrote it. Text in, text out. */
 import { isMap, isSeq, stringify } from 'yaml';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { readYaml } from '../../../kit/files/yaml.ts';

@@ -1,6 +1,6 @@
 /**
- * Where bots live: what whoever works with one has to know of its place, and how one that has no pane of this computer is put into the
- * registry. Each place is described by the room that knows it; who composes the rooms gives them to the registry.
+ * The interface of a place where bots live: what its users must know about it, and how a bot without a pane of this computer enters the registry.
+ * Each place is implemented by its own module; the composer gives them to the registry.
  */
 import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
 import type { DeliveryVia } from '../../../contracts/factory/delivery.ts';
@@ -13,15 +13,15 @@ export interface Placement {
   readonly via: { readonly atOnce: DeliveryVia; readonly waiting: DeliveryVia };
   /** Its bots are programs in terminals: what ends a turn or answers a question is a key. */
   readonly inTerminal: boolean;
-  /** The terminals are panes of this computer: while those cannot be read, nobody can say what a bot does. */
+  /** The terminals are panes of this computer: while those are unreadable, a bot's state is unknown. */
   readonly inPaneHere: boolean;
   /** This computer sets up where its bots work, and tells their person what they need. Else the one where they run does. */
   readonly keptHere: boolean;
   /** A message from a thread names the verb that answers it. */
   readonly answersByVerb: boolean;
-  /** What its bots show, whatever is known of them; null: what they say. */
+  /** Overrides the state of its bots; null: they show their own. */
   readonly shows: Pick<Shown, 'state' | 'reason'> | null;
-  /** Why nobody can run one by itself and hold it to a mode, in a sentence; null: nothing of the place is in the way. */
+  /** Why none of its bots can run separately and be held to a mode, in a sentence; null: the place allows it. */
   readonly unenforceable: string | null;
 }
 
@@ -46,11 +46,11 @@ export interface Placed {
   away(): string | null;
   /** Ends its turn when it is on this step. True: it has ended; false: whether it heard of it is not known here. */
   cancelWork(why: string, node: { readonly dagId: string; readonly nodeId: string }): Promise<boolean>;
-  /** Ends it, and its place. False: it is let go of, and may run on where nobody here reaches it. */
+  /** Ends it, and its place. False: it is released, and may run on where this computer cannot reach it. */
   stop(): Promise<boolean>;
 }
 
-/** Its place in the registry, for whoever put it there. */
+/** Its place in the registry, for the module that put it there. */
 export interface Seat {
   /** Nothing else took the place, and it has not ended. */
   isTaken(): boolean;

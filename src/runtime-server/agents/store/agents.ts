@@ -1,4 +1,4 @@
-/** SQL of agents and their panes. One call is one step of a whole operation; it judges nothing. */
+/** SQL of agents and their panes. Each call is one step of an operation and decides nothing. */
 import type { AgentState } from '../../../contracts/factory/agent.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { BotSpec } from '../../harness/harness.ts';

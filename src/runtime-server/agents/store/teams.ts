@@ -1,4 +1,4 @@
-/** SQL of teams: what their file was when last seen, and whether they are up. */
+/** SQL of teams: their file as last seen, and whether they are up. */
 import type { Tx } from '../../../kit/store/store.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;

@@ -1,6 +1,6 @@
 /**
- * What the schema of `team.yaml` cannot say: names that must exist, circles, ways that do not act, fields that need others.
- * Reads the raw document, so that these problems are told together with those of the schema. Must not touch the disk.
+ * Checks of `team.yaml` beyond its schema: names that must exist, circles, `reach` entries without effect, fields that need others. Reads the raw
+ * document, so that these problems are reported together with those of the schema. Must not touch the disk.
  */
 import { actingReachWays, reachWays, type TeamFileBot } from '../../../contracts/factory/team-file.ts';
 import type { YamlPath } from './lines.ts';

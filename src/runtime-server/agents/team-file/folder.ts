@@ -1,6 +1,6 @@
 /**
- * The teams of the workspace as their files say now: reads `.gantry/teams/<team>/`, notices changes, keeps the last reading.
- * A bad file is a fact about that team and never stops the others. Must not know which bots run.
+ * The teams of the workspace as their files are now: reads `.gantry/teams/<team>/`, notices changes, keeps the last reading. A bad file affects only
+ * its own team. Must not know which bots run.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
@@ -30,10 +30,7 @@ export interface TeamOnDisk {
   readonly file: TeamFile | null;
   readonly culture: string | null;
   readonly problems: readonly TeamProblem[];
-  /**
-   * The file has content that its person has not said yes to. Then the rest is what counts meanwhile: what they said yes to before, or
-   * nothing.
-   */
+  /** The file has content that its person has not agreed to. Until they do, the last agreed content counts, or nothing. */
   readonly waits: boolean;
 }
 
@@ -44,9 +41,9 @@ export interface TeamFolder {
   refresh(): void;
   /** Reads the disk only if a file was touched since; answers whether. */
   look(): boolean;
-  /** What is wrong with the file as it lies there, whether its person said yes to it or not. */
+  /** Problems of the file as it is on disk, whether its person agreed to it or not. */
   problemsOf(name: string): readonly TeamProblem[];
-  /** Before anybody was asked: a team that is up runs on with the file that it was started with. */
+  /** From before Gantry asked: a team that is up continues with the file that it was started with. */
   keepRunning(name: string, hash: string): Promise<void>;
   onChange(listener: (changed: readonly string[]) => void): () => void;
   /** There are more than are looked at, so that some are in no list. */
@@ -68,7 +65,7 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
   const root = join(deps.workspace, '.gantry', 'teams');
   let teams = new Map<string, TeamOnDisk>();
   let signature = '';
-  /** Of the folder of teams and of each team's: what lies deeper is nobody's team file. */
+  /** Of the folder of teams and of each team's: a file deeper down is no team file. */
   let watchers: FSWatcher[] = [];
   let watched = '';
   let offAnswer = () => {};
@@ -217,7 +214,7 @@ function readTeam(root: string, name: string, deps: TeamFolderDeps, asItLies = f
   const read = (text: string) => parsed(text, name, folder, deps);
   const marked = (hash: string) => (judged.waits ? `${hash} waits ${hashOf(found).slice(0, 16)}` : hash);
   const lying = (): readonly TeamProblem[] => [...(judged.waits ? [waitsProblem] : []), ...read(found).problems];
-  // What waits is not even parsed: it is nobody's but the folder's.
+  // A file that waits is not even parsed: nobody has agreed to it.
   if (judged.counts === null) {
     const problems = [waitsProblem];
     const team = { name, hash: marked(''), file: null, culture: null, problems, waits: true };

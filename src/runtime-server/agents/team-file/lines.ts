@@ -1,4 +1,4 @@
-/** Where in a YAML text something stands: line numbers (from 1) for paths, also of keys that should not be there. */
+/** Finds paths in a YAML text: line numbers (from 1), also of keys that should not be there. */
 import { type Document, isMap, isPair, isScalar, type LineCounter, type Node, type ParsedNode } from 'yaml';
 
 export type YamlPath = readonly PropertyKey[];

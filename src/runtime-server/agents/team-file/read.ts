@@ -1,6 +1,6 @@
 /**
- * Reads the text of a `team.yaml`: either the team, or every problem at once with path and line. Knows the file's text and the
- * folders it names; must not know which bots run.
+ * Reads the text of a `team.yaml`: either the team, or every problem at once with path and line. Knows the file's text and its folders; must not
+ * know which bots run.
  */
 import { isAbsolute, join, resolve } from 'node:path';
 import { LineCounter } from 'yaml';
@@ -14,7 +14,7 @@ import { createLines, type Lines, showPath, type YamlPath } from './lines.ts';
 
 /** A team file is written by hand; anything larger is a mistake. Bytes. */
 export const largestTeamFile = 256 * 1024;
-/** To find the line of each costs time, and nobody reads more of them at once. */
+/** Finding the line of each takes time, and nobody reads more of them at once. */
 const mostProblems = 100;
 
 export interface Surroundings {
@@ -126,7 +126,7 @@ function show(raw: unknown, path: YamlPath): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** Folders and files that the team names must be there. Reads the raw document: told also beside problems of the schema. */
+/** Folders and files that the team names must exist. Reads the raw document, so that it reports them beside problems of the schema. */
 function checkDisk(raw: unknown, around: Surroundings): RawProblem[] {
   const problems: RawProblem[] = [];
   const checkCwd = (bot: unknown, path: YamlPath) => {

@@ -1,4 +1,4 @@
-/** A team file with one preset applied: what each bot really is. Pure; must not know what is installed or runs. */
+/** Applies one preset to a team file: the final settings of each bot. Pure; must not know what is installed or runs. */
 import type { AgentBinding, HarnessName } from '../../../contracts/factory/agent.ts';
 import type { HostedMode, TeamFile, TeamFileBot } from '../../../contracts/factory/team-file.ts';
 import { resolveCwd } from './read.ts';

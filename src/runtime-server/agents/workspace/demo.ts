@@ -54,7 +54,7 @@ export async function writtenFiles(
   );
 }
 
-/** Copies what is missing; answers which files. `refused` when the folder cannot be written to. */
+/** Copies missing files; returns which. `refused` when the folder cannot be written to. */
 export async function copySample(target: string, options: { dryRun: boolean; withMark: boolean }): Promise<string[]> {
   const sample = sampleFolder();
   const files = (await sampleFiles(sample)).filter((file) => options.withMark || file !== sampleMark);
@@ -63,7 +63,7 @@ export async function copySample(target: string, options: { dryRun: boolean; wit
   for (const file of missing) {
     try {
       await mkdir(dirname(join(target, file)), { recursive: true });
-      // Exclusive: a file that appeared meanwhile is somebody's.
+      // Exclusive: a file that appeared in between belongs to somebody.
       await copyFile(join(sample, file), join(target, file), constants.COPYFILE_EXCL);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;

@@ -1,6 +1,6 @@
 /**
- * What this computer has and lacks: programs, harnesses, model keys (by name alone), disk, workspace. Looks, never mends.
- * Must not read a secret's value or know HTTP.
+ * Checks this computer: programs, harnesses, model keys (only their names), disk, workspace. Repairs nothing. Must not read a secret's value or know
+ * HTTP.
  */
 import { statfs } from 'node:fs/promises';
 import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';
@@ -106,7 +106,7 @@ async function checkHarnesses(harnesses: Pick<Harnesses, 'found'>): Promise<Doct
   });
 }
 
-/** Keys by their names alone. A bot in a terminal may have a sign-in of its own; a hosted one needs the key. */
+/** Keys, only by name. A bot in a terminal may have its own sign-in; a hosted one needs the key. */
 function checkKeys(models: DoctorDeps['models']): DoctorCheck[] {
   return models.endpoints().map(({ name, where, variables, set }) => {
     const ok = set.length > 0 || variables.length === 0;

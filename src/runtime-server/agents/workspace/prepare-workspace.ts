@@ -1,7 +1,6 @@
 /**
- * Which folder is the workspace: the one asked for, else the last one used, else a new one with the sample. Never Gantry's own
- * checkout, where bots would change the program that runs them. Called by the host before the engine starts; must not know the
- * engine.
+ * Chooses the workspace: the requested folder, else the last one used, else a new one with the sample. Never Gantry's own checkout, where bots would
+ * change the program that runs them. Called by the host before the engine starts; must not know the engine.
  */
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';

@@ -1,4 +1,4 @@
-/** Doors of the workspace, the demo and the doctor. */
+/** Routes of the workspace, the demo and the doctor. */
 
 import type { DoctorCheck } from '../../../contracts/common/doctor-check.ts';
 import { addDemo, doctor, getWorkspace } from '../../../contracts/factory/routes.ts';

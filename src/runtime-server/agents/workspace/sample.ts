@@ -1,4 +1,4 @@
-/** Where the sample repository lies that ships with Gantry, and what is in it. Works from source and from the built program. */
+/** The location and files of the sample repository that ships with Gantry. Works from source and from the built program. */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';

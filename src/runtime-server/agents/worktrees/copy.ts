@@ -1,6 +1,6 @@
 /**
- * Copies what git ignores from the checkout into a bot's worktree: installed packages, build caches, a `.env`. Where the file system
- * can, both share their blocks until one of them changes. Must not know bots or who allowed it.
+ * Copies git-ignored files from the checkout into a bot's worktree: installed packages, build caches, a `.env`. Where the file system can, both
+ * share their blocks until one of them changes. Must not know bots or who allowed it.
  */
 import { constants, type Stats } from 'node:fs';
 import { cp, lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
@@ -28,11 +28,11 @@ function isTelling(name: string): boolean {
   return (/^\.env(?:\.|$)/.test(name) && !/\.(?:example|sample|template)$/.test(name)) || saysWhatRuns(name);
 }
 
-/** Packages bring files of such names along, which nobody reads from where they lie. */
+/** Packages contain files of such names, which nothing reads there. */
 const packages = 'node_modules';
 const mostNamed = 10;
 
-/** What became of it, as a line of an output. Fails where it could not be copied whole. */
+/** The result, as a line of an output. Fails where it could not be copied whole. */
 export async function copyIgnored(git: Git, request: CopyRequest): Promise<string> {
   const { from, to, path } = request;
   const [source, target] = [join(from, path), join(to, path)];
@@ -49,11 +49,11 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
   if ((await realpath(dirname(target))) !== dirname(join(await realpath(to), path))) {
     return `${path} was not copied: a link leads to its place.`;
   }
-  // Under a name of its own until it is whole: a copy that was cut off is not taken for one.
+  // Under a temporary name until it is complete: an interrupted copy is not mistaken for one.
   const draft = `${target}.${request.freshName}`;
   const isAgreed = isAskedAbout(path);
   const left: string[] = [];
-  /** What a folder brings along without having been named is nothing that anybody said yes to. */
+  /** Nobody agreed to files that a folder contains without being named. */
   const isLeft = (one: string) => {
     const inner = relative(source, one).split(sep);
     if (isAgreed || one === source || path.split('/').includes(packages) || inner.includes(packages)) return false;

@@ -1,6 +1,6 @@
 /**
- * The three ends of what a bot did on its branch: merged, kept, discarded. Each plans everything first, which is its dry run. Work
- * that is in no other branch is never deleted: a discard sets it aside under a ref, and nothing resets or cleans a folder.
+ * The three ends of a bot's work on its branch: merged, kept, discarded. Each plans everything first, which is its dry run. Work that is in no other
+ * branch is never deleted: a discard sets it aside under a ref, and nothing resets or cleans a folder.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { WorktreeEnding } from '../../../contracts/factory/worktree-routes.ts';
@@ -24,7 +24,7 @@ export interface EndingRequest {
   readonly as?: string | undefined;
 }
 
-/** What would be done, and the way to do it; `apply` answers the commit that it led to. */
+/** The planned changes, and the function that applies them; `apply` returns the resulting commit. */
 export interface PlannedEnding {
   readonly plan: WorktreeEnding;
   apply(): Promise<string>;
@@ -78,14 +78,14 @@ export const planMerge: Planner = async (git, bot, request) => {
           `${look.main} is as it was. Look there, then try again.`,
         );
       }
-      // What it did is part of the checkout now: the bot goes on from there, and in mid-turn with its next message.
+      // Its work is part of the checkout now: the bot continues from there, or in mid-turn with its next message.
       if (!bot.busy) await catchUp(git, bot);
       return git.run(look.main, ['rev-parse', 'HEAD']);
     },
   };
 };
 
-/** Moves a worktree that holds nothing of its own to where its checkout is now. One that holds something stays where it is. */
+/** Moves a worktree without work of its own to the current commit of its checkout. One with work stays where it is. */
 export async function catchUp(git: Git, { root, checkout }: Pick<EndingBot, 'root' | 'checkout'>): Promise<void> {
   const { branch, uncommitted, ahead, behind, mainHead } = await lookAt(git, root, checkout);
   if (branch === null || uncommitted.length > 0 || ahead > 0 || behind === 0) return;
@@ -150,7 +150,7 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
   };
 };
 
-/** What each of them needs: a branch with something on it. */
+/** All three need a branch with work on it. */
 async function begin(git: Git, bot: EndingBot): Promise<Look & { readonly branch: string }> {
   const look = await lookAt(git, bot.root, bot.checkout);
   const { branch } = look;
@@ -207,7 +207,7 @@ async function refuseName(git: Git, look: Look, name: string): Promise<void> {
   if (there.exitCode === 0) throw refused(`There is a branch ${name} already.`, 'Give another name.');
 }
 
-/** A branch for the bot to go on with that no other work stands on. */
+/** A new branch for the bot, on which no other work is based. */
 async function freshName(git: Git, look: Look, bot: EndingBot, kept: string): Promise<string> {
   const plain = branchOf(bot.team, bot.slug);
   const used = await git.run(look.root, ['for-each-ref', '--format=%(refname:short)', `refs/heads/${plain}*`]);

@@ -1,6 +1,6 @@
 /**
- * Worktrees of bots (`worktree: true` in a team file): each has a folder and a branch of its own, named after bot and node; what is
- * on it is shown as a diff, and merged, kept or discarded by a person. Composes the parts; must not know panes or runs.
+ * Worktrees of bots (`worktree: true` in a team file): each has its own folder and branch, named after bot and node; a person sees its diff, and
+ * merges, keeps or discards it. Composes the parts; must not know panes or runs.
  */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -30,13 +30,13 @@ export interface WorktreeBot {
   readonly busy: boolean;
 }
 
-/** What starting a team needs. */
+/** The part that starting a team needs. */
 export interface Worktrees {
   /** Folder that the bot will work in. `usage` when `cwd` is in no git repository with a commit. */
   check(cwd: string, team: string, slug: string): Promise<string>;
   /** Makes the worktree on branch `gantry/<team>/<slug>` unless it is there. */
   create(cwd: string, team: string, slug: string): Promise<void>;
-  /** Before a turn: a worktree that holds nothing of its own is brought to where the checkout is now. */
+  /** Before a turn: moves a worktree without work of its own to the current commit of the checkout. */
   catchUp(cwd: string, team: string, slug: string): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export interface WorktreeDeps {
   readonly findBot: (idOrAddress: string) => WorktreeBot | null;
 }
 
-/** What a proof may hold at most, characters: below the limit of proofs whatever the script. */
+/** The most characters in a proof: below the limit of proofs in any script. */
 const mostProof = 6_000_000;
 
 export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService {

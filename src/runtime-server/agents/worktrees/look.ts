@@ -1,6 +1,6 @@
 /**
- * What a worktree holds: branch, commits, changes, and how it stands to the checkout that it came from. Reads only; what is not
- * committed is written as loose objects of git, by way of an index of our own, and never as a commit.
+ * Reads a worktree: branch, commits, changes, and how it relates to its checkout. Reads only; uncommitted work is written as loose objects of git,
+ * through a separate index, and never as a commit.
  */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export interface Look {
   readonly uncommitted: readonly string[];
 }
 
-/** `refused` when the repository or its checkout is gone: the worktree alone cannot be read. */
+/** `refused` when the repository or its checkout is gone: a worktree cannot be read without them. */
 export async function lookAt(git: Git, root: string, checkout: string): Promise<Look> {
   const head = await git.try(root, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
   const mainHead = await git.try(checkout, ['rev-parse', '--verify', '--quiet', 'HEAD']).catch(() => null);
@@ -54,7 +54,7 @@ export async function lookAt(git: Git, root: string, checkout: string): Promise<
   }
   const counts = await git.run(root, ['rev-list', '--left-right', '--count', `${theirs}...${ours}`]);
   const [behind, ahead] = counts.split(/\s+/).map(Number);
-  // What is changed inside a repository in the repository is no commit of ours, and git would look at it by that one's own settings.
+  // Changes inside a nested repository are no commits of ours, and git would read it with that repository's own settings.
   const plain = ['--untracked-files=all', '--no-renames', '--ignore-submodules=dirty'];
   const status = await git.run(root, ['status', '--porcelain', '-z', ...plain]);
   const uncommitted = status.split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
@@ -106,7 +106,7 @@ async function copyIndex(from: string, to: string): Promise<void> {
 
 type Changed = Pick<WorktreeDiff, 'files' | 'patch' | 'cut'>;
 
-/** What changed from `base` to `tree`; the patch is cut at the end of a line beyond `most` characters. */
+/** Changes from `base` to `tree`; the patch is cut at the end of a line beyond `most` characters. */
 export async function changesOf(git: Git, root: string, base: string, tree: string, most: number): Promise<Changed> {
   const plain = ['--find-renames', '--no-color', '--no-ext-diff', '--no-textconv'];
   const [names, counts, patch] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * Where the worktrees of bots lie: made once, found again. Never deletes a folder; a second repository with bots of the same name
- * gets folders of its own.
+ * The folders of bots' worktrees: created once, found again. Never deletes a folder; a second repository with bots of the same name gets its own
+ * folders.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
@@ -24,7 +24,7 @@ export interface Places {
   check(cwd: string, team: string, slug: string): Promise<string>;
   /** Makes the worktree on branch `gantry/<team>/<slug>` unless it is there. */
   create(cwd: string, team: string, slug: string): Promise<void>;
-  /** Null while there is none. */
+  /** Null while it does not exist. */
   find(cwd: string, team: string, slug: string): Place | null;
   /** A worktree of this name, whatever repository it belongs to. */
   leftOf(team: string, slug: string): string | null;
@@ -141,7 +141,7 @@ function repositoryAt(top: string): Repository | null {
     const gitdir = /^gitdir: (.+)$/m.exec(gitFileOf(top))?.[1];
     if (gitdir === undefined) return null;
     const path = resolve(top, gitdir);
-    // `<repository>/.git/worktrees/<name>`; anything else is a repository of its own, such as a submodule.
+    // `<repository>/.git/worktrees/<name>`; anything else is a separate repository, such as a submodule.
     return { top, common: realOf(basename(dirname(path)) === 'worktrees' ? dirname(dirname(path)) : path) };
   } catch {
     return null;

@@ -1,4 +1,4 @@
-/** Doors of worktrees: contract → service. */
+/** Routes of worktrees, from the contract to the service. */
 import { agentDiff, discardWorktree, keepWorktree, mergeWorktree } from '../../../contracts/factory/worktree-routes.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../../kit/http/types.ts';

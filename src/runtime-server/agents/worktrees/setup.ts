@@ -1,7 +1,6 @@
 /**
- * Makes a bot's worktree ready for work (`setup:` of a team file): copies what git ignores, then runs a command in the sandbox of
- * commands, as a run of one step with its output. Once a worktree, and again when a lock file says other packages. Must not know panes
- * or how a run is scheduled.
+ * Sets up a bot's worktree (`setup:` of a team file): copies git-ignored files, then runs a command in the sandbox of commands, as a run of one step
+ * with its output. Once a worktree, and again when a lock file lists other packages. Must not know panes or how a run is scheduled.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -17,7 +16,7 @@ import { nameInRules } from '../../tool-server/registry.ts';
 import type { Placed, ShellSandbox } from '../../tool-server/shell-sandbox.ts';
 import { copyIgnored } from './copy.ts';
 
-/** What a team file says, for one bot. */
+/** The set-up of one bot in its team file. */
 export interface Setup {
   readonly command: string | null;
   /** Relative to the bot's folder. */
@@ -45,7 +44,7 @@ export interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env'
 }
 
 export interface WorktreeSetup {
-  /** Resolves when the worktree is ready; at once where nothing is to be done. `refused` with the end of the output when it is not. */
+  /** Resolves when the worktree is ready; at once where there is nothing to do. `refused` with the end of the output when it is not. */
   ensure(address: string): Promise<'ready' | 'made'>;
   /** How the command of a run of `ensure` is started; null for any other run. */
   place(run: SetupRun): ((signal: AbortSignal) => Promise<CommandPlacement>) | null;
