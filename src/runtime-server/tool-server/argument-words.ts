@@ -1,6 +1,6 @@
 /**
- * What is wrong with the arguments of a call, in sentences that whoever made it can act on: the words of the schema libraries name
- * their own notions. Pure; must not know tools.
+ * Explains wrong arguments of a call in sentences that its caller can act on: the schema libraries' messages use their own terms. Pure; must not
+ * know tools.
  */
 import type { z } from 'zod';
 import { nearestOf } from '../../contracts/common/nearest.ts';
@@ -10,7 +10,7 @@ type Issue = z.core.$ZodIssue;
 const mostIssues = 5;
 const longestValue = 60;
 
-/** `names`: of the arguments that there are. */
+/** `names`: of the existing arguments. */
 export function wrongArguments(issues: readonly Issue[], given: unknown, names: readonly string[]): string {
   return issues
     .slice(0, mostIssues)

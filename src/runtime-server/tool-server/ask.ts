@@ -1,7 +1,7 @@
 /**
- * Asks a person about one call and waits up to 50 s; a client that gives up earlier calls again, and the same call within ten
- * minutes of the approval runs once. The desk keeps question and answer; here one approval lets one call run, however many
- * identical ones wait for it. Must not know tools or policy.
+ * Asks a person about one call and waits up to 50 s; a client that gives up earlier calls again, and the same call within ten minutes of the
+ * approval runs once. The approvals keep question and answer; here one approval lets one call run, however many identical ones wait for it. Must not
+ * know tools or policy.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -34,7 +34,7 @@ export interface AskerDeps {
 
 /** For a caller that waits until there is an answer. */
 const answerWithinMs = 24 * 3600 * 1000;
-/** For one that comes back: as long as the gate "may I?". What is asked much later is asked anew. */
+/** For a caller that comes back: as long as the gate "may I?". A later call is a new question. */
 const openForMs = 60 * 60 * 1000;
 /** An answer that is being written when the patience ends is waited for: it could not be taken a second time. */
 const writtenWithinMs = 5000;
@@ -48,7 +48,7 @@ export function createAsker({ approvals, timers }: AskerDeps) {
         ? await untilAnswered(question, caller)
         : await forAWhile({ key, ...question }, caller, caller.patienceMs);
     } catch (error) {
-      // Too long to be read, too many questions: the caller is told, and can ask for less.
+      // Too long to read, or too many questions: the caller gets the error, and can ask for less.
       if (!(error instanceof AppError)) throw error;
       return { how: 'refused', id: null, why: `${error.fact} ${error.action} It was not done.` };
     }
@@ -90,12 +90,12 @@ export function createAsker({ approvals, timers }: AskerDeps) {
         caller.asking(asked.id);
         let answer = await Promise.race([asked.answer, stop.over]);
         if (answer === 'over' && written) answer = await Promise.race([asked.answer, later(writtenWithinMs)]);
-        // From here on nobody listens: an answer is kept for the next time this is called.
+        // From here on the caller is gone: an answer is kept for its next call.
         leave.abort();
         caller.asking(null);
         const mine = turn.leave(answer !== 'over' && answer.kind === 'approve');
         if (answer === 'over') return { how: 'open', id: asked.id };
-        // Another call of the same words runs on this approval. This one is asked about anew.
+        // An identical call uses this approval. This one is asked again.
         if (answer.kind === 'approve' && !mine) continue;
         return judge(asked.id, answer);
       }

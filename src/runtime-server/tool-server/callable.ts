@@ -1,6 +1,6 @@
 /**
- * One way to list, plan and call a tool, whoever brings it: Gantry's own, described in zod once, or one of an attached server, whose
- * schema is its own business. Must not know policy or approvals.
+ * One way to list, plan and call a tool, whatever its source: Gantry's own, described in zod once, or one of an attached server, which brings its
+ * own schema. Must not know policy or approvals.
  */
 import { z } from 'zod';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../contracts/tool-server/tools.ts';
@@ -8,7 +8,7 @@ import { wrongArguments } from './argument-words.ts';
 import type { ForeignPrompt, ForeignPrompts, ForeignTool, ForeignTools } from './foreign-tools.ts';
 import type { Tool, ToolCaller, ToolPlan } from './tool.ts';
 
-/** What came of a call that was made. */
+/** The result of a call that was made. */
 export interface CallableResult {
   readonly isError: boolean;
   readonly content: readonly ContentBlock[];
@@ -72,7 +72,7 @@ export function ownTool(tool: Tool): Callable {
   };
 }
 
-/** What a server says of its tool is shown and not believed: it acts, whatever its hints. */
+/** A server's hints about its tool are shown but not trusted: the tool counts as acting. */
 export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
   const { name, server } = tool;
   const member = name.slice(server.length + 1);
@@ -103,8 +103,7 @@ export function foreignTool(tool: ForeignTool, tools: ForeignTools): Callable {
 }
 
 /**
- * Asking a server for a prompt: what is filled in leaves this computer, so that policy and person decide as about a call of its tools.
- * It is in no list of tools.
+ * Asks a server for a prompt: the values leave this computer, so policy and person decide as about a call of its tools. It is in no list of tools.
  */
 export function foreignPrompt({ name, server }: ForeignPrompt, prompts: ForeignPrompts): Callable {
   return {
@@ -130,7 +129,7 @@ export function foreignPrompt({ name, server }: ForeignPrompt, prompts: ForeignP
 /** How a prompt is called by: no tool has such a name. */
 export const promptCall = (name: string) => `prompt:${name}`;
 
-/** Blocks as a model of ours reads them: it is given text alone. */
+/** Blocks as one of our models reads them: it gets only text. */
 function wordsOf({ content, structuredContent }: ToolResult): string {
   const words = content.map((block) => {
     if (typeof block.text === 'string') return block.text;

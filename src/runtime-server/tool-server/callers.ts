@@ -1,7 +1,6 @@
 /**
- * Who calls over MCP and REST, as tools see it: a bot by its token, with its own folder and variables, or a program of the
- * person, with the workspace. A bot never has more rights than its owner, because a page or message may have talked it into the
- * call. Must not know tools.
+ * The callers of tools over MCP and REST: a bot by its token, with its own folder and variables, or a program of the person, with the workspace. A
+ * bot never has more rights than its owner, because a page or message may have talked it into the call. Must not know tools.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { longestApprovalWait } from '../../contracts/tool-server/tools.ts';
@@ -15,14 +14,14 @@ export type ToolBot = NonNullable<ToolCaller['bot']> & Pick<ToolCaller, 'mode' |
 export interface CallersDeps {
   readonly ownerId: string;
   readonly workspace: string;
-  /** False for what is no bot of this workspace, such as one that another computer brought. */
+  /** False for bots of other workspaces, such as one that another computer brought. */
   readonly isBot: (agentId: string) => boolean;
   /** Null as well. */
   readonly bot: (agentId: string) => Promise<ToolBot | null>;
 }
 
 export interface ToolCallers {
-  /** Throws `refused` for whoever has no tools here. */
+  /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
   /** The same, with what its calls need. */
   of(principal: Principal, signal: AbortSignal): Promise<ToolCaller> | ToolCaller;
@@ -60,7 +59,7 @@ export function createToolCallers({ ownerId, workspace, isBot, bot }: CallersDep
     };
   }
 
-  /** One computer, one owner: whoever else a cloud lets through has nothing here. */
+  /** One computer, one owner: other users that a cloud lets through have no tools here. */
   function mustOwn({ userId }: Principal): void {
     if (userId === ownerId) return;
     throw new AppError('refused', 'This computer belongs to somebody else.', 'Use a computer of yours.');

@@ -1,6 +1,6 @@
 /**
- * Notes about commands that run in the sandbox, on disk as long as they do: what is left of them when Gantry starts tells of commands
- * that were cut short. The folder lies in Gantry's own, which no command in the sandbox sees. Must not know what they did.
+ * Notes about commands that run in the sandbox, on disk while they run: notes left at the start of Gantry belong to commands that were cut short.
+ * The folder lies in Gantry's own, which no command in the sandbox sees. Must not know what the commands did.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,7 +35,7 @@ export interface FileToolsDeps {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;
-  /** Finds what says what may run in a folder that is to be removed. */
+  /** Finds files that decide what may run, in a folder to be removed. */
   readonly finder: Finder;
 }
 
@@ -139,7 +139,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
           const done = await jail.write(input.path, content, {
             createDirs: input.createDirs ?? false,
             lands,
-            // What was shown is what is done: a file that has changed since is not written over.
+            // Does only what was shown: a file that has changed since is not overwritten.
             check: (now) => mustBe(planned, now === null ? '' : sha256(now), located),
           });
           return { path: shown(done.path), size: content.byteLength, sha256: sha256(content), created: done.created };
@@ -282,7 +282,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
 const shown = (path: string): string => (path === '' ? '.' : path.replaceAll(sep, '/'));
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-/** What the policy was asked about is what is read. */
+/** Reads only the path that the policy decided about. */
 function mustLie(place: Place, lands: string): void {
   if (place.path === lands) return;
   throw new AppError('refused', `${shown(lands)} was moved meanwhile.`, 'Ask again.', { status: 409 });

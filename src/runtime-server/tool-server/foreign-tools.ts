@@ -1,6 +1,6 @@
 /**
- * Tools and prompts of attached servers, as the registry sees them: lists to show and a way to call. Must not know how a server
- * is reached, nor policy: the caller has already asked it.
+ * Tools and prompts of attached servers, as the registry sees them: lists to show and a way to call. Must not know policy, which the caller has
+ * already asked, nor how a server is reached.
  */
 
 import type { z } from 'zod';
@@ -14,7 +14,7 @@ export interface ForeignTool {
   /** JSON Schema 2020-12, without `$schema`. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
   readonly outputSchema?: Readonly<Record<string, unknown>>;
-  /** As the server says them: shown to clients, believed by nobody who decides. */
+  /** The server's own: shown to clients, trusted by no decision. */
   readonly annotations?: z.infer<typeof ToolAnnotations>;
   /** Name of the attached server. */
   readonly server: string;
@@ -35,7 +35,7 @@ export interface ForeignPrompt {
   readonly server: string;
 }
 
-/** What a server answers for a prompt: messages whose content every client can read. */
+/** A server's answer for a prompt: messages whose content every client can read. */
 export interface FilledPrompt {
   readonly description?: string;
   readonly messages: readonly Readonly<Record<string, unknown>>[];

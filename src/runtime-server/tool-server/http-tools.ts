@@ -11,7 +11,7 @@ const longestTimeoutMs = 5 * 60_000;
 /** These are the connection's own, or could make another request of this one. */
 const notTheirs =
   /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|proxy-.*)$/i;
-/** Shown by name alone: what is approved lies in databases and on telephones. */
+/** Shown only by name: approved text is kept in databases and on telephones. */
 const secretHeader = /auth|cookie|key|secret|token|signature|password/i;
 const textual = /^(?:text\/|application\/(?:json|xml|javascript|x-www-form-urlencoded|[a-z0-9.-]+\+(?:json|xml))\b)/i;
 
@@ -119,7 +119,7 @@ function shown(answer: WebAnswer): z.infer<typeof Output> {
   };
 }
 
-/** Null for what is no text. */
+/** Null for anything but text. */
 function textOf(answer: WebAnswer): string | null {
   const type = contentTypeOf(answer);
   const coded = answer.headers['content-encoding'];

@@ -1,6 +1,6 @@
 /**
- * The tool server's half on this computer: one registry of native tools, tools of other areas and those of attached servers, and its
- * doors: MCP, REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
+ * The tool server's half on this computer: one registry of native tools, tools of other areas and those of attached servers, and its surfaces: MCP,
+ * REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';

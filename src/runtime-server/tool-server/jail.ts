@@ -30,24 +30,24 @@ export interface Place {
 export interface Jail {
   /** Real path of the root. */
   readonly root: string;
-  /** Where the path leads, by its letters alone: relative to the root. `refused` outside of it. */
+  /** The path by its text, relative to the root. `refused` outside of it. */
   locate(path: string): string;
   /**
-   * Where the path leads in truth, over every link on its way (`last`: also over one that it ends in), relative to the root. What
-   * is not there yet lies in what is. `refused` outside.
+   * The real path, over every link on its way (`last`: also a final one), relative to the root. A path that does not exist yet belongs to its
+   * existing folder. `refused` outside.
    */
   lands(path: string, last: boolean): Promise<string>;
   /** Opens a file or folder for reading. The caller closes it. `not_found`, or `refused` when it lies outside. */
   open(path: string): Promise<Place>;
-  /** What is there: null for nothing. `refused` for what lies outside. */
+  /** The kind of entry at the path: null for none. `refused` outside. */
   look(path: string): Promise<'file' | 'folder' | 'other' | null>;
-  /** Replaces a file as a whole, or makes it. `check` sees what is there now, right before. Answers whether it was made. */
+  /** Replaces a file as a whole, or creates it. `check` sees the current content right before. Returns whether it was created. */
   write(path: string, content: Uint8Array, options: WriteOptions): Promise<{ path: string; created: boolean }>;
   /** Removes a file, a link, or a folder (with `recursive` also one that is not empty). Never the root. `lands` as for `write`. */
   remove(path: string, options: { readonly recursive: boolean; readonly lands?: string }): Promise<void>;
   /** Real path of a folder inside, for a program that starts there. */
   folder(path: string): Promise<string>;
-  /** Names in an open folder, sorted, without what is hidden. */
+  /** Names in an open folder, sorted, without hidden ones. */
   names(folder: Place): Promise<string[]>;
 }
 
@@ -366,7 +366,7 @@ async function namesIn(folder: Place, root: string): Promise<string[]> {
   return names.sort();
 }
 
-/** What a name in an open folder is; its link is not followed. */
+/** The kind of a name in an open folder; its link is not followed. */
 export async function kindIn(
   folder: Place,
   root: string,

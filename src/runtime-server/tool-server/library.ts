@@ -1,7 +1,7 @@
 /**
- * What MCP clients may read beside calling tools: templates and prompts of attached servers, boards and results of runs as
- * resources, and files of the caller's root by a template. Files are read through the tool that reads files, so that root, policy
- * and person decide as for any call. Must not know where boards and runs are kept.
+ * The resources of MCP clients beside tools: templates and prompts of attached servers, boards and results of runs, and files of the caller's root
+ * by a template. Files are read through the tool that reads files, so that root, policy and person decide as for any call. Must not know where
+ * boards and runs are kept.
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -19,7 +19,7 @@ import type { FilledPrompt, ForeignTools } from './foreign-tools.ts';
 import type { ToolOutcome } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
-/** What the factory has to read. `agentId`: the bot that reads, null for a person. */
+/** Reads the factory. `agentId`: the bot that reads, null for a person. */
 export interface Library {
   prompts(): readonly ListedPrompt[];
   /** `usage` for a value that does not fit. */
@@ -131,7 +131,7 @@ interface FilePart {
 async function readFile(uri: string, calls: WireCalls, request: McpRequest): Promise<ResourceContents[] | null> {
   const path = after(uri, files);
   if (path === '' || path.includes('\0')) return null;
-  // As it stands it is absolute; what is not inside the root that way is meant relative to it.
+  // Tried first as an absolute path; outside of the root it is taken as relative to it.
   for (const named of [`/${path}`, path]) {
     for (const encoding of ['utf8', 'base64'] as const) {
       const content = await whole(named, encoding, calls, request);

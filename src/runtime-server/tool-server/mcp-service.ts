@@ -1,4 +1,4 @@
-/** The tool server as MCP sees it: the registry's tools, and what else there is to read. Must not know the protocol. */
+/** The tool server as MCP sees it: the registry's tools, and resources. Must not know the protocol. */
 
 import { createMcpService } from '../../kit/mcp/create-service.ts';
 import type { ListedTool, McpService, ServerInfo } from '../../kit/mcp/service.ts';

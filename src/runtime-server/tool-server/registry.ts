@@ -1,6 +1,6 @@
 /**
- * The tools there are, and the one way to call one: check the input, plan, ask the policy, ask a person where it says so, act once.
- * The same for every caller: MCP, REST, bots in Gantry's own loop. Must not know who the bots are or which wire a call came over.
+ * All tools, and the one way to call one: check the input, plan, ask the policy, ask a person where it requires that, act once. The same for every
+ * caller: MCP, REST, bots in Gantry's own loop. Must not know who the bots are or which wire a call came over.
  */
 import { hash } from 'node:crypto';
 import { isAbsolute, relative, sep } from 'node:path';
@@ -27,14 +27,14 @@ export interface ToolOutcome {
   readonly text: string;
   /** As clients get it. */
   readonly content: readonly ContentBlock[];
-  /** Undefined where there is none. */
+  /** Undefined if the tool has none. */
   readonly structured: unknown;
-  /** What the policy said, by which rule; null where it was not asked: the call was not well made. */
+  /** The policy's verdict and its rule; null where it was not asked: the call was malformed. */
   readonly verdict: PolicyVerdict | null;
   readonly approvalId: string | null;
   /** A person is asked and has not answered yet. */
   readonly open: boolean;
-  /** What was planned, in a few words; null where there was no plan. */
+  /** The plan in a few words; null where there was none. */
   readonly title: string | null;
   /** Hash of exactly this action. */
   readonly actionHash: string | null;
@@ -69,7 +69,7 @@ export interface ToolRegistryDeps {
 /** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
 const longestText = 60_000;
 
-/** `more`: tools of one area's callers alone; their names go before those of attached servers. */
+/** `more`: tools only for callers of one area; their names go before those of attached servers. */
 export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[] = []): ToolRegistry {
   const { foreign } = deps;
   const special = new Map(more.map((tool) => [tool.name, ownTool(tool)]));
@@ -126,7 +126,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     ...rest,
   });
 
-  /** What a caller reads of a failure: what was meant for somebody, or what the computer says; the text of a fault stays in the log. */
+  /** The error text for a caller: a message meant for callers, or the system's; the text of a bug stays in the log. */
   function wordsOf(error: unknown, tool: string): string {
     if (error instanceof AppError && error.code !== 'internal') return `${error.fact} ${error.action}`;
     const { code, syscall, message = '' } = error as NodeJS.ErrnoException;

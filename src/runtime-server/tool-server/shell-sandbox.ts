@@ -17,10 +17,10 @@ import { guardWhatRuns, settleLater } from './what-runs-guard.ts';
 export interface CommandPlace {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
-  /** What it may change: the caller's root. */
+  /** The folder it may change: the caller's root. */
   readonly root: string;
   readonly workspace: string;
-  /** What it sees beside the plain variables. */
+  /** Its variables beside the plain ones. */
   readonly env: Environment;
   /** Whether a rule lets it write this file of instructions (`AGENTS.md` and its like). Default: none does. */
   readonly mayWrite?: (path: string) => boolean;
@@ -60,7 +60,7 @@ export interface ShellSandboxDeps {
 }
 
 const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
-/** Doors to services that would do outside what is not allowed inside. */
+/** Sockets of services that would do outside what is not allowed inside. */
 const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
 /** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
 const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
@@ -98,7 +98,7 @@ export function createShellSandbox({ env, hidden, notes, wanted, clock, freshNam
         [access === 'read' ? '--ro-bind-try' : '--bind-try', path, path],
       ]),
     ];
-    // What lies in another comes after it: Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
+    // An inner folder comes after its outer one: Gantry's folder may lie in a bot's, and a bot's worktree lies in Gantry's.
     mounts.sort(([a], [b]) => depthOf(a) - depthOf(b));
     return [...namespaces, ...mounts.flatMap(([, words]) => words), '--chdir', cwd];
   }

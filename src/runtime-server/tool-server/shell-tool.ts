@@ -24,7 +24,7 @@ export interface ShellToolDeps {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;
-  /** PATH is taken from here where the caller has none of its own. */
+  /** PATH comes from here where the caller sets none. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a rule lets this caller write a file of this absolute path. */
   readonly mayWrite: (path: string, caller: ToolCaller) => boolean;
@@ -165,8 +165,8 @@ export function createShellTool(deps: ShellToolDeps): Tool {
 }
 
 /**
- * The program and its arguments. A line in place of a program (`ls -la`) is taken apart where that is certain; what could not start
- * is said before anybody is asked about it.
+ * The program and its arguments. A line in place of a program (`ls -la`) is split where that is certain; a program that could not start is an error
+ * before anybody is asked about it.
  */
 function asProgram(
   { command, args = [] }: { readonly command: string; readonly args?: readonly string[] | undefined },

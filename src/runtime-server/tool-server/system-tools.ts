@@ -11,7 +11,7 @@ export interface SystemToolsDeps {
   readonly sandbox: Pick<ShellSandbox, 'about'>;
 }
 
-/** What stands in place of a value that is nobody's to read. */
+/** Replaces a value that no caller may read. */
 const masked = '•••';
 const secretName = /key|token|secret|pass|credential|cookie|auth|private|session|signature|dsn|^pg|database_url/i;
 

@@ -66,7 +66,7 @@ interface Zone {
   /** As IANA names it. */
   readonly name: string;
   readonly format: Intl.DateTimeFormat;
-  /** What was last made of a minute: asking for parts costs more than all else of a call. */
+  /** The last formatted minute: formatting costs more than all else in a call. */
   minute: Minute;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the ledger keeps of a call: what was done by whose leave, not its words, since it cannot forget. The same for every caller.
- * Must not know who called.
+ * The ledger's row of a call: what was done and who allowed it, without its text, since the ledger cannot forget. The same for every caller. Must
+ * not know who called.
  */
 import type { ToolOutcome } from './registry.ts';
 

@@ -1,19 +1,19 @@
 /**
- * What a tool is, and who calls it. A tool says what it would do before it does it: policy and person decide about exactly that.
- * The same for MCP, REST and bots in Gantry's own loop. Must not know any tool.
+ * Types of a tool and its caller. A tool plans its effect before it acts: policy and person decide about exactly that. The same for MCP, REST and
+ * bots in Gantry's own loop. Must not know any tool.
  */
 import type { z } from 'zod';
 import type { ApprovalDetail, ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import type { ContentBlock, ToolAnnotations } from '../../contracts/tool-server/tools.ts';
 import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
 
-/** Whoever calls: a bot, or a program of the person's, with the folder it may work in. */
+/** The caller: a bot, or a program of the person's, with the folder it may work in. */
 export interface ToolCaller {
   /** Null: a program of the person's. */
   readonly bot: { readonly agentId: string; readonly address: string } | null;
   /** Which client: what a person allows to one is nothing to another. */
   readonly client: string;
-  /** For the ledger: user or agent, and through which door. */
+  /** For the ledger: user or agent, and the surface. */
   readonly actor: string;
   readonly surface: string;
   /** Null for a person: who may act, and is asked before what cannot be taken back. */
@@ -24,7 +24,7 @@ export interface ToolCaller {
   readonly workspace: string;
   /** Variables that its commands see beside the plain ones. No secrets of Gantry's. */
   readonly env: Readonly<Record<string, string>>;
-  /** Names in `env` whose values come from the vault: commands see them, nobody is shown them. */
+  /** Names in `env` whose values come from the vault: commands see them, no person or model does. */
   readonly secrets?: ReadonlySet<string> | undefined;
   readonly signal: AbortSignal;
   /**
@@ -37,7 +37,7 @@ export interface ToolCaller {
   readonly nodeId?: string | undefined;
 }
 
-/** What a call would do. */
+/** The effect that a call would have. */
 export interface ToolPlan<Out> {
   /** For the policy: absolute path, command, host (with its port unless that is the scheme's own). */
   readonly path?: string;
@@ -52,11 +52,11 @@ export interface ToolPlan<Out> {
   /** Something in it is never covered by a mode that accepts edits. */
   readonly guarded?: boolean;
   readonly risk: ApprovalRisk;
-  /** What the person is asked, in a few words. */
+  /** The person's question, in a few words. */
   readonly title: string;
   /** The exact command or diff, whole. */
   readonly summary: string;
-  /** Part of what is approved, apart from the summary. */
+  /** Part of the approved action, apart from the summary. */
   readonly details?: readonly ApprovalDetail[];
   /** `summary` is a diff. */
   readonly isDiff?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Sets the upstream of a branch for a command in the sandbox, to which the settings of git are read-only (`git push -u`,
- * `git checkout` of a remote's branch). Only to a remote and a branch that are there. Must not know mounts.
+ * Sets the upstream of a branch for a command in the sandbox, to which git's settings are read-only (`git push -u`, `git checkout` of a remote's
+ * branch). Only to an existing remote and branch. Must not know mounts.
  */
 import { closeSync, constants, ftruncateSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ export interface UpstreamRequest {
   readonly cwd: string;
   /** The command, as one would type it. */
   readonly line: string;
-  /** What it printed, both streams. */
+  /** Its output, both streams. */
   readonly printed: string;
   /** Whether the folder of git that holds the settings is the command's to write. */
   readonly isOurs: (repository: string) => boolean;

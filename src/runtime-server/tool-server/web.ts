@@ -1,7 +1,7 @@
 /**
- * Addresses that a caller chose, under the guard of outgoing requests and the policy. An address that is not on the public
- * internet needs a rule that names its host, and a redirect is checked like the first request. Used by `http.*` and by documents
- * that are fetched by address. Must not know what is done with an answer.
+ * Requests to addresses that a caller chose, under the guard of outgoing requests and the policy. An address that is not on the public internet
+ * needs a rule that names its host, and a redirect is checked like the first request. Used by `http.*` and by documents that are fetched by address.
+ * Must not know the use of an answer.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
@@ -24,7 +24,7 @@ export interface WebAnswer extends EgressAnswer {
 }
 
 export interface Web extends DocumentFetch {
-  /** By its letters alone: no name is looked up before anybody was asked, since that tells the name's owner something. */
+  /** Only from its text: no name is looked up before anybody was asked, since a lookup tells the name's owner something. */
   host(url: string): Required<OtherHost>;
   /** `planned`: what the policy was asked about. A redirect elsewhere that it would not simply allow is the answer itself. */
   request(request: EgressRequest, planned: OtherHost, may: (host: OtherHost) => PolicyVerdict): Promise<WebAnswer>;
@@ -39,7 +39,7 @@ export interface WebDeps {
 type May = (host: OtherHost) => PolicyVerdict;
 
 const mostRedirects = 3;
-/** Names that lead to this computer or its network by their very letters. */
+/** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
 const documentTimeoutMs = 60_000;
 const usualTimeoutMs = 30_000;
@@ -57,7 +57,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
     return { host: hostOf(url), privateHost: guarded.refusal(url) !== null || localName.test(hostOf(url)) };
   }
 
-  /** Where it leads in truth. What turns out to be private needs leave of its own. */
+  /** Resolves it. An address that turns out to be private needs its own permission. */
   async function settle(url: string, at: OtherHost, may: May): Promise<OtherHost> {
     if (at.privateHost === true || (await guarded.where(url)) === 'public') return at;
     const found = { ...at, privateHost: true };
@@ -67,7 +67,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
     throw new AppError('refused', `${at.host} is not asked: ${rule}.`, advice, { wireCode: 'address_refused' });
   }
 
-  /** One of its own for what a rule opened: a connection must not serve who was not let through by it. */
+  /** A separate connection for a rule's host: it must not serve other callers than the rule allows. */
   async function ask(request: EgressRequest, { privateHost }: OtherHost): Promise<EgressAnswer> {
     if (privateHost !== true) return guarded.request(request);
     const opened: Egress = createEgress({ ...options, allow: [placeOf(request.url)] });
@@ -83,7 +83,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
     let now = first;
     let at = await settle(now.url, planned, may);
     for (let redirects = 0; ; redirects += 1) {
-      // One time for the whole way: each redirect would else begin it anew.
+      // One deadline for the whole chain: otherwise each redirect would restart it.
       const timeoutMs = Math.ceil(endsAt - clock.monotonic());
       if (timeoutMs <= 0) {
         const fact = `${first.url.slice(0, 200)} did not answer in time: it redirects, and each answer took its part.`;

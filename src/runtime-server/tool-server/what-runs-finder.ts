@@ -1,7 +1,6 @@
 /**
- * Finds, in the folders that a command may write, what says what may run: by name, however deep, and in folders of git also where
- * they have another name. A folder is read again only when it has changed, so looking before and after each command stays cheap.
- * Must not know commands or mounts.
+ * Finds files that decide what may run, in the folders that a command may write: by name, however deep, and in folders of git also under another
+ * name. A folder is read again only when it has changed, so looking before and after each command stays cheap. Must not know commands or mounts.
  */
 import { execFile } from 'node:child_process';
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from 'node:fs';
@@ -37,7 +36,7 @@ const settledMs = 100;
 /** Programs that packages bring along are not read as settings from where they lie, and there are too many of them. */
 const notEntered = 'node_modules';
 
-/** What a folder is: that of a repository, the one in it that has a folder for each worktree, or any other. */
+/** The kind of a folder: that of a repository, the one in it with a folder for each worktree, or any other. */
 type As = 'plain' | 'git' | 'worktrees';
 
 interface Folder {
@@ -55,7 +54,7 @@ export interface FinderDeps {
 export function createFinder({ now, limit = maxFolders }: FinderDeps): Finder {
   /** By path, the one that changed last at the end. */
   const known = new Map<string, Folder>();
-  /** What was found once is looked for where it was, also when there are more folders by now than are looked at. */
+  /** A file found once is checked at its place again, also beyond the limit of folders. */
   const remembered = new Map<string, Found>();
 
   function read(path: string, as: As): Folder | null {
@@ -71,7 +70,7 @@ export function createFinder({ now, limit = maxFolders }: FinderDeps): Finder {
       if (now() - Number(stats.ctimeMs) > settledMs) known.set(path, folder);
       return folder;
     } catch {
-      // Gone meanwhile, or not ours to read: then it is not the command's to write either.
+      // Gone in between, or unreadable to us: then the command cannot write it either.
       return null;
     }
   }
@@ -133,7 +132,7 @@ function namesIn(path: string, as: As): Omit<Folder, 'print'> {
   return { found, inner };
 }
 
-/** What git itself takes for a repository, whatever its name is. */
+/** The names by which git itself recognises a repository, whatever its folder is called. */
 const isGit = (names: ReadonlySet<string>): boolean => ['HEAD', 'objects', 'refs'].every((name) => names.has(name));
 
 export function looksLikeGit(folder: string): boolean {
@@ -144,7 +143,7 @@ export function looksLikeGit(folder: string): boolean {
   }
 }
 
-/** What `git worktree add` writes for each worktree: it leads nowhere new, and Gantry adds worktrees while commands run. */
+/** The files that `git worktree add` writes for each worktree: they lead nowhere new, and Gantry adds worktrees while commands run. */
 export function isUsualOfWorktree(path: string): boolean {
   if (basename(dirname(dirname(path))) !== 'worktrees') return false;
   if (basename(path) === 'gitdir') return true;
@@ -187,8 +186,8 @@ export function realOf(path: string): string | null {
 const gitMs = 5000;
 
 /**
- * What the settings of git name beyond its own folder: the folder of hooks, and files that they include. Reading settings runs
- * nothing. Also what is not there yet.
+ * Paths that git's settings name outside its own folder: the folder of hooks, and files that they include. Reading settings runs nothing. Also paths
+ * that do not exist yet.
  */
 export async function namedByGit(root: string, env: Readonly<Record<string, string>>): Promise<string[]> {
   const top = topOf(root);

@@ -1,7 +1,7 @@
 /**
- * Keeps a command in the sandbox from changing what says what may run. What is there is read-only to it; a folder of git cannot be
- * moved. What a mount cannot hold is looked at after the command: what came into being is set aside beside its place, what was moved
- * away is put back, and the result says both. Must not know bubblewrap's words.
+ * Keeps a command in the sandbox from changing files that decide what may run. Existing ones are read-only to it; a folder of git cannot be moved.
+ * The rest is checked after the command: new files are set aside beside their place, moved ones are put back, and the result reports both. Must not
+ * know bubblewrap's options.
  */
 import { closeSync, constants, mkdirSync, openSync, readlinkSync, renameSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -24,7 +24,7 @@ import {
 export interface GuardRequest {
   /** Folders that the command may write; real paths. The first is its own. */
   readonly roots: readonly string[];
-  /** What no command sees. */
+  /** Folders that no command sees. */
   readonly hidden: readonly string[];
   /** For git, which is asked what its settings name. */
   readonly env: Readonly<Record<string, string>>;
@@ -34,11 +34,11 @@ export interface GuardRequest {
   readonly freshName: () => string;
 }
 
-/** What a command was begun with, for whoever looks after it when Gantry itself did not see its end. */
+/** The start of a command, for the check after it when Gantry itself did not see its end. */
 export interface CommandNote {
   readonly roots: readonly string[];
   readonly hidden: readonly string[];
-  /** What said what may run before it. */
+  /** Files that decided what may run before it. */
   readonly found: readonly string[];
   readonly kept: readonly Omit<Kept, 'handle'>[];
   readonly links: readonly KeptLink[];
@@ -80,7 +80,7 @@ interface Ground {
   look(): Promise<{ found: Found[]; cut: boolean }>;
 }
 
-/** What says what may run in these folders, but for what the command may write or never sees. */
+/** Files in these folders that decide what may run, except those that the command may write or never sees. */
 async function groundOf(finder: Finder, request: Omit<GuardRequest, 'freshName'>): Promise<Ground> {
   const { roots, hidden, mayWrite } = request;
   const root = roots[0]!;
@@ -176,7 +176,7 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
   };
 }
 
-/** Looks after a command whose end Gantry did not see. What its person did since is taken for the command's where it cannot be told apart. */
+/** Checks after a command whose end Gantry did not see. Its person's changes since then count as the command's where the two look the same. */
 export async function settleLater(
   finder: Finder,
   note: CommandNote,
@@ -195,7 +195,7 @@ export async function settleLater(
 interface AftermathDeps extends Pick<CommandNote, 'roots' | 'found' | 'kept' | 'links'> {
   readonly freshName: () => string;
   readonly look: Ground['look'];
-  /** Where it lies now; null where that cannot be told. */
+  /** Its place now; null where unknown. */
   readonly lies: (one: Omit<Kept, 'handle'>) => string | null | Promise<string | null>;
   /** Half a sentence, such as "while the command ran". */
   readonly while: string;

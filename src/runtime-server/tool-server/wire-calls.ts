@@ -1,4 +1,4 @@
-/** Calls that come over a wire: who calls, the call, and its line in the ledger. MCP and REST share it. Must not know either. */
+/** Calls that come over a wire: the caller, the call, and its line in the ledger. MCP and REST share it. Must not know either. */
 import type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 import type { Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
@@ -16,14 +16,14 @@ export interface WireCallsDeps {
 }
 
 export interface WireCalls {
-  /** Throws `refused` for whoever has no tools here. */
+  /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
   list(): { readonly tools: readonly ToolInfo[]; readonly revision: number };
   call(name: string, input: unknown, principal: Principal, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
 export function createWireCalls({ registry, callers, ledger, store }: WireCallsDeps): WireCalls {
-  /** Looks are not told: there may be thousands, and they change nothing. What a person was asked about always is. */
+  /** Reads are not recorded: there may be thousands, and they change nothing. A call that a person was asked about always is. */
   async function tell(name: string, outcome: ToolOutcome, caller: ToolCaller): Promise<void> {
     const told = outcome.looked ? null : toolCalled(name, outcome);
     if (told === null) return;

@@ -1,6 +1,6 @@
 /**
- * One process of the conversion program: started with as few rights as Node can give, spoken with one document at a time, ended
- * without asking. It can start nothing itself, and ends by itself when we are gone: killing the one process is enough.
+ * One process of the conversion program: starts with as few rights as Node can give, converts one document at a time, and is killed without notice.
+ * It can start nothing itself, and exits when we are gone: killing the one process is enough.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -151,7 +151,7 @@ async function feed(stdin: Writable, head: RequestHead, source: DocumentSource):
 
 async function write(stdin: Writable, bytes: Uint8Array): Promise<void> {
   if (stdin.destroyed || stdin.write(bytes)) return;
-  // Whichever comes first: the pipe is empty, or nobody reads it any more.
+  // Ends when the pipe is empty or its reader is gone.
   const over = new AbortController();
   await Promise.race([once(stdin, 'drain', over), once(stdin, 'close', over)]).catch(() => {});
   over.abort();

@@ -1,6 +1,6 @@
 /**
- * Documents to Markdown, as the rest of the runtime asks for it: a few processes at once, at most one kept warm for the next
- * document, each killed at its deadline or when nobody waits any more. What ends a process is told as what is wrong with the document.
+ * Converts documents to Markdown for the rest of the runtime: a few processes at once, at most one kept warm for the next document, each killed at
+ * its deadline or when its last caller leaves. An error that ends a process is reported as a problem of the document.
  */
 
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -33,8 +33,8 @@ export interface ConvertedDocument {
 
 export interface Converter {
   /**
-   * Throws `usage` for what cannot be converted (what is wrong with it, what to do), `timeout` at the deadline, `refused` when too
-   * many wait. Ends with the signal's reason when that comes first.
+   * Throws `usage` for a document that cannot be converted (with the problem and what to do), `timeout` at the deadline, `refused` when too many
+   * wait. Ends with the signal's reason when that comes first.
    */
   convert(source: DocumentSource, ask: ConvertAsk, signal: AbortSignal): Promise<ConvertedDocument>;
   /** Processes that live, the kept one included. */
@@ -56,7 +56,7 @@ const mostAtOnce = 2;
 const mostWaiting = 32;
 /** The kept process goes after this. Milliseconds. */
 const idleMs = 60_000;
-/** The program ends a conversion with better words by itself; this long it has for that. Milliseconds. */
+/** The program ends a conversion itself with a better message; this is its time for that. Milliseconds. */
 const graceMs = 1000;
 
 export function createConverter(deps: ConverterDeps): Converter {

@@ -125,7 +125,7 @@ export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
           title: `Convert ${source.name.slice(0, 150)}`,
           summary: source.name,
           async run(signal, may) {
-            // Only what goes on is taken from before: whoever begins anew wants it as it is now.
+            // Only a continuation uses the kept result: a new start reads the document as it is now.
             const before = offset > 0 ? kept.get(key) : undefined;
             if (before !== undefined) return part(before, offset, input.limit ?? usualPart);
             const opened = await source.open(signal, may);
@@ -178,7 +178,7 @@ export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
   ];
 }
 
-/** At the end of a line where one ends in the last part of what is asked for; never inside a character. */
+/** At the end of a line if the last part of the range has one; never inside a character. */
 function endOfPart(markdown: string, offset: number, limit: number): number {
   const end = Math.min(markdown.length, offset + limit);
   if (end === markdown.length) return end;
@@ -188,7 +188,7 @@ function endOfPart(markdown: string, offset: number, limit: number): number {
   return low >= 0xdc00 && low <= 0xdfff && end - 1 > offset ? end - 1 : end;
 }
 
-/** As a model reads it: the part, then in brackets what it is and what is missing. */
+/** The text for a model: the part, then in brackets a description of it and of what is missing. */
 function said(output: Output, text: string): string {
   const { kind, metadata, notes, next, characters } = output;
   const known = Object.entries(metadata)

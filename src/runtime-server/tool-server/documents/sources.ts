@@ -1,6 +1,6 @@
 /**
- * Where a document comes from: a file inside the caller's root, an address on the internet, or the call itself. Says what the call
- * would do before anything is read; only then opens it. Must not know formats.
+ * The source of a document: a file inside the caller's root, an address on the internet, or the call itself. Plans the call before anything is read;
+ * only then opens it. Must not know formats.
  */
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
@@ -42,7 +42,7 @@ export interface FetchedDocument {
 }
 
 export interface Opened extends DocumentSource {
-  /** What its source says it is called and is; '' where nothing is said. */
+  /** The name and type that its source gives; '' where it gives none. */
   readonly filename: string;
   readonly mimeType: string;
   close(): Promise<void>;
@@ -96,7 +96,7 @@ async function fileSource(path: string, jail: Jail): Promise<Source> {
         const found = await handle.stat();
         if (!found.isFile()) throw new AppError('usage', `${JSON.stringify(shown)} is no file.`, 'Name a document.');
         const { size } = found;
-        // What it had when it was opened: a file that grows meanwhile is read as it was, one that shrinks is told.
+        // Reads the size at opening: a file that grows is read as it was, one that shrinks is an error.
         const chunks =
           size === 0
             ? []
@@ -152,7 +152,7 @@ async function urlSource(url: string, fetch: DocumentFetch): Promise<Source> {
 
 function dataSource(data: string): Source {
   const text = data.replace(/^data:[^,]*;base64,/, '');
-  // Buffer skips what is no base64, and would make another document of it.
+  // Buffer skips characters outside base64, and would produce another document.
   if (!/^[A-Za-z0-9+/_\-\s]*={0,2}\s*$/.test(text)) {
     throw new AppError('usage', 'data is not base64.', 'Encode the bytes of the document as base64.');
   }

@@ -1,7 +1,7 @@
 /**
- * Whether arguments fit a tool's schema, before they are sent: a model learns at once what it got wrong. The server checks them
- * in any case, so whatever could take long here is left to it: patterns (`^(a+)+$` can block for seconds), uniqueness
- * (quadratic), schemas that refer to themselves or unfold to very much. Must not know servers.
+ * Checks arguments against a tool's schema before they are sent: a model learns at once what it got wrong. The server checks them in any case, so
+ * slow checks are left to it: patterns (`^(a+)+$` can block for seconds), uniqueness (quadratic), schemas that refer to themselves or unfold to very
+ * much. Must not know servers.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { missing, unknown, wrongType } from '../argument-words.ts';
@@ -23,10 +23,10 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
   const { Ajv2020 } = await import('ajv/dist/2020.js');
   let validate: ValidateFunction;
   try {
-    // An instance of its own: ids of two schemas never meet. Formats are the server's business.
+    // A separate instance: ids of two schemas never meet. The server checks formats.
     const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false, logger: false, $data: false });
     validate = ajv.compile(withoutCostly(schema) as Record<string, unknown>);
-    // One that answers with a promise would reject where nobody waits.
+    // An asynchronous schema would reject where no caller waits.
     if ('$async' in validate) return () => null;
   } catch {
     // It says something that ajv does not take; the server knows what it meant.
@@ -112,7 +112,7 @@ function withoutCostly(schema: unknown): unknown {
   return made.anyOf === undefined ? { ...made, anyOf } : { allOf: [made, { anyOf }] };
 }
 
-/** OpenAPI's word is ajv's as well, which takes it beside a type alone. */
+/** OpenAPI's keyword is ajv's as well, which accepts it only beside a type. */
 const mayBeNull = ({ nullable, type }: Schema) => nullable === true && type !== undefined;
 
 const leftOut = new Set([

@@ -20,7 +20,7 @@ export interface BoundedFetchDeps {
   readonly onChallenge: (status: number, wwwAuthenticate: string | null) => void;
 }
 
-/** What the SDK read already must be answered before it is called lost. Milliseconds. */
+/** An answer that the SDK has already read must be delivered before it counts as lost. Milliseconds. */
 const settleMs = 250;
 
 export function createBoundedFetch(
@@ -51,7 +51,7 @@ async function* whole({ largestMessage }: BoundedFetchDeps, body: Body): AsyncGe
   }
 }
 
-/** The SDK resumes a stream whose events had ids; one without is over when it ends, and so is what waits for its answer. */
+/** The SDK resumes a stream whose events had ids; one without ids ends, together with the requests that wait for it. */
 async function* events(
   { largestMessage, sleep }: BoundedFetchDeps,
   pace: Pace,

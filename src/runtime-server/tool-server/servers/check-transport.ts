@@ -1,4 +1,4 @@
-/** What the contract's shape does not say of a transport. Pure. */
+/** Checks of a transport beyond the contract's schema. Pure. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Transport } from '../../../contracts/tool-server/servers.ts';
 

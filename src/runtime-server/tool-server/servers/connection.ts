@@ -1,6 +1,6 @@
 /**
- * Keeps one server connected: connects, lists, connects again with growing waits when it is gone, and says how it stands. Owns when;
- * must not know transports, rows or other servers.
+ * Keeps one server connected: connects, lists, reconnects with growing waits when it is gone, and reports its state. Owns when; must not know
+ * transports, rows or other servers.
  */
 import type { ServerState } from '../../../contracts/tool-server/servers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
@@ -13,7 +13,7 @@ import type { UpstreamServer } from './upstream-deps.ts';
 
 export interface ConnectionState {
   readonly status: Exclude<ServerState, 'disabled'>;
-  /** What is wrong and what to do, in a sentence. */
+  /** The problem and what to do, in a sentence. */
   readonly error: string | null;
   readonly authorizeUrl: string | null;
   readonly pid: number | null;
@@ -44,9 +44,9 @@ export interface Connection {
   state(): ConnectionState;
   /** Begins; never waits. */
   start(): void;
-  /** Ends what there is and connects anew. Resolves when the old one is gone. */
+  /** Ends the current connection and connects again. Resolves when the old one is gone. */
   reconnect(): Promise<void>;
-  /** One attempt to use the connection, which is made where there is none. Throws {@link UpstreamFault}. */
+  /** One attempt to use the connection, which it opens if needed. Throws {@link UpstreamFault}. */
   use<T>(signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T>;
   /** Ends it for good. */
   close(): Promise<void>;
@@ -74,7 +74,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let standing: Standing = connecting;
   let current: Upstream | null = null;
   let attempt: Promise<void> | null = null;
-  /** What runs now, and what will run. */
+  /** The current work, and the scheduled work. */
   let running = new AbortController();
   let cancelNext = () => {};
   let cancelRefresh = () => {};
@@ -134,7 +134,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     refreshLater();
   }
 
-  /** `token`: there is one that was not sent before; `asked`: a person was; `later`: why nobody can be asked yet. */
+  /** `token`: there is one that was not sent before; `asked`: a person was; `later`: a person cannot be asked yet. */
   async function signIn(
     fault: UpstreamFault,
     signal: AbortSignal,
@@ -159,7 +159,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     return 'asked';
   }
 
-  /** Nothing is connected; the next try comes by itself. */
+  /** Not connected; the next try is automatic. */
   function again(next: Standing): void {
     standing = next;
     cancelRefresh();
@@ -182,7 +182,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     cancelRefresh = timers.after(waits.refreshMs, () => void refresh());
   }
 
-  /** One at a time; what is asked for meanwhile is one more. */
+  /** One at a time; a request in between causes one more. */
   function refresh(): Promise<void> {
     asked = true;
     refreshing ??= (async () => {
@@ -202,7 +202,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     try {
       const list = await upstream.list(running.signal);
       if (current !== upstream) return;
-      // Who is signed out somewhere else than at the list stays so.
+      // A missing sign-in that only calls need stays missing.
       if (standing.status !== 'needs_reauth') standing = connected;
       deps.onList(list);
     } catch (error) {
@@ -231,7 +231,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     throw new UpstreamFault(kind, standing.error ?? 'It is not connected.');
   }
 
-  /** What it lists to anybody it may not do for anybody: then the sign-in is asked for here. */
+  /** A server may list its tools to anybody and still require a sign-in for calls: then this requests the sign-in. */
   async function once<T>(
     upstream: Upstream,
     signal: AbortSignal,
@@ -272,7 +272,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
         // Neither has reached the tool.
         const refused = fault.kind === 'session' || isUnsigned(fault);
         if (refused) await untilAborted(replace(upstream, fault), signal);
-        // Over HTTP one request can fail alone: a list shows whether there is still somebody.
+        // Over HTTP one request can fail alone: a list shows whether the server still answers.
         if (fault.kind === 'connection') void refresh();
         // The next call finds a new session where this one is gone; this call may have run, and is not sent again.
         if (fault.doubtsSession) await untilAborted(refresh(), signal);
@@ -300,12 +300,12 @@ export function createConnection(deps: ConnectionDeps): Connection {
 
 const isUnsigned = (fault: UpstreamFault) => fault.kind === 'unauthorized' && !isForbidden(fault);
 
-/** That one call is refused to whoever we are: no new connection and no sign-in would change it. */
+/** The server refuses this one call to any caller: neither a new connection nor a sign-in would change it. */
 function isForbidden({ challenge }: UpstreamFault): boolean {
   return challenge?.status === 403 && !(challenge.wwwAuthenticate ?? '').includes('insufficient_scope');
 }
 
-/** The work goes on by itself. */
+/** The work continues without this caller. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   let stop = () => {};

@@ -1,6 +1,6 @@
 /**
- * What went wrong at a server, in kinds that a connection decides by and words that a person reads. Reads the SDK's errors by their
- * shape, so that nobody needs its classes. Pure.
+ * Failures at a server, as kinds by which a connection decides and messages that a person reads. Reads the SDK's errors by their shape, so that no
+ * caller needs its classes. Pure.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 
@@ -13,10 +13,10 @@ export type FaultKind =
   | 'timeout'
   /** Its answer is an error, or cannot be read; the connection is as good as before. */
   | 'answer'
-  /** There is no connection, or there is none any more. */
+  /** There is no connection, or it has ended. */
   | 'connection';
 
-/** What came with a refusal, for whoever can sign in. */
+/** The challenge of a refusal, for the part that signs in. */
 export interface Challenge {
   readonly status: number;
   readonly wwwAuthenticate: string | null;
@@ -47,8 +47,8 @@ export class UpstreamFault extends Error {
 const longestWords = 600;
 
 /**
- * What servers say when they no longer know a session: those of the official SDKs, and of frameworks around them. A server that
- * was restarted says the last one, since nobody has introduced themselves to it.
+ * Messages of servers that no longer know a session: those of the official SDKs, and of frameworks around them. A restarted server sends the last
+ * one, since no client has initialized with it.
  */
 const sessionGone = [
   /\b(?:no valid|no such|no active|not a valid|invalid|unknown|missing|expired|stale|unrecogni[sz]ed) (?:mcp[- _])?session/i,
@@ -103,7 +103,7 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
   return new UpstreamFault('connection', why ?? (ours ? 'The connection broke.' : words), error);
 }
 
-/** What a server said in an answer that is a fault. */
+/** A server's message in an answer that is a fault. */
 export interface Said {
   /** Of JSON-RPC; null where there was none. */
   readonly code: number | null;
@@ -157,7 +157,7 @@ export function isUnsent(error: unknown): boolean {
   });
 }
 
-/** Node's fetch says only that it failed, and the SDK that there is no era: why is the innermost cause. */
+/** Node's fetch reports only that it failed, and the SDK that there is no era: the innermost cause says why. */
 function network(error: unknown): string | null {
   let words: string | null = null;
   for (const { code, message, fact } of causes((error as { cause?: unknown }).cause)) {

@@ -1,6 +1,6 @@
 /**
- * The HTTP transport to one server: guarded, bounded, with the person's headers or a token of a sign-in. Owns which private address may be
- * reached: the one that was attached by its own name, and no other. Must not know tools.
+ * The HTTP transport to one server: guarded, bounded, with the person's headers or a token of a sign-in. Owns which private address may be reached:
+ * only the one that was attached by its own name. Must not know tools.
  */
 import type { Transport as SdkTransport } from '@modelcontextprotocol/client';
 import ipaddr from 'ipaddr.js';
@@ -77,15 +77,15 @@ export function openHttp(
   };
 }
 
-/** As whoever signs in knows it. Only servers on HTTP have one. */
+/** The server's identity for sign-ins. Only servers on HTTP have one. */
 export function authServerOf({ id, name, transport }: UpstreamServer): AuthServer {
   const { url, oauth } = transport as Http;
   return { id, name, url, oauth: oauth ?? null };
 }
 
 /**
- * The address itself, where its name alone says that it is private: this computer, a private address, a name without a dot. A person
- * who attaches it means it. A public name that leads to a private address is not meant by anybody.
+ * The address itself, where its name shows that it is private: this computer, a private address, a name without a dot. A person who attaches it
+ * means it. Nobody means a public name that leads to a private address.
  */
 export function ownAddress(url: string): string[] {
   const { hostname, protocol, port } = new URL(url);

@@ -30,9 +30,9 @@ export interface AttachedServersDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Gantry's own, told to servers. */
+  /** Gantry's version, sent to servers. */
   readonly version: string;
-  /** Who signs in at servers on HTTP; null: headers alone. */
+  /** Signs in at servers on HTTP; null: only headers. */
   readonly auth: ServerAuth | null;
   /** Of GANTRY_EGRESS_ALLOW: private addresses beside the attached one. */
   readonly egressAllow: readonly string[];
@@ -45,11 +45,11 @@ export interface AttachedServersDeps {
 export interface AttachedServers {
   readonly routes: readonly BoundRoute[];
   readonly tools: ForeignTools;
-  /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
+  /** The server's identity for sign-ins; null for an unknown one, or one that is not on HTTP. */
   signInAt(id: string): AuthServer | null;
   /** For connectors, which are these servers seen from their accounts. */
   readonly servers: Omit<Servers, 'tools' | 'start' | 'close' | 'signInAt'>;
-  /** Before whoever lists: the last good lists are there once it resolves. Waits for no server. */
+  /** Call it before listing: the last good lists are loaded once it resolves. Waits for no server. */
   start(): Promise<void>;
   /** Ends every connection, and every child with all that it started. */
   close(): Promise<void>;

@@ -1,7 +1,6 @@
 /**
- * Makes a server's lists of tools and prompts into what Gantry shows: usable names, schemas of one dialect, texts of limited
- * length. What cannot be used is left out with a sentence, because many clients drop the whole list over one bad name or schema.
- * Pure. Must not know other servers.
+ * Turns a server's lists of tools and prompts into those that Gantry shows: usable names, schemas of one dialect, texts of limited length. Unusable
+ * entries are left out with a sentence, because many clients drop the whole list over one bad name or schema. Pure. Must not know other servers.
  */
 import { isObject, normaliseSchema, type Schema, sizeOf } from './schemas.ts';
 
@@ -13,7 +12,7 @@ export interface ListedTool {
   readonly inputSchema: Schema;
   readonly outputSchema?: Schema;
   readonly annotations?: Readonly<Record<string, unknown>>;
-  /** As it was sent, where it asks for headers that repeat arguments (`x-mcp-header`): whoever calls the server needs it. */
+  /** As it was sent, where it asks for headers that repeat arguments (`x-mcp-header`): calls to the server need it. */
   readonly sentSchema?: Schema;
 }
 
@@ -45,7 +44,7 @@ export const mostTools = 2000;
 /** Of one server, and of one of them. */
 const mostPrompts = 500;
 const mostArguments = 100;
-/** All that is shown of one server, and all that was read of it in vain: what is refused costs as much time. As JSON. */
+/** Limit for one server's shown tools and all that was read of refused ones, which cost as much time. As JSON. */
 const largestList = 4 * 1024 * 1024;
 const mostProblems = 50;
 const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const;
@@ -145,7 +144,7 @@ function readTool(sent: unknown, index: number): ListedTool | string {
     ...(title === null ? {} : { title }),
     ...(description === null ? {} : { description }),
     inputSchema: input.schema,
-    // A result is checked against it by whoever reads it: none is better than one that nobody can read.
+    // Readers check a result against it: no schema is better than an unreadable one.
     ...(output !== null && 'schema' in output ? { outputSchema: output.schema } : {}),
     ...(annotations === null ? {} : { annotations }),
     ...(asksForHeaders(sent.inputSchema) ? { sentSchema: sent.inputSchema as Schema } : {}),

@@ -1,4 +1,4 @@
-/** Tables of attached servers in `runtime.db`: who is attached, and the last good list of each, which outlives a restart. */
+/** Tables of attached servers in `runtime.db`: the servers, and the last good list of each, which outlives a restart. */
 import type { Migration } from '../../../kit/store/store.ts';
 
 export const attachedServerMigrations: readonly Migration[] = [

@@ -1,4 +1,4 @@
-/** How many messages a server may send: beyond that it is read slowly, so that a flood costs it time and not us. */
+/** Limits how many messages a server may send: beyond that it is read slowly, so that a flood costs it time and not us. */
 import type { Clock } from '../../../kit/clock/clock.ts';
 
 /** Of one server. No honest one comes near. */

@@ -1,5 +1,5 @@
 /**
- * Attached servers at rest: one row each, its secrets sealed for exactly that row, and its last good list. Owns `attached_server` and
+ * The stored rows of attached servers: one each, its secrets sealed for exactly that row, and its last good list. Owns `attached_server` and
  * `attached_list`; must not know connections.
  */
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes a server's answer to a call into a result that clients can take: long texts are cut with a notice, large images and files
- * are replaced by a note, unknown blocks are left out. Pure. Must not know which tool it was.
+ * Turns a server's answer to a call into a result that clients can take: long texts are cut with a notice, large images and files are replaced by a
+ * note, unknown blocks are left out. Pure. Must not know which tool it was.
  */
 import type { ContentBlock, ToolResult } from '../../../contracts/tool-server/tools.ts';
 import { isDeeper } from '../../../kit/schemas/limits.ts';
@@ -61,7 +61,7 @@ export function readResult(sent: unknown): ToolResult {
   if (structured === undefined) return { content, isError };
   const size = JSON.stringify(structured).length;
   if (size <= longestText) return { content, structuredContent: structured, isError };
-  // Whoever reads it by a schema must not take half of it for all.
+  // A client that reads it by a schema must not take half of it for the whole.
   content.push(note(`the structured result of ${size} characters was left out: the most is ${longestText}`));
   return { content, isError: true };
 }

@@ -1,7 +1,6 @@
 /**
- * Converts a tool's schema, in whatever draft its server wrote it, to JSON Schema 2020-12 without `$schema`: some clients refuse
- * a tool that names another draft. Pure: nothing is looked up; a reference out of the schema is refused, because it could read a
- * file or reach a private address.
+ * Converts a tool's schema from any draft to JSON Schema 2020-12 without `$schema`: some clients refuse a tool that names another draft. Pure:
+ * nothing is looked up; a reference out of the schema is refused, because it could read a file or reach a private address.
  */
 import { isDeeper } from '../../../kit/schemas/limits.ts';
 
@@ -164,7 +163,7 @@ function checkReferences(schema: Schema): void {
   }
 }
 
-/** What the `$ref`s of one normalised schema point at. */
+/** The targets of the `$ref`s in one normalised schema. */
 export interface References {
   /** Each one that stands in it, once. */
   readonly all: ReadonlySet<string>;
@@ -197,7 +196,7 @@ export function referencesOf(root: Schema): References {
       if (name === null || !(isObject(at) || Array.isArray(at)) || !Object.hasOwn(at, name)) return undefined;
       at = (at as Record<string, unknown>)[name];
     }
-    // What stands elsewhere was never read as a schema, and could lead out.
+    // Other places were never read as a schema, and could lead out.
     return places.has(at) ? at : undefined;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Which parts of a transport are secrets: values of the environment, of headers, the client secret of OAuth. They are taken out
- * before a transport is kept or shown, and put back before it is used. Pure. Must not know how they are sealed.
+ * Separates the secrets of a transport: values of the environment, of headers, the client secret of OAuth. They are taken out before a transport is
+ * kept or shown, and put back before it is used. Pure. Must not know how they are sealed.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { hiddenSecret, placeOf, type Transport } from '../../../contracts/tool-server/servers.ts';
@@ -34,13 +34,13 @@ export function hideSecrets(transport: Transport): { hidden: Transport; secrets:
   return { hidden, secrets };
 }
 
-/** What stands as {@link hiddenSecret} is what was taken out. Throws `usage` where there is nothing. */
+/** Puts back the secrets that {@link hiddenSecret} replaces. Throws `usage` where one is missing. */
 export const restoreSecrets = (hidden: Transport, secrets: TransportSecrets): Transport =>
   keepSecrets(hidden, { hidden, secrets });
 
 /**
- * A changed transport with the secrets that it keeps. They were given for one program or one address: another one gets none of them
- * unless the person sends them again, or whoever may change a server could read what they may not see. Throws `usage`.
+ * A changed transport with the secrets that it keeps. They were given for one program or one address: another one gets none of them unless the
+ * person sends them again, or anybody who may change a server could read secrets hidden from them. Throws `usage`.
  */
 export function keepSecrets(
   sent: Transport,

@@ -1,6 +1,6 @@
 /**
- * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns what the
- * list of all tools is now; must not know HTTP or how a server is reached.
+ * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns the current list of
+ * all tools; must not know HTTP or how a server is reached.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
@@ -46,9 +46,9 @@ export interface Failure {
   readonly said: Said | null;
 }
 
-/** Attached servers for whoever asks them for more than tools. Throws `not_found` and {@link UpstreamFault}. */
+/** Attached servers for parts that need more than tools. Throws `not_found` and {@link UpstreamFault}. */
 export interface Upstreams {
-  /** Over the connection that there is, or one that is made for it. */
+  /** Over the existing connection, or one that it opens. */
   ask(
     id: string,
     method: string,
@@ -56,9 +56,9 @@ export interface Upstreams {
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<Readonly<Record<string, unknown>>>;
   capabilities(id: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
-  /** What went wrong at this server, without its secrets; null: what was thrown is no fault of a server. */
+  /** The fault of this server, without its secrets; null: the thrown value is no fault of a server. */
   explain(id: string, thrown: unknown): Failure | null;
-  /** The person's sign-in or key is taken back: nobody is told that it is back before they have given another one. */
+  /** The person's sign-in or key was revoked: no part hears that it is back before they have given another one. */
   signedOut(id: string): Promise<void>;
   /** Answers the way to listen no more, here as below. `lost`: it wants another credential; `back`: it was lost or new, and it works. */
   onCredential(listener: (id: string, is: 'lost' | 'back') => void): () => void;
@@ -71,7 +71,7 @@ export interface Servers {
   all(): readonly AttachedServer[];
   /** Throws `not_found`, here as below. */
   one(id: string): AttachedServer;
-  /** As whoever signs in knows it; null for one that there is not, or that is not on HTTP. */
+  /** The server's identity for sign-ins; null for an unknown one, or one that is not on HTTP. */
   signInAt(id: string): AuthServer | null;
   attach(body: AttachServer): Promise<AttachedServer>;
   /** `signedOut`: also forgets the sign-in there, once the change is kept. */
@@ -92,7 +92,7 @@ interface Entry {
   connection: Connection | null;
   /** Why it cannot be begun. */
   fault: string | null;
-  /** What was told last; `new` once a person has changed something about it. */
+  /** The last state reported; `new` once a person has changed something about it. */
   credential: 'new' | 'back' | 'lost' | 'taken';
 }
 
@@ -190,7 +190,7 @@ export function createServers(deps: ServersDeps): Servers {
     if (same && String(before.problems) === String(problems)) return;
     if (!same) listAnew();
     if (before !== null && !same) {
-      // A description that turned after the person read it would be seen by the model alone.
+      // Only the model would see a description that changed after the person read it.
       log.warn('An attached server changed its tools.', { server: name, ...difference(before.tools, tools) });
     }
     records

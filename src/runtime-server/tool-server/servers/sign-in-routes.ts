@@ -1,4 +1,4 @@
-/** Where a person's browser comes back to after signing in at an attached server: a page that says how it went. Must not know OAuth. */
+/** The route to which a person's browser returns after signing in at an attached server: a page that shows the result. Must not know OAuth. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { oauthCallback } from '../../../contracts/tool-server/mcp.ts';
 import { pageHeaders, plainPage } from '../../../kit/http/plain-page.ts';
@@ -8,7 +8,7 @@ import type { AuthServer } from './auth.ts';
 
 export interface SignInRoutesDeps {
   readonly oauth: Pick<OAuthClient, 'finish'>;
-  /** The attached server of this id; null: there is none. */
+  /** The attached server of this id; null: unknown. */
   readonly find: (id: string) => AuthServer | null | Promise<AuthServer | null>;
 }
 

@@ -1,7 +1,6 @@
 /**
- * MCP over a child's streams, one JSON-RPC message a line, as the SDK's client wants a transport: with bounds that its own has not.
- * A line that is too long fails the request that it answers; what is no JSON-RPC is passed over; a flood is read slowly.
- * Must not know tools.
+ * MCP over a child's streams, one JSON-RPC message a line, as a transport of the SDK's client: with limits that its own lacks. A line that is too
+ * long fails the request that it answers; other lines than JSON-RPC are skipped; a flood is read slowly. Must not know tools.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../../kit/clock/clock.ts';
@@ -14,7 +13,7 @@ export interface StdioTransportDeps {
   readonly child: ServedProcess;
   /** Of one message, bytes. */
   readonly largestMessage: number;
-  /** Checks that a value is a JSON-RPC message, and throws where it is none. */
+  /** Checks that a value is a JSON-RPC message, and throws otherwise. */
   readonly parse: (value: unknown) => JSONRPCMessage;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -28,7 +27,7 @@ export interface StdioTransport extends Transport {
   garbage(): string | null;
 }
 
-/** What waits for one that does not read, bytes. */
+/** Unsent bytes for a program that does not read. */
 const mostUnread = 16 * 1024 * 1024;
 
 export function createStdioTransport({

@@ -1,4 +1,4 @@
-/** Which server a connection is for, and what it is made with. */
+/** The server of a connection, and the parts to build it. */
 import type { Transport } from '../../../contracts/tool-server/servers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
@@ -16,7 +16,7 @@ export interface UpstreamServer {
 export interface UpstreamDeps {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** What Gantry calls itself there. */
+  /** Gantry's name there. */
   readonly version: string;
   readonly auth: ServerAuth | null;
   /** Private addresses that may be reached beside the one that was attached. */

@@ -1,6 +1,6 @@
 /**
- * One connection to one server, by the official SDK's client: both eras, over a child's streams or HTTP. Owns what the SDK is told and
- * how it is bounded; must not know names that Gantry gives, nor when to connect again. The SDK is loaded with the first connection.
+ * One connection to one server, by the official SDK's client: both eras, over a child's streams or HTTP. Owns the SDK's settings and limits; must
+ * not know names that Gantry gives, nor when to reconnect. The SDK is loaded with the first connection.
  */
 import type { Client, JSONRPCMessage, Transport as SdkTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ export interface Upstream {
   readonly pid: number | null;
   /** All that it lists, as it says it. Throws {@link UpstreamFault}. */
   list(signal: AbortSignal): Promise<UpstreamList>;
-  /** What it answers, as it says it. Throws {@link UpstreamFault}; where `signal` aborts, the server is told. */
+  /** The server's answer, unchanged. Throws {@link UpstreamFault}; where `signal` aborts, the server is notified. */
   call(
     tool: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> },
     args: Readonly<Record<string, unknown>>,
@@ -44,7 +44,7 @@ export interface Upstream {
     params: Readonly<Record<string, unknown>>,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<Readonly<Record<string, unknown>>>;
-  /** What it says that it can, with members that the SDK does not know. Throws {@link UpstreamFault}. */
+  /** The server's capabilities, with members that the SDK does not know. Throws {@link UpstreamFault}. */
   capabilities(signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
   /** Resolves with a sentence when the connection is gone without having been closed. */
   readonly gone: Promise<string>;
@@ -53,7 +53,7 @@ export interface Upstream {
 
 const mostPages = 100;
 const AnyAnswer = z.looseObject({});
-/** One bad tool must not cost the whole list: each is looked at by itself. */
+/** One bad tool must not cost the whole list: each is checked separately. */
 const Page = z.looseObject({ nextCursor: z.string().optional() });
 
 /** Throws {@link UpstreamFault}; nothing is left behind then. */
@@ -104,7 +104,7 @@ async function connect(
       },
     },
   );
-  // Told by what a request comes to; a message that nobody waited for is nobody's business.
+  // The result of a request reports errors; a message that no request waits for is ignored.
   client.onerror = () => {};
   const unread = readUnread(way.transport, sdk);
   const context = () => ({ session: way.transport.sessionId !== undefined, challenge: way.challenge() });
@@ -245,7 +245,7 @@ async function listAll(
   throw new UpstreamFault('answer', `It lists its ${what} on more than ${mostPages} pages.`);
 }
 
-/** A transport with what is below it. */
+/** A transport with the layer below it. */
 interface Way {
   readonly transport: SdkTransport;
   readonly pid: number | null;
@@ -280,7 +280,7 @@ function httpWay(http: HttpConnection): Way {
   return { ...http, pid: null, lastWords: () => null, endedByItself: () => false };
 }
 
-/** What the shell that becomes the program says where it cannot: the exit code says it better. */
+/** The shell that becomes the program may print an error here: the exit code is clearer. */
 const ofOurShell = /^gantry: (?:line )?\d+: /;
 
 function stdioWay(child: ServedProcess, transport: StdioTransport, command: string): Way {
@@ -317,7 +317,7 @@ function stdioWay(child: ServedProcess, transport: StdioTransport, command: stri
   };
 }
 
-/** What was asked may not listen to its signal. */
+/** The work may ignore its signal. */
 async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   let abort = () => {};
   const stopped = new Promise<never>((_, reject) => {
