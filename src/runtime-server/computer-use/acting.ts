@@ -1,6 +1,6 @@
 /**
- * The action itself: only once its row is durable and its grant is used up, and only while its caller still has control; what it ended
- * with is written after it. Must not know what is allowed.
+ * The action itself: runs only once its row is durable and its grant is used up, and only while its caller still has control; its result is written
+ * afterwards. Must not know what is allowed.
  */
 import type { ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { Looked, Place } from '../../executor/protocol.ts';
@@ -56,7 +56,7 @@ export function createActing(deps: ActingDeps) {
     );
     const finish = async (outcome: AuditEnd['outcome'], more: Omit<AuditEnd, 'stage' | 'outcome'> = {}) => {
       const closed = close(auditId, { outcome, ...more });
-      // What was told of a place in a turn is told again after a restart, so it is kept before it is told.
+      // A turn remembers places across a restart, so each is stored before it is reported.
       if (row.turnId !== null) {
         audit.flush();
         await closed;
@@ -91,7 +91,7 @@ export function createActing(deps: ActingDeps) {
     } finally {
       deps.announce(place, null);
     }
-    // What is typed into a credential field may stand in what the page answers.
+    // The page's answer may contain text that was typed into a credential field.
     const kept = keptResult(looked?.credential === true ? { ...result, content: [] } : result);
     await finish('done', { result: acts ? kept : null });
     return { kind: 'done', auditId, result, executed: true };
@@ -107,7 +107,7 @@ export function createActing(deps: ActingDeps) {
     }
   }
 
-  /** A person said yes to it here: the site is none that nobody named, and a private host is open to this browser. */
+  /** A person approved an action here: the run may use this site, and this browser may reach the private host. */
   function remember({ caller, place, looked, to }: Way): void {
     deps.origins.letInto(caller, to ?? destinationOf(looked?.url ?? ''));
     if (to !== null && place.kind === 'browser') deps.sessions.letInto(place.session, to.host);
@@ -131,7 +131,7 @@ export function createActing(deps: ActingDeps) {
     }
   }
 
-  /** Rejects where it could not be kept, also for whoever does not wait for it: that is in the log. */
+  /** Rejects where it could not be written, which the log shows even if no caller waits. */
   function close(auditId: string, done: Omit<AuditEnd, 'stage'>): Promise<void> {
     const closed = audit.close(auditId, done);
     closing.add(closed);

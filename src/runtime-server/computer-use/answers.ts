@@ -1,4 +1,4 @@
-/** Answers of the toolset route, made from what the executor said. Must not know stages. */
+/** Builds answers of the toolset route from the executor's results. Must not know stages. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Screen, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
 import type { Acted, Fault } from '../../executor/protocol.ts';

@@ -1,6 +1,6 @@
 /**
- * What a person was asked about calls, and what became of it. One answer allows one action, once, and only while the screen still
- * shows what it showed when the question was asked. Must not know who is asked or how.
+ * Questions to a person about calls, and their answers. One answer allows one action, once, and only while the screen still shows what it showed
+ * when the question was asked. Must not know who is asked or how.
  */
 import { createHmac, hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -15,7 +15,7 @@ export interface ApprovalRow {
   readonly id: string;
   readonly holderId: string;
   readonly actionHash: string;
-  /** What was there: page, element, size of the screen. */
+  /** What the screen showed: page, element, size. */
   readonly seen: string;
   readonly state: ApprovalState;
   readonly answeredBy: string | null;
@@ -46,11 +46,11 @@ export interface ApprovalsDeps {
   readonly log: { error(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** A person may be away for a while; what is asked much later is asked anew. */
+/** A person may be away for a while; a later request is a new question. */
 const expiresInMs = 60 * 60_000;
-/** Of the newest questions, whoever waits for one may ask without looking into the database. */
+/** Callers that wait for one of the newest questions may check without reading the database. */
 const mostStates = 1000;
-/** A yes that nobody came back for. Milliseconds. */
+/** How long a yes stays valid while its caller does not return. Milliseconds. */
 const usedWithinMs = 10 * 60_000;
 const columns = `id, holder_id AS holderId, action_hash AS actionHash, seen, state, answered_by AS answeredBy, ended_at AS endedAt, words, shown`;
 
@@ -123,13 +123,13 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
     store.read((tx) => toRow(tx.get<StoredRow>(`SELECT ${columns} FROM computer_use_approval WHERE id = ?`, id)));
 
   return {
-    /** Bound to the secret: the hash of what is typed gives nothing away. */
+    /** Keyed with the secret: the hash of typed text reveals nothing. */
     hashOf: (action: Readonly<Record<string, unknown>>): string =>
       createHmac('sha256', secret).update(canonicalJson(action)).digest('hex'),
     ask,
     /**
-     * What is known of `grant` for this action of this holder. Null: nothing that could let it through; it is asked anew. One that is
-     * about something else that was seen then ends.
+     * The state of `grant` for this action of this holder. Null: none that could allow it; a new question is asked. A grant whose screen has changed
+     * ends.
      */
     async judge(
       grant: string | undefined,
@@ -160,7 +160,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    /** What waited when the program ended: whoever wants it asks anew. */
+    /** Questions left by an earlier process: their callers ask again. */
     expireLeft: (): Promise<void> =>
       store.write((tx) => {
         tx.run(`UPDATE computer_use_approval SET state = 'expired', ended_at = ? WHERE state = 'pending'`, clock.now());

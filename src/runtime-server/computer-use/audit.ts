@@ -1,6 +1,6 @@
 /**
- * The audit of calls: one row a call, written before anything acts and closed afterwards. A call that an earlier stage ended has
- * a row that names that stage. Must not know why a call is allowed.
+ * The audit of calls: one row a call, written before anything acts and closed afterwards. A call that an earlier stage ended has a row that names
+ * that stage. Must not know why a call is allowed.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -10,8 +10,8 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 export type Stage = 'contract' | 'turn' | 'lease' | 'look' | 'policy' | 'approval' | 'action';
 
 /**
- * started: it may act now · done · error: the page said no · failed: browser or display were not there · cancelled: stopped on the way ·
- * unknown: the runtime ended meanwhile · the rest: nothing was done.
+ * started: it may act now · done · error: the page refused · failed: browser or display were missing · cancelled: stopped on the way · unknown: the
+ * runtime ended during it · the others: nothing was done.
  */
 export type Outcome =
   | 'started'
@@ -34,7 +34,7 @@ export interface AuditCall {
   readonly place: string;
   readonly toolset: string;
   readonly member: string;
-  /** Without what is typed into credential fields. */
+  /** Without text that is typed into credential fields. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly url: string | null;
   readonly turnId: string | null;
@@ -72,9 +72,9 @@ const columns = `id, user, surface, holder_kind AS holderKind, holder_id AS hold
 /** Characters of a message that is kept. */
 const longestMessage = 1000;
 /**
- * An end waits for the next row, at most so long: both are then one durable commit, and a commit is a fifth of what a click costs. Who
- * dies meanwhile leaves `unknown`, as who dies a moment earlier does; a call of a turn, which may be sent again, is answered only after
- * its end is durable (acting.ts). Milliseconds.
+ * An end waits at most this long for the next row, so that both are one durable commit: a commit is a fifth of a click's cost. A process that dies
+ * in between leaves `unknown`, as one that dies a moment earlier does; a call of a turn, which may be sent again, is answered only after its end is
+ * durable (acting.ts). Milliseconds.
  */
 const endWaitsMs = 25;
 
@@ -140,7 +140,7 @@ export function createAudit({ store, clock, timers, ids }: AuditDeps) {
         return insert(tx, call, end);
       });
     },
-    /** Resolves when the end is durable: with the next row, with {@link flush}, or by itself soon. */
+    /** Resolves when the end is durable: with the next row, with {@link flush}, or soon after. */
     close(id: string, end: Omit<AuditEnd, 'stage'>): Promise<void> {
       const acts = end.acts === false ? ', acts = 0' : '';
       const sql = `UPDATE computer_use_action SET outcome = ?, code = ?, message = ?, result = ?, ended_at = ?${acts}
@@ -152,9 +152,9 @@ export function createAudit({ store, clock, timers, ids }: AuditDeps) {
         if (ends.length === 1) cancelFlush = timers.after(endWaitsMs, flush);
       });
     },
-    /** Whoever is about to read, or to end, does not wait. */
+    /** Called before reading or ending, which do not wait. */
     flush,
-    /** What an earlier run of the program left open: whether it happened, nobody knows. */
+    /** Rows that an earlier process left open: whether their actions happened is unknown. */
     closeLeftOpen: (): Promise<number> =>
       store.write(
         (tx) =>

@@ -1,6 +1,6 @@
 /**
- * The gate: every call of a toolset goes through the same stages in the same order (contract, turn, lease, look, policy, approval, audit
- * row, action), and each call leaves a row that says how far it came. Must not know HTTP, runs or models.
+ * The gate: every call of a toolset goes through the same stages in the same order (contract, turn, lease, look, policy, approval, audit row,
+ * action), and each call leaves a row that shows how far it came. Must not know HTTP, runs or models.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
@@ -64,7 +64,7 @@ export function createGate(deps: GateDeps): Gate {
     };
     if (typeof read === 'string') return ends.invalid(row, read);
     const way: Way = { call, caller, signal, place, read, input: read.input, looked: null, to: null, files: [], row };
-    // Whoever may not act does not wait for who may.
+    // A caller that may not act does not wait behind one that may.
     if (!lease.holds(caller.holder)) await control(way);
     const work = () => lanes.run(nameOfPlace(place), signal, () => inTurn(way));
     return place.kind === 'browser' ? deps.sessions.using(place.session, work) : work();
@@ -74,7 +74,7 @@ export function createGate(deps: GateDeps): Gate {
     const stopped = await turn(way);
     if (stopped !== null) return stopped.answer;
     await control(way);
-    // What is allowed wherever on the page it goes is not looked at first: that would be a third of what a click costs.
+    // A call that is allowed anywhere on the page needs no look first, which would be a third of a click's cost.
     const known = recall(way);
     const rule = known === null ? null : allowedBy(known);
     const acted = known === null || rule === null ? null : await actAsSeen(known, rule);

@@ -1,4 +1,4 @@
-/** Composes the hands of one computer: audit, lease, policy, questions, the executor program, the doors. */
+/** Composes the hands of one computer: audit, lease, policy, questions, the executor program, the routes. */
 import { mkdirSync } from 'node:fs';
 import type { Place, ProgramEvent } from '../../executor/protocol.ts';
 import { iso } from '../../kit/clock/clock.ts';

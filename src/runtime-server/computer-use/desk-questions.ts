@@ -1,4 +1,4 @@
-/** Questions of a person's own computer: they go to the approvals desk, where every surface can answer. Must not know calls. */
+/** Questions of a person's own computer: they become approvals, which every surface can answer. Must not know calls. */
 import type { ApprovalDesk } from '../approvals/desk.ts';
 import type { Answer, Questions } from './questions.ts';
 

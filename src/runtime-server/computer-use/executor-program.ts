@@ -1,6 +1,6 @@
 /**
- * The client of the executor program: started at the first request, started again after it died, spoken with in frames
- * (executor/protocol.ts). Must not know what a request is for.
+ * The client of the executor program: starts it at the first request, restarts it after it died, talks to it in frames (executor/protocol.ts). Must
+ * not know what a request is for.
  */
 
 import {
@@ -18,7 +18,7 @@ import {
 import { createFrameReader, frames } from '../../kit/process/frames.ts';
 import { type ServedProcess, startServedProcess } from '../../kit/process/served-process.ts';
 
-/** What the program, or the lack of it, answered instead. */
+/** The program's error, or that it is missing. */
 export class ExecutorFault extends Error {
   override readonly name = 'ExecutorFault';
   readonly fault: Fault;
@@ -37,7 +37,7 @@ export interface ExecutorAnswer {
 }
 
 export interface ExecutorProgram {
-  /** Rejects with {@link ExecutorFault}, also when the program ends meanwhile. */
+  /** Rejects with {@link ExecutorFault}, also when the program ends before the answer. */
   request(request: Request): Promise<ExecutorAnswer>;
   /** Without starting it, and without an answer. False: it does not run. */
   tell(request: Request): boolean;
@@ -52,7 +52,7 @@ export interface ExecutorProgramDeps {
   /** Beside the plain environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly onEvent: (event: ProgramEvent, bytes: Uint8Array) => void;
-  /** It ended by itself; what was open is gone. */
+  /** It ended unexpectedly; open requests are lost. */
   readonly onDeath: (fault: Fault) => void;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
@@ -161,7 +161,7 @@ export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgra
   };
 }
 
-/** What a request that got no answer ends with: of an action nobody knows whether it happened. */
+/** The result of a request without an answer: whether its action happened is unknown. */
 function endOf(request: Request, message: string): Fault {
   const desktop = 'place' in request && request.place.kind === 'desktop';
   const code = desktop ? 'display_unavailable' : 'browser_crashed';

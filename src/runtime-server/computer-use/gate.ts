@@ -1,6 +1,6 @@
 /**
- * What the gate of a computer's executor promises its callers: the toolset route and runs. Each of these steps can end the call,
- * in this order: contract → lease → policy → approval → audit row, durable → action. Must not know HTTP, runs or models.
+ * The interface of a computer's executor to its callers, the toolset route and runs. Each of these steps can end the call, in this order: contract →
+ * lease → policy → approval → audit row, durable → action. Must not know HTTP, runs or models.
  */
 import type { RunOptions } from '../../contracts/computer-use/run.ts';
 import type { Control, ToolsetApproval, ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
@@ -24,11 +24,11 @@ export interface ToolsetCaller {
   readonly approvals?: RunOptions['approvals'];
   /** This call asks a person whatever the policy allows: why, for the words of the question. */
   readonly confirm?: string;
-  /** What the run was told to do, for the words of a question. */
+  /** The run's task, for the text of a question. */
   readonly task?: string;
 }
 
-/** 409 `approval_required` is an answer here: whoever called decides whether to wait. */
+/** 409 `approval_required` is an answer here: the caller decides whether to wait. */
 export type ToolsetOutcome =
   | { readonly kind: 'done'; readonly auditId: string; readonly result: ToolsetResult; readonly executed: boolean }
   | {
@@ -78,6 +78,6 @@ export interface ToolsetGate {
   onDownload(
     listener: (download: { readonly session: string; readonly path: string; readonly size: number }) => void,
   ): () => void;
-  /** Ends what is under way there at once. */
+  /** Stops the action under way there at once. */
   stop(place: Place): Promise<void>;
 }

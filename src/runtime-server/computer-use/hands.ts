@@ -1,6 +1,6 @@
 /**
- * The hands of one computer as a program composes them: the gate, the doors of the device, the program that acts. Composed the same for
- * a person's computer and for a hosted one: they differ in who is asked and in what is asked about. Must not know who composes it.
+ * The hands of one computer as a program composes them: the gate, the routes of the device, the program that acts. The same for a person's computer
+ * and for a hosted one, which differ in who is asked, and about what. Must not know its composer.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -28,7 +28,7 @@ export interface HandsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute; profiles, downloads and videos lie below it. */
   readonly folder: string;
-  /** Binds an approval to its action without giving away what is typed: any secret that stays the same. */
+  /** Ties an approval to its action without revealing typed text: any secret that stays the same. */
   readonly secret: string;
   /** Ports of Gantry itself on this computer: no browser of it reaches them. */
   readonly ownPorts: () => readonly number[];
@@ -39,11 +39,11 @@ export interface HandsDeps {
   readonly defaults: 'own' | 'hosted';
   /** Which files a page may be handed. */
   readonly uploads: UploadsDeps;
-  /** Whom a caller is told to wait for. */
+  /** The approver that a waiting caller is told about. */
   readonly approver: 'owner' | 'api_key';
   /** Where that person answers. */
   readonly approveUrl: (approvalId: string) => string;
-  /** A run of this computer that has not ended: nobody but itself holds control in its name. Missing: there are no runs. */
+  /** Whether a run of this computer is still active: only the run itself holds control in its name. Missing: there are no runs. */
   readonly livingRun?: (runId: string) => Promise<boolean>;
   /** `host:port` through which a browser is to go, or null: then the executor asks here for each new host. */
   readonly proxy?: string | null;

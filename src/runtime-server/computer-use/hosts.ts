@@ -13,7 +13,7 @@ export interface Destination {
   /** As rules name it: with its port unless that is the scheme's own. */
   readonly host: string;
   readonly origin: string;
-  /** By its letters alone. */
+  /** Only from its text. */
   readonly privateHost: boolean;
 }
 
@@ -22,7 +22,7 @@ export type Navigation =
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface Hosts {
-  /** What `navigate` is given: a whole address, one without its scheme, or a move in the history. */
+  /** The input of `navigate`: a whole address, one without its scheme, or a move in the history. */
   navigation(given: string): Navigation;
   judge(question: HostQuestion, opened: (host: string) => boolean): { readonly allow: boolean; readonly why: string };
 }
@@ -35,7 +35,7 @@ export interface HostsDeps {
 }
 
 const moves = new Set(['back', 'forward', 'reload']);
-/** Names that lead to this computer or its network by their very letters. */
+/** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 const usualPorts = new Set([80, 443]);
 const notOpened = 'it is no public address; a rule of .gantry/policy.yaml that names this host can open it';

@@ -1,4 +1,4 @@
-/** The gate of a computer's executor, and what composes it. */
+/** The gate of a computer's executor, and its composition. */
 
 export { createHands } from './create-hands.ts';
 export { createDeskQuestions } from './desk-questions.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a call may act: the policy decides, then its run's own limits, then a person, for exactly this action and once. Must
- * not know how anything is done.
+ * Decides whether a call may act: the policy first, then its run's own limits, then a person, for exactly this action and once. Must not know how
+ * anything is done.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { classOf, type Policy, type PolicyAction, type PolicyVerdict, riskOf, strictest } from '../policy/index.ts';
@@ -101,7 +101,7 @@ export function createJudging(deps: JudgingDeps) {
         throw new AppError('refused', message, 'Do not try it again in another way.', { wireCode: code });
       }
       default:
-        // One row a question: whoever asks again and again whether it was answered does not fill the audit.
+        // One row a question: a caller that polls for its answer does not fill the audit.
         if (known === null) {
           const approvalId = found.id;
           await ends.row(row, 'approval', 'approval_required', { rule, approvalId, code: 'approval_required' });
@@ -110,7 +110,7 @@ export function createJudging(deps: JudgingDeps) {
     }
   }
 
-  /** Too many questions wait, or it is too long to be read: nobody is asked, and nothing is done. */
+  /** Too many questions wait, or this one is too long to read: it is not asked, and nothing is done. */
   async function asked({ row }: Way, rule: string, question: Ask): Promise<ApprovalRow> {
     try {
       return await approvals.ask(question);
@@ -133,7 +133,7 @@ export function createJudging(deps: JudgingDeps) {
     const { toolset, name: member } = read;
     const kind = classOf(action);
     const risk = riskOf[kind];
-    // A person sees what they say yes to, but never what nobody may read.
+    // A person sees the action that they approve, but never secrets.
     const input = maskedInput(member, way.input, looked?.credential === true);
     const element = looked?.element ?? null;
     const confirmation = { observe: 'none', act: 'run', risky: 'always' } as const;
@@ -160,7 +160,7 @@ export function createJudging(deps: JudgingDeps) {
   return { judge, allowedBy };
 }
 
-/** What a run asks of its own questions, on top of the policy. */
+/** A run's own questions, on top of the policy. */
 function strict(policy: PolicyVerdict, action: PolicyAction, { approvals, confirm }: ToolsetCaller): PolicyVerdict {
   const verdict: PolicyVerdict =
     confirm !== undefined && policy.verdict === 'allow'

@@ -1,4 +1,4 @@
-/** One thing at a time for each place. Must not know what is done there. */
+/** Runs one action at a time in each place. Must not know the actions. */
 
 export interface PlaceLanes {
   /** Runs `work` after all that was given before it for this place. Rejects with the signal's reason when it aborts first. */

@@ -12,9 +12,9 @@ export type ControlChange = 'taken' | 'released' | 'expired' | 'elsewhere';
 
 export interface Lease {
   now(): Control;
-  /** Takes what is free, its own, or of whom it outranks; else throws 423. */
+  /** Takes control that is free, the holder's own, or held by somebody whom it outranks; else throws 423. */
   take(holder: Holder): Control;
-  /** Throws 423 for who does not have it: another does, or nobody any more. */
+  /** Throws 423 for anybody else than the current holder. */
   renew(holder: Holder): Control;
   /** Nothing happens where another has it. */
   release(holder: Holder): Control;
@@ -67,7 +67,7 @@ export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
     });
   }
 
-  /** Who else keeps `holder` out; null where nobody does. */
+  /** The holder that keeps `holder` out; null where none does. */
   function inTheWay(holder: Holder): Held | null {
     const has = current();
     if (has === null || same(has.holder, holder)) return null;

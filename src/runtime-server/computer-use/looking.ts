@@ -1,6 +1,6 @@
 /**
- * What is there before anything is decided: the page, the element, whether it is a credential, where the coordinates lie. Must not know
- * who may do what.
+ * Looks at the target before any decision: the page, the element, whether it is a credential, where the coordinates lie. Must not know who may do
+ * what.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Looked, Place } from '../../executor/protocol.ts';
@@ -19,7 +19,7 @@ export interface LookingDeps {
   readonly uploads: Uploads;
   readonly screens: Screens;
   readonly ends: Ends;
-  /** Somebody looks on, and is shown what is about to be touched. */
+  /** A person watches, and sees the target marked before the action. */
   readonly watched: (place: Place) => boolean;
   /** Of sessions that a call opens. */
   readonly headless: boolean;
@@ -27,8 +27,8 @@ export interface LookingDeps {
 
 export function createLooking({ program, sessions, hosts, uploads, screens, ends, watched, headless }: LookingDeps) {
   /**
-   * The call on the page and in the frame that were seen last, where that can be enough: it types nothing, so no field matters, and
-   * nobody looks on. Null: it has to be looked at.
+   * The call with the last seen page and frame, where that suffices: it types nothing, so no field matters, and nobody watches. Null: it needs a
+   * look.
    */
   function recall(way: Way): Way | null {
     const { call, place, read, row } = way;
@@ -64,7 +64,7 @@ export function createLooking({ program, sessions, hosts, uploads, screens, ends
     if (read.toolset === 'browser' && read.name === 'file_upload' && Array.isArray(input.paths)) {
       const found = await handedOver(way, input.paths as readonly string[]);
       if ('answer' in found) return found;
-      // From here on nobody sees the names that were given: a link may be led elsewhere at any time.
+      // The given names are not used from here on: a link may be redirected at any time.
       input = { ...input, paths: found.files.map(({ real }) => real) };
       files = found.files.map(({ path }) => path);
     }
@@ -96,7 +96,7 @@ export function createLooking({ program, sessions, hosts, uploads, screens, ends
     return { files };
   }
 
-  /** In the frame of now, which may be another than the one that was seen last. */
+  /** In the current frame, which may differ from the last one seen. */
   async function placed(way: Way): Promise<Way> {
     const { call, place, read, input, row } = way;
     let screen = screens.of(place);
@@ -114,7 +114,7 @@ export function createLooking({ program, sessions, hosts, uploads, screens, ends
       const where = 'outside' in at ? at.outside : 'there is no frame';
       return ends.invalid(row, `The coordinates are outside: ${where}.`);
     }
-    // Into what is typed on a desktop nobody can see.
+    // On a desktop the field that is typed into is unknown.
     const credential = looked.credential || (place.kind === 'desktop' && read.name === 'type');
     const masked = maskedInput(read.name, at.input, credential);
     return { ...way, input: at.input, looked, row: { ...row, url: shownUrl(looked.url), input: masked } };

@@ -31,7 +31,7 @@ export function createOrigins(): Origins {
   };
 }
 
-/** As a word of its own: `example.org` is not named by `example.org.evil.test`. */
+/** As a whole word: `example.org` is not named by `example.org.evil.test`. */
 function names(task: string, host: string): boolean {
   const text = task.toLowerCase();
   for (let at = text.indexOf(host); at >= 0; at = text.indexOf(host, at + 1)) {

@@ -1,6 +1,6 @@
 /**
- * Questions of a hosted computer: whoever drives it answers, through the door that only the cloud API can use. In memory: what waits
- * when the computer ends is asked anew. Must not know who may answer.
+ * Questions of a hosted computer: its API user answers, through the route that only the cloud API can call. In memory: questions left when the
+ * computer ends are asked again. Must not know who may answer.
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
@@ -8,7 +8,7 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 import type { Answer, Questions } from './questions.ts';
 
 export interface OwnQuestions extends Questions {
-  /** `gone`: nobody waits for it any more, nothing was done. */
+  /** `gone`: no caller waits for it any more, nothing was done. */
   answer(
     id: string,
     answer: { readonly state: 'approved' | 'denied'; readonly by: string },

@@ -1,13 +1,13 @@
 /**
- * How the gate asks a person, and hears of the answer: one port, two adapters. On a person's computer the approvals desk asks
- * (desk-questions.ts), in a hosted computer whoever drives it (own-questions.ts). Must not know what a call does.
+ * How the gate asks a person and learns the answer: one port, two adapters. On a person's computer the question is an approval (desk-questions.ts),
+ * in a hosted computer its API user answers (own-questions.ts). Must not know what a call does.
  */
 import type { ApprovalRisk } from '../../contracts/approvals/approval.ts';
 import type { Tx } from '../../kit/store/store.ts';
 
 export interface Question {
   readonly title: string;
-  /** The exact action, whole; what is typed into credential fields is not in it. */
+  /** The exact action, complete, without text that is typed into credential fields. */
   readonly words: string;
   readonly risk: ApprovalRisk;
   readonly runId: string | null;
@@ -21,7 +21,7 @@ export interface Question {
 
 export interface Answer {
   readonly state: 'approved' | 'denied' | 'expired';
-  /** Who answered; null where nobody did. */
+  /** The person who answered; null where nobody did. */
   readonly by: string | null;
 }
 

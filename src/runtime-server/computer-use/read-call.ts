@@ -1,4 +1,4 @@
-/** The first stage: whether a call is one of the contract (contracts/computer-use). Pure. */
+/** The first stage: checks a call against the contract (contracts/computer-use). Pure. */
 import { type Member, memberOf, type Toolset } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import type { Place } from '../../executor/protocol.ts';
@@ -11,7 +11,7 @@ export interface ReadCall {
   readonly input: Input;
 }
 
-/** Answers a sentence where it is none. */
+/** Returns a sentence for an invalid call. */
 export function readCall({ toolset, member: name, input, enable = [] }: ToolsetCall): ReadCall | string {
   const member = memberOf(toolset, name);
   if (member === null) return `The ${toolset} toolset has no member ${JSON.stringify(name)}.`;
@@ -33,7 +33,7 @@ export function placeOf({ toolset, browser_session_id }: ToolsetCall): Place {
     : { kind: 'browser', session: browser_session_id ?? usualSession };
 }
 
-/** The browser of whoever names none. */
+/** The browser of callers that name none. */
 export const usualSession = 'default';
 
 export function nameOfPlace(place: Place): string {

@@ -95,7 +95,7 @@ function own(id: string): void {
   });
 }
 
-/** Whoever called in its name would use the answers that it was given, and end its turns. */
+/** Another caller in its name would use its answers, and end its turns. */
 function runActsItself(runId: string): AppError {
   return invalidCall(
     `${JSON.stringify(runId)} is a run of this computer that goes on, and acts by itself; use another run_id.`,
@@ -129,7 +129,7 @@ function callerOf(principal: Principal, call: ToolsetCall, holds: Holder | null)
   };
 }
 
-/** Each client has a browser of its own; a person has the same one wherever they sit. */
+/** Each client has its own browser; a person has the same one on every device. */
 function sessionOf(principal: Principal, oneBrowser: boolean): string {
   return oneBrowser || isOwnerInPerson(principal)
     ? usualSession

@@ -1,6 +1,6 @@
 /**
- * Browser sessions of this computer: opened in the executor at their first call, opened again after their browser or the executor ended,
- * each with a profile of its own. Must not know who calls.
+ * Browser sessions of this computer: opened in the executor at their first call, opened again after their browser or the executor ended, each with a
+ * separate profile. Must not know who calls.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export interface Sessions {
   /** Hosts that a person let this session reach. */
   letInto(id: string, host: string): void;
   wasLetInto(id: string, host: string): boolean;
-  /** Something is typed into a credential field of it: its pages, and what is recorded of them, hold that from now on. */
+  /** Text is typed into one of its credential fields: its pages and their recordings contain that from now on. */
   tookSecret(id: string): void;
   holdsSecret(id: string): boolean;
   /** Told after each opening. */
@@ -54,7 +54,7 @@ export interface SessionsDeps {
   readonly proxy: string | null;
 }
 
-/** Each is a browser of its own. */
+/** Each is a separate browser. */
 const mostOpen = 8;
 
 export function createSessions({ program, folder, proxy }: SessionsDeps): Sessions {
@@ -103,7 +103,7 @@ export function createSessions({ program, folder, proxy }: SessionsDeps): Sessio
         // With those that are coming up: as many calls at once would else be as many browsers.
         const open = [...known.values()].filter((other) => isCurrent(other) || other.opening !== null).length;
         const leaves = open >= mostOpen ? idlest() : null;
-        // What it ends with does not matter: an executor that is gone has none open.
+        // Its result does not matter: an executor that is gone has none open.
         if (leaves !== null) room = close(leaves, false).catch(() => {});
         else if (open >= mostOpen) {
           const fact = `${mostOpen} browser sessions are open already.`;

@@ -10,7 +10,7 @@ export type TurnVerdict =
   | { readonly kind: 'again'; readonly row: AuditRow }
   | { readonly kind: 'stopped'; readonly by: AuditRow };
 
-/** Whoever sends these again may still get through; they stop what comes after them by its index alone. */
+/** A caller that sends these again may still get through; they stop later calls only by their index. */
 const open: ReadonlySet<Outcome> = new Set<Outcome>(['approval_required', 'not_executed']);
 
 /** `rows` of the turn, oldest first. */

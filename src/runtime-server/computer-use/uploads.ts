@@ -1,6 +1,6 @@
 /**
- * Which files a page may be handed: those that the tool `file.read` reads, by where they lie in truth. A link's name says nothing about
- * what it would send, so a question, the policy and the executor are given the real path. Must not know pages.
+ * The files that a page may receive: those that the tool `file.read` reads, by their real path. A link's name does not show what it would send, so a
+ * question, the policy and the executor get the real path. Must not know pages.
  */
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -21,7 +21,7 @@ export interface Upload {
 }
 
 export interface Uploads {
-  /** Throws `refused` for what may not be handed over, `not_found` or `usage` for what is no file. */
+  /** Throws `refused` for a forbidden file, `not_found` or `usage` for anything but a file. */
   find(path: string): Promise<Upload>;
 }
 

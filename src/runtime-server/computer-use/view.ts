@@ -1,6 +1,6 @@
 /**
- * The live view: who watches what, and what they are told. The executor makes frames of a place only while somebody watches it. Must not
- * know HTTP or calls.
+ * The live view: who watches which place, and what they see. The executor makes frames of a place only while somebody watches it. Must not know HTTP
+ * or calls.
  */
 import type { z } from 'zod';
 import type { Control, viewEvents } from '../../contracts/computer-use/toolset.ts';
@@ -22,7 +22,7 @@ export interface View {
   isWatched(place: Place): boolean;
   /** A call is about to use it. */
   used(place: Place): void;
-  /** It was opened (again): frames have to be asked for anew. */
+  /** It was opened (again): frames have to be requested again. */
   opened(place: Place): void;
   /** The executor ended: nothing is watched any more. */
   lost(): void;
@@ -87,7 +87,7 @@ export function createView({ control, tell }: ViewDeps): View {
     tellAll(event) {
       for (const { listener } of watchers) listener(event);
     },
-    // Whoever watches what is used last is shown this place as soon as it is used.
+    // Viewers of the last used place see this one as soon as it is used.
     isWatched: (place) => watched.has(nameOfPlace(place)) || [...watchers].some(({ session }) => session === null),
     used(place) {
       last = place;

@@ -1,4 +1,4 @@
-/** A call on its way through the gate, what is known of it so far, and how it can end there. Must not know stages. */
+/** A call on its way through the gate: its known facts, and its possible ends. Must not know stages. */
 import type { Screen, ToolsetCall } from '../../contracts/computer-use/toolset.ts';
 import type { Looked, Place } from '../../executor/protocol.ts';
 import { deviceError, errorResult, invalidCall, keptResult, noScreen } from './answers.ts';
@@ -19,17 +19,17 @@ export interface Way {
   readonly read: ReadCall;
   readonly input: Input;
   readonly looked: Looked | null;
-  /** {@link Way.looked} is what was seen last: nobody looked for this call, and it acts only while that still holds. */
+  /** {@link Way.looked} is the last seen state: this call had no look, and acts only while that state still holds. */
   readonly recalled?: true;
   /** Where a navigation leads. */
   readonly to: Destination | null;
   /** Files that it hands over, as rules of the policy name them. */
   readonly files: readonly string[];
-  /** What the audit says of it. */
+  /** Its audit row. */
   readonly row: AuditCall;
 }
 
-/** What a stage answers: the call ends here, or goes on. */
+/** The result of a stage: the call ends here, or continues. */
 export type Ended = { readonly answer: ToolsetOutcome };
 export type Seen = Ended | { readonly way: Way };
 export type Judged = Ended | { readonly rule: string; readonly grant: ApprovalRow | null };
@@ -95,7 +95,7 @@ export function createEnds({ audit, screens, sessions }: EndsDeps) {
       const auditId = await row(call, 'policy', 'denied', { code, message });
       return said(place, code, message, auditId);
     },
-    /** What the executor answered instead: the page's fault is an answer, a browser or display that is gone is not. */
+    /** An executor error: a page's fault is an answer, a missing browser or display is not. */
     async faulted({ place, looked }: Way, { fault }: ExecutorFault, finish: Finish): Promise<ToolsetOutcome> {
       const { code } = fault;
       // The page may say again what was typed.

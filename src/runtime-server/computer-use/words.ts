@@ -1,19 +1,19 @@
 /**
- * A call in words: what the audit keeps of it, what a person is shown before they answer, what the live view says comes next. What is
- * typed into credential fields is in none of them. Pure.
+ * Describes a call: for the audit, for a person's question, for the live view's next action. Leaves out text that is typed into credential fields.
+ * Pure.
  */
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { Input } from './coordinates.ts';
 
 export const masked = '••••';
 
-/** What holds text that somebody typed or would type. */
+/** Members with text that somebody typed or would type. */
 const typed = new Set(['type', 'form_input', 'key', 'hold_key']);
 /** An address as the audit keeps it. Characters. */
 const longestUrl = 2000;
 const longestShown = 60;
 
-/** `input` without what nobody else should read. */
+/** `input` without private text. */
 export function maskedInput(member: string, input: Input, credential: boolean): Input {
   if (member === 'navigate') return { ...input, url: withoutPassword(String(input.url)) };
   if (!credential || !typed.has(member)) return input;

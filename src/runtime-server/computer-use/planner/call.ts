@@ -16,7 +16,7 @@ export interface Carried {
   readonly result: ToolResult;
   /** It was an action: somebody could have carried it out. */
   readonly wasAction: boolean;
-  /** Pixels of the last picture; null where it was not told. */
+  /** Pixels of the last picture; null where unknown. */
   readonly frame: { readonly width: number; readonly height: number } | null;
 }
 
@@ -86,7 +86,7 @@ export async function carryOut(deps: CallDeps, call: ToolCall, read: Reading): P
   };
 }
 
-/** With what the vendor wants confirmed: asked once, for the whole call. What is typed is not repeated in its words. */
+/** With the checks that the vendor wants confirmed: one question for the whole call. Its text does not repeat typed text. */
 function planned(action: ToolsetAction, first: Extract<Reading, { actions: unknown }> | null): PlannedCall {
   const { toolset, member, input, space } = action;
   const call = { toolset, member, input, ...(space !== undefined && { coordinateSpace: space }) };

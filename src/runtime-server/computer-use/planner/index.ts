@@ -1,7 +1,6 @@
 /**
- * Thinks for `intent` and `assist`: asks a model what to do, has its calls carried out, shows it what came of them, until it says that
- * it is done. The loop is the one of hosted bots; whether an action may happen, who is asked and what it costs is the runs' and the
- * gate's. Must not know stores, HTTP or the gate.
+ * The planner of `intent` and `assist`: asks a model, has its calls carried out, shows it their results, until the model is done. The loop is that
+ * of hosted bots; runs and gate decide whether an action may happen, who is asked and what it costs. Must not know stores, HTTP or the gate.
  */
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 import type { TargetScope } from '../../../contracts/computer-use/run.ts';
@@ -36,7 +35,7 @@ const unlimited: TurnLimits = {
   minutes: 14 * 24 * 60,
   usd: null,
 };
-/** Of a screen that no result has told of yet. Pixels. */
+/** For a screen without any result yet. Pixels. */
 const usualFrame = { width: 1280, height: 800 };
 /** Answers in a row without one action that could be carried out, nor words. */
 const mostEmptyAnswers = 2;

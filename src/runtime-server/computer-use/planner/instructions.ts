@@ -1,4 +1,4 @@
-/** What a model that uses a computer is told before its task. Must not know models or runs. */
+/** The instructions for a model that uses a computer, before its task. Must not know models or runs. */
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 import type { PlannerOrder } from '../runs/planner-port.ts';
 

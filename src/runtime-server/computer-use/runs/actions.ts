@@ -1,10 +1,10 @@
-/** What an action is told as: in events and in what `direct` is checked against. Must not know stores. */
+/** An action's description, in events and for the checks of `direct`. Must not know stores. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { memberOf, type Toolset } from '../../../contracts/computer-use/members.ts';
 import type { RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
 import type { ToolsetResult } from '../../../contracts/computer-use/toolset.ts';
 
-/** What is typed may be a password, and only the gate knows into which field it goes: events say how long it is. */
+/** Typed text may be a password, and only the gate knows into which field it goes: events give only its length. */
 const typed: Readonly<Record<string, readonly string[]>> = { type: ['text'], form_input: ['value'] };
 
 export function shownInput(member: string, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -64,7 +64,7 @@ export function pictureOf(result: ToolsetResult) {
   return result.content.find((part) => part.type === 'image') ?? null;
 }
 
-/** What went wrong, for an event and for the run. */
+/** The error of an action, for an event and for the run. */
 export function errorOf(result: ToolsetResult): { code: string; message: string } {
   return result.error ?? { code: 'action_failed', message: textOf(result) || 'The action failed.' };
 }

@@ -1,5 +1,5 @@
 /**
- * Screenshots, downloads, traces and videos of runs: files by what they hold, a row each, told as an event. The same picture twice in a
+ * Screenshots, downloads, traces and videos of runs: files named by their content, one row each, reported by an event. The same picture twice in a
  * row is kept once. Must not know how one is made.
  */
 import { createReadStream, openSync } from 'node:fs';
@@ -22,11 +22,11 @@ export interface NewArtifact {
 export interface Artifacts {
   /** Null: it is the picture that the run had last. */
   keepPicture(runId: string, bytes: Uint8Array, artifact: NewArtifact): Promise<string | null>;
-  /** A file that nobody needs afterwards: it moves. */
+  /** A file that no other part needs: it is moved. */
   keepFile(runId: string, file: string, artifact: NewArtifact): Promise<string>;
   /** A file that stays where it is. */
   copyFile(runId: string, file: string, artifact: NewArtifact): Promise<string>;
-  /** One that was asked for is not kept: why, for whoever looks for it. */
+  /** Records why a requested artifact is not kept, for people who look for it. */
   leaveOut(runId: string, kind: Artifact['kind'], why: string): Promise<void>;
   /** The run has ended. */
   forget(runId: string): void;

@@ -1,6 +1,6 @@
 /**
- * The course of one live run: whether it may go on. Pausing, being paused by somebody who takes control, resuming, ending, and the time
- * that counts. One object a run; its row is the truth, and every move goes through the guard there. Must not know actions or models.
+ * Controls one live run: pausing, being paused by somebody who takes control, resuming, ending, and the time that counts. One object a run; its row
+ * is the truth, and every move goes through the guard there. Must not know actions or models.
  */
 import type { RunStatus } from '../../../contracts/computer-use/run.ts';
 import { cancelSeconds } from '../../../contracts/computer-use/run.ts';
@@ -22,7 +22,7 @@ export interface Ending {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** Who asked, for the event. */
+/** The caller, for the event. */
 export interface Asker {
   readonly actor: string;
   readonly comment?: string | undefined;
@@ -39,13 +39,13 @@ export interface Course {
   pause(asker: Asker): Promise<void>;
   /** 423 while somebody has control. */
   resume(asker: Asker): Promise<void>;
-  /** Somebody else has control: paused at once, and what is under way is stopped. */
+  /** Somebody else has control: pauses at once and stops the action under way. */
   takenOver(reason: 'takeover' | 'control_elsewhere', by: Holder | null): Promise<void>;
   /** Somebody has given control back; a person still resumes. */
   givenBack(): Promise<void>;
   awaitApproval(approval: PendingApproval): Promise<void>;
   approvalResolved(decision: string, by: string | null): Promise<void>;
-  /** Ends it from outside: what is under way is stopped; by force where that does not end in time. */
+  /** Ends it from outside: stops the action under way; by force where that does not end in time. */
   end(ending: Ending, asker: Asker | null): Promise<void>;
   /** The last word, once nothing of it runs any more. `ending` of {@link end} outranks. */
   finish(ending: Ending): Promise<void>;
@@ -59,11 +59,11 @@ export interface CourseDeps {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Ends what is under way, at once. */
+  /** Stops the action under way, at once. */
   readonly stopAction: () => Promise<void>;
-  /** Its session, where it was opened for it alone, in the transaction of its end. */
+  /** Ends a session that was opened only for this run, in the transaction of its end. */
   readonly onEnd: (run: RunTx) => void;
-  /** It holds control no longer, or is over. */
+  /** It no longer holds control, or has ended. */
   readonly onIdle: () => void;
   readonly onFault: (what: string, fault: unknown) => void;
 }
@@ -114,7 +114,7 @@ export function createCourse(deps: CourseDeps): Course {
 
   function renewLater(): void {
     stopRenewing = timers.after(renewMs, () => {
-      // Whoever took it is told of by the gate itself.
+      // The gate itself reports a new holder.
       tolerate(() => gate.control.renew(holder));
       renewLater();
     });
@@ -128,7 +128,7 @@ export function createCourse(deps: CourseDeps): Course {
   async function enterPause(wanted: Pause): Promise<void> {
     await journal.write(runId, ({ tx, event }) => {
       const row = patchRun(tx, runId, { pause: JSON.stringify(wanted) });
-      // Whoever took control may have been quicker than the end of an action.
+      // A new holder may have been faster than the end of an action.
       if (row.status === 'paused') return;
       moveRun(tx, runId, 'paused');
       event({
@@ -301,7 +301,7 @@ const pausedWords: Readonly<Record<Pause['reason'], string>> = {
 const askerData = (asker: Asker | null) =>
   asker === null ? {} : { by: asker.actor, ...(asker.comment !== undefined && { comment: asker.comment }) };
 
-/** What the gate refuses here was lost to somebody who outranks, and is told by its own word. */
+/** The gate refuses here when a higher-ranked holder took control, and reports that itself. */
 function tolerate(effect: () => void): void {
   try {
     effect();

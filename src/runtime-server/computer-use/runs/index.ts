@@ -45,7 +45,7 @@ export interface ComputerUse {
   readonly owners: OwnerLookups;
   /** Before the first request: what an earlier program left alive is interrupted. */
   start(): Promise<void>;
-  /** Removes what is older than it is kept; to be called once a day. Milliseconds since the epoch. */
+  /** Removes expired rows; call it once a day. Milliseconds since the epoch. */
   forgetOld(now: number): Promise<void>;
   /** Interrupts what lives, before the gate closes. */
   close(): Promise<void>;

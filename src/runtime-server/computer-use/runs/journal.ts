@@ -1,6 +1,6 @@
 /**
- * What happens in a run, kept before it is told: each change is one transaction with its events, and whoever follows the run hears once
- * it is durable that there is more to read. Nothing is handed on from memory, so a follower misses nothing. Must not know readers.
+ * Stores the changes of a run before reporting them: each change is one transaction with its events, and followers of the run hear of more events
+ * once they are durable. Nothing is passed on from memory, so a follower misses nothing. Must not know readers.
  */
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';

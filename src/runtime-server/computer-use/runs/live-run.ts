@@ -37,7 +37,7 @@ export interface LiveRunDeps {
 export interface RunOrder {
   readonly runId: string;
   readonly sessionId: string;
-  /** The session is of this run alone, and ends with it. */
+  /** The session belongs only to this run, and ends with it. */
   readonly ownSession: boolean;
   readonly mode: ExecuteRequest['mode'];
   readonly scope: TargetScope;
@@ -62,7 +62,7 @@ export interface LiveRun {
   step(): number | null;
 }
 
-/** Of the money, before it is told that little is left. */
+/** Share of the budget at which the run warns. */
 const warnAt = 0.8;
 
 export function createLiveRun(
@@ -103,11 +103,11 @@ export function createLiveRun(
     scope,
     course,
     caller: { ...order.caller, holder: course.holder },
-    // Whoever lists an action has chosen it; a model is offered what is safe.
+    // A caller that lists an action has chosen it; a model is offered safe ones.
     enable: (member) => (order.mode === 'direct' ? [member] : []),
     ready: (toolset) => (toolset === 'browser' ? browser() : recording.begin(desktop)),
     step: () => steps,
-    // Whoever wrote a list down may wait or look as often as they like.
+    // A caller's own list may wait or look as often as it wants.
     mustChange: ({ toolset, member }) => order.mode !== 'direct' || acts(toolset, member),
   });
 
@@ -154,7 +154,7 @@ export function createLiveRun(
       const { result } = answer;
       const text = textOf(result);
       if (!result.is_error && text !== '') texts.push(text);
-      // What somebody cut off who took control is theirs to judge: it is not done again, and resuming goes on behind it.
+      // A person who took control judges the action that this cut off: it is not repeated, and resuming continues after it.
       if (result.is_error && errorOf(result).code !== 'cancelled') return failed('error', errorOf(result), said());
     }
     return { status: 'completed', stopReason: 'done', message: 'Every action was done.', text: said() };

@@ -1,6 +1,6 @@
 /**
- * Tables of runs in `runtime.db`. Times are milliseconds since the epoch. What a run was told to do by `direct` is not kept: it may hold
- * what nobody else should read, and nothing is replayed.
+ * Tables of runs in `runtime.db`. Times are milliseconds since the epoch. The actions of `direct` are not kept: they may contain private text, and
+ * nothing is replayed.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 

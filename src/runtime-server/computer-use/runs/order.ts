@@ -1,4 +1,4 @@
-/** What a request asks for, checked before anything starts or is kept. Must not know queues or rows that change. */
+/** Reads a request and checks it before anything starts or is stored. Must not know queues or rows that change. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type ExecuteRequest,
@@ -46,7 +46,7 @@ export async function orderOf(deps: OrderDeps, request: ExecuteRequest, caller: 
     task,
     context: request.context ?? null,
     model,
-    // Whoever lists actions has counted them.
+    // A list of actions has a known length.
     maxSteps: options.max_steps ?? (mode === 'direct' ? actions.length : usualSteps),
     timeoutMs: options.timeout_ms ?? usualTimeoutMs,
     maxMicroUsd: options.max_cost_usd === undefined ? null : Math.round(options.max_cost_usd * 1_000_000),

@@ -1,6 +1,6 @@
 /**
- * One action of a run: told before and after, asked about where the gate wants that, never done twice, and followed by a picture. Must
- * not know who chose it.
+ * Performs one action of a run: with an event before and after, a question where the gate requires one, never twice, and with a picture after it.
+ * Must not know who chose it.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
@@ -24,7 +24,7 @@ export interface PerformerDeps {
   readonly caller: ToolsetCaller;
   /** Members that are off unless named. */
   readonly enable: (member: string) => readonly string[];
-  /** What it acts on is there once it resolves. */
+  /** Resolves once the target of the action is ready. */
   readonly ready: (toolset: Toolset) => Promise<void>;
   readonly gate: Pick<ToolsetGate, 'call' | 'onApproval' | 'approvalState' | 'withdrawApproval'>;
   readonly journal: Journal;
@@ -134,8 +134,8 @@ export function createPerformer(deps: PerformerDeps): Perform {
         .call(envelope(call, { turn_id: `${runId}.${turn}`, call_index: index, ...grant }), caller, course.signal)
         .catch((error: unknown) => answerOf(error));
       if (outcome === 'no control') {
-        // Nothing was done, and that it was tried is a failed call of its turn. Who took control is told by the gate; where that has
-        // not arrived yet, this is how it is heard of.
+        // Nothing was done, and the attempt is a failed call of its turn. The gate reports a new holder; this handles the case where that has not
+        // arrived yet.
         turn += 1;
         await course.takenOver('takeover', null);
         continue;
@@ -147,7 +147,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
     }
   }
 
-  /** What the contract refuses goes back to whoever chose it; what is gone ends the run. */
+  /** A contract error goes back to the caller; a missing browser ends the run. */
   function answerOf(error: unknown): ToolsetOutcome | 'no control' {
     if (course.signal.aborted) throw new Stopping();
     if (!(error instanceof AppError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * What `intent` and `assist` ask of whoever thinks: one run from its task to its end. The planner sees what it may do and what came of
- * it; it never sees stores, HTTP or the gate. Runs count, pause, ask people, keep what was said and paid, and enforce limits.
+ * The interface between runs and the planner of `intent` and `assist`: one run from its task to its end. The planner sees what it may do and the
+ * results; it never sees stores, HTTP or the gate. Runs count, pause, ask people, store conversation and cost, and enforce limits.
  */
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 import type { TargetScope } from '../../../contracts/computer-use/run.ts';
@@ -21,14 +21,14 @@ export interface PlannedCall {
 export type Picture = Extract<ToolsetContent, { type: 'image' }>;
 
 export type CallAnswer =
-  /** Also what failed (`is_error`), what the contract refuses, and what a stop cut off: the model is told and goes on. */
+  /** Also failed actions (`is_error`), contract errors, and stopped ones: the model sees the result and continues. */
   | {
       readonly kind: 'done';
       readonly result: ToolsetResult;
       /** How it looked after an acting call; null after one that only looked, after an error, or where there is no picture. */
       readonly after: Picture | null;
     }
-  /** By the policy or by a person; the model is told and may try another way. */
+  /** By the policy or by a person; the model sees it and may try another way. */
   | { readonly kind: 'denied'; readonly message: string };
 
 export interface PlannerOrder {
@@ -79,7 +79,7 @@ export interface PlannerEnd {
 
 export type PlannerModel =
   | { readonly model: string /** Its price is known. */; readonly priced: boolean }
-  /** What has to be set first, with the name of the setting. */
+  /** The missing setting, by name. */
   | { readonly problem: { readonly fact: string; readonly action: string } };
 
 export interface Planner {

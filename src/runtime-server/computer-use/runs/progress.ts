@@ -1,6 +1,6 @@
 /**
- * Whether a run gets anywhere: how often it has done the same action while nothing that it saw changed. Counts each action separately,
- * so that a loop over several is noticed as well. Must not know how an action is done.
+ * Whether a run makes progress: how often it has done the same action while nothing that it saw changed. Counts each action separately, so that a
+ * loop over several is noticed as well. Must not know how an action is done.
  */
 import { createHash } from 'node:crypto';
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
@@ -26,7 +26,7 @@ export function createProgress(): Progress {
   /** Pages and desktop are looked at separately. */
   const screens = new Map<Toolset, string>();
 
-  /** False where it is the same as before; what is not known is the same. */
+  /** False where it is the same as before; an unknown value counts as the same. */
   function changed<Key>(known: Map<Key, string>, key: Key, content: string): boolean {
     const now = createHash('sha256').update(content).digest('base64');
     const before = known.get(key);
@@ -40,7 +40,7 @@ export function createProgress(): Progress {
       const action = canonicalJson({ toolset, member, input });
       const picture = after ?? (result !== null && member === 'screenshot' ? pictureOf(result) : null);
       const moved = picture !== null && changed(screens, toolset, picture.data);
-      // What is below the edge of the picture changes the text of a page and not the picture.
+      // Content below the edge of the picture changes the text of a page and not the picture.
       const reads = result !== null && changed(texts, action, textOf(result));
       if (moved || reads) counts.clear();
       const count = (counts.get(action) ?? 0) + 1;

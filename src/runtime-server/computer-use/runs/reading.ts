@@ -1,6 +1,6 @@
 /**
- * Lists and streams of runs: pages that cost what they return, and events that were before those that come, with no gap between. Must
- * not know what a run does.
+ * Lists and streams of runs: pages that cost only their own rows, and stored events followed by new ones with no gap between. Must not know what a
+ * run does.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Run, RunEvent, RunStatus } from '../../../contracts/computer-use/run.ts';
@@ -58,7 +58,7 @@ export function createReading({ store, journal }: { readonly store: Store; reado
       });
     },
     async stream(runId, after, sink) {
-      // Before the first look: what is stored from then on is heard of.
+      // Before the first look: later events are announced.
       let more = true;
       let woken = Promise.withResolvers<void>();
       const wake = () => {

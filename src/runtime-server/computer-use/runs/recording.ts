@@ -1,6 +1,6 @@
 /**
- * The video and the trace of a run, kept as artifacts before its last event. A recording that fails is told in the log and ends nothing.
- * Must not know what happens in between.
+ * The video and the trace of a run, kept as artifacts before its last event. A failed recording goes to the log and ends nothing. Must not know what
+ * happens in between.
  */
 import { mkdirSync } from 'node:fs';
 import { extname, join } from 'node:path';

@@ -74,7 +74,7 @@ export type Result = NonNullable<Run['result']>;
 export type Pause = NonNullable<Run['pause']>;
 export type PendingApproval = NonNullable<Run['approval']>;
 
-/** Of a run that has ended nothing changes: whoever was still at it stops. */
+/** A run that has ended never changes: its remaining work stops. */
 export class Ended extends Error {}
 
 export const findRun = (tx: Reader, id: string): RunRow | null =>
@@ -146,7 +146,7 @@ export function patchRun(tx: Tx, id: string, patch: Patch): RunRow {
   return row;
 }
 
-/** Through the one guard. Throws {@link Ended} where the run has ended meanwhile. */
+/** Through the one guard. Throws {@link Ended} where the run has ended in between. */
 export function moveRun(tx: Tx, id: string, to: RunStatus, patch: Patch = {}): RunRow {
   const row = liveRun(tx, id);
   guardMove(id, row.status, to);

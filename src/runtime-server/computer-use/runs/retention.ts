@@ -1,4 +1,4 @@
-/** What is older than it is kept goes: runs that have ended, with their events and files, and sessions that were closed. */
+/** Removes expired rows: runs that have ended, with their events and files, and closed sessions. */
 import type { Store } from '../../../kit/store/store.ts';
 import type { ToolsetGate } from '../gate.ts';
 import type { Artifacts } from './artifacts.ts';

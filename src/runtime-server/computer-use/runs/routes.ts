@@ -91,7 +91,7 @@ export function runRoutesOf({ store, runs, reading, sessions, artifacts }: RunRo
         'content-type': row.media_type,
         'content-length': row.size,
         'content-disposition': `${row.kind === 'screenshot' || row.kind === 'video' ? 'inline' : 'attachment'}; filename*=UTF-8''${encodeURIComponent(row.name)}`,
-        // What a page made a browser download is nobody's page here.
+        // A file that a page made the browser download must not run as a page here.
         'content-security-policy': "default-src 'none'; sandbox",
       });
       // A reader that leaves is not a fault.
@@ -110,7 +110,7 @@ export function runRoutesOf({ store, runs, reading, sessions, artifacts }: RunRo
   ];
 }
 
-/** A run and a session are their creator's; a key acts for whoever made it. */
+/** A run and a session belong to their creator; a key acts for its owner. */
 export function runOwnersOf(store: Store): OwnerLookups {
   const owns = (from: string) => (principal: Principal, id: string) =>
     store.read(

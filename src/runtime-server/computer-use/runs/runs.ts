@@ -1,6 +1,6 @@
 /**
- * Runs as their callers know them: taken on, waiting for control, acting, asked to pause, resume and stop. One acts at a time, since one
- * holds control at a time. Must not know HTTP.
+ * Runs as their callers know them: accepted, waiting for control, acting, asked to pause, resume and stop. One acts at a time, since one holds
+ * control at a time. Must not know HTTP.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ExecuteRequest, Run, RunStatus } from '../../../contracts/computer-use/run.ts';
@@ -26,13 +26,13 @@ export interface RunsDeps extends LiveRunDeps {
 }
 
 export interface Runs {
-  /** Answers the run that there is where `run_id` names one. */
+  /** Returns the existing run where `run_id` names one. */
   execute(request: ExecuteRequest, caller: Caller): Promise<Run>;
   /** Resolves once it has ended, or `signal` is aborted. */
   wait(runId: string, signal: AbortSignal): Promise<Run>;
   read(runId: string): Promise<Run>;
   ask(runId: string, request: RunRequest, asker: Asker): Promise<Run>;
-  /** What an earlier program left alive is interrupted. Before anybody calls. */
+  /** Interrupts runs left by an earlier process. Call it before any other. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -86,11 +86,11 @@ export function createRuns(deps: RunsDeps): Runs {
     return status === 'queued' ? !queue.includes(run) : actingStatuses.includes(status);
   };
 
-  /** The next one begins once nobody acts and nobody who outranks has control. */
+  /** The next one begins once no run acts and no higher-ranked holder has control. */
   function pump(): void {
     const [next, ...others] = queue;
     if (closed || next === undefined || [...live.values()].some(acts)) return;
-    // Before control is taken: whoever is told of that comes here again.
+    // Before control is taken: the listener of that change calls this again.
     queue = others;
     try {
       gate.control.take(next.course.holder);
@@ -114,7 +114,7 @@ export function createRuns(deps: RunsDeps): Runs {
     queue.push(run);
     void run.course.over.then(() => {
       if (!queue.includes(run)) return;
-      // It never began: nothing of it ends by itself.
+      // It never began, so nothing else would end it.
       queue = queue.filter((other) => other !== run);
       live.delete(run.course.holder.id);
     });

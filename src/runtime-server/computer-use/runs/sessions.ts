@@ -1,6 +1,6 @@
 /**
- * Sessions: a browser profile of its own that several runs use one after the other. Its browser comes up with the first run that needs
- * it. Must not know HTTP or what runs do.
+ * Sessions: a separate browser profile that several runs use one after the other. Its browser starts with the first run that needs it. Must not know
+ * HTTP or what runs do.
  */
 import type { Session, TargetScope } from '../../../contracts/computer-use/run.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';

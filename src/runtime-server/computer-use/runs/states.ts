@@ -5,7 +5,7 @@ import { endedStatuses, type RunStatus } from '../../../contracts/computer-use/r
 export const moves: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   queued: ['running', 'cancelling', 'interrupted', 'expired'],
   running: ['paused', 'awaiting_approval', 'cancelling', 'completed', 'failed', 'interrupted', 'expired'],
-  // Back to a question that nobody answered while it was paused.
+  // Back to a question that was still unanswered after the pause.
   paused: ['running', 'awaiting_approval', 'cancelling', 'interrupted', 'expired'],
   // Control can be taken from a run that waits for an answer.
   awaiting_approval: ['running', 'paused', 'cancelling', 'failed', 'interrupted', 'expired'],
@@ -23,11 +23,11 @@ export const liveStatuses: readonly RunStatus[] = (Object.keys(moves) as RunStat
   (status) => !hasEnded(status),
 );
 
-/** What people and keys may ask of a run. `satisfied`: it is so already, or is about to be. */
+/** Requests of people and keys to a run. `satisfied`: it is in that state already, or about to be. */
 export const requests = {
   cancel: { to: 'cancelling', from: ['queued', 'running', 'paused', 'awaiting_approval'], satisfied: ['cancelled'] },
   pause: { to: 'paused', from: ['running', 'awaiting_approval'], satisfied: [] },
-  // What waits for an answer is answered, not resumed.
+  // A run that waits for an answer is answered, not resumed.
   resume: { to: 'running', from: ['paused'], satisfied: [] },
 } as const satisfies Readonly<
   Record<string, { to: RunStatus; from: readonly RunStatus[]; satisfied: readonly RunStatus[] }>
@@ -39,7 +39,7 @@ export function guardMove(runId: string, from: RunStatus, to: RunStatus): void {
   if (!moves[from].includes(to)) throw invalidTransition(runId, from, to);
 }
 
-/** False: the run is as it was asked to be, and nothing is to be done. Throws as {@link guardMove}. */
+/** False: the run is in the requested state already. Throws as {@link guardMove}. */
 export function guardRequest(runId: string, from: RunStatus, request: RunRequest): boolean {
   const { to, from: allowed, satisfied } = requests[request];
   if (from === to || (satisfied as readonly RunStatus[]).includes(from)) return false;
