@@ -1,6 +1,6 @@
 /**
- * How much a bot, a team or all bots may spend a day (UTC). Who has reached it takes no more messages until the limit is raised, a person
- * lets it go on once, or the day is over; what is under way is not touched. Must not know transcripts or queues.
+ * Daily limits (UTC) for a bot, a team or all bots. A bot at its limit takes no more messages until the limit is raised, a person lets it continue
+ * once, or the day ends; work under way is not touched. Must not know transcripts or queues.
  */
 import { byName } from '../../contracts/common/by-name.ts';
 import type { SpendLimit } from '../../contracts/factory/spending-routes.ts';
@@ -19,7 +19,7 @@ export interface Budgets {
   letOn(agentId: string): Promise<void>;
   /** A message was taken: what was granted for it is used up. */
   taken(agentId: string): void;
-  /** Who is in which team may have changed. */
+  /** The members of teams may have changed. */
   look(): void;
   close(): void;
 }
@@ -54,7 +54,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
       .filter(coversOf(subject))
       .reduce((sum, { id }) => sum + (spent.get(id) ?? 0), 0);
 
-  /** Sums what the rows say now; one at a time, and once more for what came meanwhile. */
+  /** Sums the current rows; one at a time, and once more for changes in between. */
   function count(): Promise<void> {
     again = true;
     counting ??= (async () => {
@@ -98,7 +98,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
     arm();
   }
 
-  /** Once a day, and again once it was raised and reached anew. */
+  /** Once a day, and again after it was raised and reached a second time. */
   function tell(subject: string, limit: Limit, reason: string): void {
     limit.toldDay = day;
     const said = `${reason}. Raise the limit, or let a bot go on once.`;

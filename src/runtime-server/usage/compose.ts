@@ -1,4 +1,4 @@
-/** Joins metering to the rest of the factory: the bots of the registry, nodes, sends. Knows each by the little that it needs. */
+/** Connects usage to the registry's bots, nodes and sends, each through the small interface that it needs. */
 
 import type { Member, Registry } from '../agents/registry.ts';
 import type { BotEvents } from '../events/bot-events.ts';

@@ -1,4 +1,4 @@
-/** What metering needs from outside, as small as it needs it. Composed by the factory. */
+/** The interfaces that usage needs from outside. Composed by the factory. */
 import type { AgentState, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -17,7 +17,7 @@ export interface MeteredBot {
   readonly team: string;
   /** Null unless it runs, or ran, in a pane of this computer. */
   readonly harness: HarnessName | null;
-  /** What its harness or loop says, whatever holds it. */
+  /** The state from its harness or loop, without holds. */
   readonly state: AgentState;
 }
 
@@ -30,7 +30,7 @@ export interface MeteredBots {
   limit(agentId: string): UsageLimit | null;
   /** It may try again. */
   unblock(agentId: string): void;
-  /** What keeps a hosted bot from asking its model; null: nothing. */
+  /** Why a hosted bot cannot ask its model; null: it can. */
   modelHold(agentId: string): { readonly why: string; readonly since: number; readonly until: number | null } | null;
 }
 
@@ -47,13 +47,13 @@ export interface MeteringDeps {
   readonly bots: MeteredBots;
   /** Where is written what holds each. */
   readonly holds: Holds;
-  /** What holds the bot has changed: its queue is tried, its state shown anew. */
+  /** The hold on the bot has changed: its queue is tried, its state shown again. */
   changed(agentId: string): void;
-  /** The limit of a bot is told to its nodes. False: it has none that works. */
+  /** Tells a bot's nodes about its limit. False: it has none that works. */
   readonly nodes: {
-    /** Its turn was cut off. `waits`: it goes on by itself. */
+    /** Its turn was cut off. `waits`: it continues automatically. */
     limited(address: string, why: string, waits: boolean): void;
-    /** It may go on. Answers whether it had such a node, which has told it. */
+    /** It may continue. Returns whether it had such a node, which told it. */
     goOn(address: string): Promise<boolean>;
   };
   /** A message of the engine to a bot; the same key is sent once. */

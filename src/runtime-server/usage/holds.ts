@@ -1,6 +1,6 @@
 /**
- * What holds each bot now, and what that makes it show. Written by the parts that know why: usage limits of providers, and budgets. It
- * knows nothing else, so it is there before whatever asks it: what shows bots, delivers to them and gives them steps.
+ * The current hold of each bot, and its effect on the bot's state. Written by usage limits of providers and by budgets. Depends on nothing else, so
+ * it exists before its readers: the parts that show bots, deliver to them and give them steps.
  */
 import type { BotHold } from '../../contracts/factory/spending-routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -29,15 +29,15 @@ export interface BudgetHold {
 export interface Holds {
   /** By agent id. */
   readonly limits: Map<string, LimitHold>;
-  /** By agent id; judged anew as a whole. */
+  /** By agent id; replaced as a whole. */
   budgets: ReadonlyMap<string, BudgetHold>;
-  /** What holds a bot, a usage limit before a budget; null: nothing here. */
+  /** The hold on a bot, a usage limit before a budget; null: none. */
   of(agentId: string): BotHold | null;
   /** Why this bot takes no message now; null: nothing here holds it. */
   held(agentId: string): string | null;
   /** The budget among that: a question to a person. */
   overBudget(agentId: string): string | null;
-  /** What it shows, with what holds it. */
+  /** Its state, including the hold. */
   shown(agentId: string, own: Shown): Shown;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Metering: what bots use, how much they may, and who is held until when. Hosted bots and bots in panes alike.
- * Gives `createMetering`; must not know queues, teams or screens.
+ * Usage: what bots use, their limits, and who is held until when. Hosted bots and bots in panes alike. Exports `createMetering`; must not know
+ * queues, teams or screens.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import {
@@ -25,7 +25,7 @@ export { meteringMigrations } from './migrations.ts';
 export interface Metering {
   /** After the bots of the workspace are known, and before anything is delivered: from here on limits hold them. */
   load(): Promise<void>;
-  /** After runs were taken up: who was held to a time goes on, and transcripts are read. */
+  /** After runs were restored: holds with an end continue, and transcripts are read. */
   start(): void;
   /** A message was taken by it. */
   taken(agentId: string): void;
@@ -112,7 +112,7 @@ export function createMetering(deps: MeteringDeps): Metering {
     }),
   ];
 
-  /** A limit that nobody can reach is a typing mistake; one of a bot that has gone may be taken away. */
+  /** A limit for an unknown bot is a typing mistake; one of a removed bot may still be deleted. */
   function checkSubject(subject: string, dailyCents: number | null): void {
     const known = subject === '*' || bots.all().some((bot) => bot.address === subject || bot.team === subject);
     if (known || dailyCents === null) return;

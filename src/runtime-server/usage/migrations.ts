@@ -1,4 +1,4 @@
-/** How far transcripts were read, what may be spent a day, and who is held, up only. Times in ms since the epoch, money in millionths of a dollar. */
+/** Tables of usage: how far transcripts were read, daily limits, holds; up only. Times in ms since the epoch, money in millionths of a dollar. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const meteringMigrations: readonly Migration[] = [

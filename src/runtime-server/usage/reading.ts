@@ -1,6 +1,6 @@
 /**
- * Reads what bots in panes used out of their harnesses' own transcripts, and writes it down like the spend of hosted bots: each answer
- * once, by its id, in the transaction that moves the cursor on. Must not know limits.
+ * Reads the usage of bots in panes from their harnesses' own transcripts, and records it like the spend of hosted bots: each answer once, by its id,
+ * in the transaction that moves the cursor. Must not know limits.
  */
 import { createOwnTimers } from '../../kit/clock/timers.ts';
 import type { Tx } from '../../kit/store/store.ts';
@@ -26,7 +26,7 @@ export interface Reading {
 }
 
 interface Cursor {
-  /** What was used before belongs to whoever used the conversation then. */
+  /** Earlier usage belongs to the earlier user of the conversation. */
   readonly since: number;
   readonly at: UsageCursor | null;
 }
@@ -120,7 +120,7 @@ export function createReading(deps: MeteringDeps): Reading {
     });
   }
 
-  /** While bots work, now and then: what they use is seen before their turn is over. */
+  /** Periodically while bots work: their usage is seen before their turn ends. */
   function armTick(): void {
     if (tick !== null || working.size === 0 || closed) return;
     tick = own.after(lookEveryMs, () => {

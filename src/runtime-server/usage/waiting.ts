@@ -1,7 +1,7 @@
 /**
- * Usage limits of providers: a bot whose harness says that a limit stops it is held until the reset that it names, and a little longer,
- * and then goes on by itself. Where no reset is known, or waiting is switched off, a person decides. Held over restarts; the wall clock
- * decides, so a night's sleep of the computer changes nothing. Must not know money.
+ * Usage limits of providers: a bot whose harness reports a limit is held until the reset that it names, and a little longer, and then continues
+ * automatically. Where no reset is known, or waiting is switched off, a person decides. Holds survive restarts; the wall clock decides, so a night's
+ * sleep of the computer changes nothing. Must not know money.
  */
 
 import type { Tx } from '../../kit/store/store.ts';
@@ -18,7 +18,7 @@ const goOnText =
   'The usage limit that stopped you is over. Go on with what you were doing; if it is done, say so in a sentence.';
 
 export interface Waiting {
-  /** Who is held is known; nobody goes on yet. */
+  /** Loads the holds; releases none yet. */
   load(): Promise<void>;
   start(): void;
   /** The state of a bot has changed. */
@@ -75,7 +75,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
     arm();
   }
 
-  /** It goes on: what was cut off is taken up again, once for each hold. */
+  /** Releases the bot: interrupted work is resumed, once for each hold. */
   async function release(agentId: string, goesOn: boolean): Promise<void> {
     const held = holds.get(agentId);
     if (held === undefined) return;
@@ -87,7 +87,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
         await deps.tell(bot.address, goOnText, `limit:${agentId}:${held.since}`);
       }
     }
-    // Last: cut off before, it is told again with the same key.
+    // Last: after a crash before this, the bot is told again with the same key.
     await store.write((tx) =>
       tx.run('DELETE FROM factory_limit_hold WHERE agent_id = ? AND since = ?', agentId, held.since),
     );
@@ -137,7 +137,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
         return;
       }
       const cut = working.delete(agentId);
-      // Started anew, it may be signed in as somebody else.
+      // After a restart it may be signed in as somebody else.
       if (bot?.state === 'offline' && holds.get(agentId)?.retryAt === null) {
         behind('Letting go of a limit', release(agentId, false));
       }
@@ -164,7 +164,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
         for (const one of changed) save(tx, one);
       });
       for (const one of changed) {
-        // Let go on, or held anew, meanwhile.
+        // Released, or held again, in between.
         if (holds.get(one.agentId)?.since !== one.since) continue;
         holds.set(one.agentId, one);
         const bot = bots.find(one.agentId);
