@@ -1,12 +1,12 @@
 /**
- * A short text of an event itself, out of its data, so that a person can tell one from another. For the answers to whoever may read the
- * ticket, and for nothing else: it is a stranger's word. Pure; must not know tickets or how the text is shown.
+ * A short text of an event, from its data, by which a person recognises it. Only for answers to readers of the ticket: it is a stranger's text.
+ * Pure; must not know tickets or how the text is shown.
  */
 const textNames = ['title', 'subject', 'summary', 'name', 'text', 'message'] as const;
 /** Characters, of all of it. */
 const longest = 120;
 
-/** What would turn the line, or cannot be seen: controls but those that part words, marks of direction, characters without a width. */
+/** Invisible characters and those that disturb the line: controls except separators, marks of direction, characters without a width. */
 const unseen = /(?!\s)\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu;
 /** As of an issue or a ticket: anything else under that name may be a key to something. */
 const keyShape = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,23}$/u;

@@ -1,4 +1,4 @@
-/** What connectors need of attached tool servers and of sign-ins at them. Types alone; `host` gives both. */
+/** What connectors need of attached tool servers and of sign-ins at them. Only types; `host` implements both. */
 import type { AttachedServer, AttachServer, ChangeServer } from '../../contracts/tool-server/servers.ts';
 import type { JsonObject } from './ports.ts';
 
@@ -16,7 +16,7 @@ export interface Failure {
   } | null;
 }
 
-/** Throws `not_found` for one that there is not. */
+/** Throws `not_found` for an unknown one. */
 export interface AttachedPort {
   all(): readonly AttachedServer[];
   one(id: string): AttachedServer;
@@ -49,7 +49,7 @@ export interface SignInPort {
     readonly expiresAt: number | null;
     readonly authorizeUrl: string | null;
   }>;
-  /** Throws `refused` where nobody can sign in. */
+  /** Throws `refused` where sign-in is impossible. */
   begin(id: string): Promise<{ readonly authorizeUrl: string }>;
   /** At the provider and here. Answers why the provider did not take it; null where it did. Never throws. */
   revoke(id: string): Promise<string | null>;

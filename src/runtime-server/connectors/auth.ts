@@ -1,4 +1,4 @@
-/** How a connector's credential is the transport of an attached server, and how such a transport reads as one. Pure. */
+/** Converts a connector's credential to the transport of an attached server, and back. Pure. */
 import type { ConnectorAuth } from '../../contracts/connectors/connector.ts';
 import { hiddenSecret, type Transport } from '../../contracts/tool-server/servers.ts';
 

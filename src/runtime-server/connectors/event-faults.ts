@@ -1,4 +1,4 @@
-/** Why a server refused or failed, as a subscription shows it. Pure. */
+/** The reason of a server's refusal or failure, as a subscription shows it. Pure. */
 import type { SubscriptionReason } from '../../contracts/connectors/subscription.ts';
 import { draftEventCodes, eventCodes } from '../../contracts/tool-server/mcp-events.ts';
 import type { Failure } from './attached.ts';
@@ -18,7 +18,7 @@ const ofCode = new Map<number, SubscriptionReason>([
   [invalidParams, 'invalid_arguments'],
 ]);
 
-/** What a server says of its try to reach the cloud; what is none of these needs a person. */
+/** A server's errors about its attempt to reach the cloud; any other needs a person. */
 const ofCallback: Readonly<Record<string, SubscriptionReason>> = {
   connection_refused: 'connection_refused',
   timeout: 'timeout',

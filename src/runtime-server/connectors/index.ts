@@ -1,6 +1,6 @@
 /**
- * Connectors: servers of other services with the credential for them. Each is an attached tool server on HTTP, so this area keeps
- * no row of its own. Must not know subscriptions: they are counted and removed by their own part.
+ * Connectors: servers of other services with the credential for them. Each is an attached tool server on HTTP, so this area keeps no separate row.
+ * Must not know subscriptions: their own part counts and removes them.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import * as table from '../../contracts/connectors/connector.ts';

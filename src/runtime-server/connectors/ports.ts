@@ -1,6 +1,6 @@
 /**
- * What the parts of connectors need of each other and of the rest of the computer: servers, subscriptions, automation, bots, schemas.
- * Types alone; `host` composes them. Must not know HTTP or SQL.
+ * Interfaces between the parts of connectors and the rest of the computer: servers, subscriptions, automation, bots, schemas. Only types; `host`
+ * composes them. Must not know HTTP or SQL.
  */
 
 import type { Automation, JobStatus, RuleMode } from '../../contracts/connectors/rule.ts';
@@ -23,7 +23,7 @@ export interface ConnectorRef {
 /** Why a server or the cloud did not do as asked, as a subscription shows it. */
 export class EventFault extends Error {
   readonly reason: SubscriptionReason;
-  /** JSON-RPC or HTTP; null where there is none. */
+  /** JSON-RPC or HTTP; null if there is none. */
   readonly code: number | null;
 
   constructor(reason: SubscriptionReason, code: number | null, message: string, cause?: unknown) {
@@ -36,8 +36,7 @@ export class EventFault extends Error {
 export interface ConnectorServers {
   find(id: string): ConnectorRef | null;
   /**
-   * What the server offers now, by name in byte order; null: it does not offer events. Throws {@link EventFault}. Without a cache:
-   * whoever lists keeps it.
+   * The server's current events, by name in byte order; null: it does not offer events. Throws {@link EventFault}. Not cached: the caller caches it.
    */
   events(id: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
   /** One request of the events extension. Throws {@link EventFault}; the answer is at most 1 MiB, and an object. */
@@ -55,14 +54,14 @@ export interface ConnectorServers {
 
 export interface SchemaVerdict {
   readonly ok: boolean;
-  /** What does not fit or why the schema cannot be used, in a sentence; null where it fits. */
+  /** The mismatch, or why the schema cannot be used, in a sentence; null where it fits. */
   readonly problem: string | null;
   /** True: the schema itself is refused (remote reference, too deep, too costly, not a schema), whatever the value. */
   readonly unusable: boolean;
 }
 
 export interface Schemas {
-  /** Takes about a second at most. Throws `transport` where it was not checked at all, for the program ends: nothing is said then. */
+  /** Takes about a second at most. Throws `transport` where it was not checked because the program ends. */
   check(schema: JsonObject, value: unknown): Promise<SchemaVerdict>;
   close(): Promise<void>;
 }
@@ -101,11 +100,11 @@ export interface ConnectorTickets {
     refPrefix: string,
     limit: number,
   ): readonly { readonly id: string; readonly ref: string; readonly data: unknown; readonly at: number }[];
-  /** Whose it is and what came with it; null: there is no such ticket. */
+  /** Its bot and its data; null: unknown ticket. */
   read(tx: Read, ticketId: string): { readonly botId: string; readonly data: unknown } | null;
 }
 
-// ---- Automation: what subscriptions and the door of events need of it.
+// ---- Automation: what subscriptions and incoming events need of it.
 
 export interface SubscriptionRef {
   readonly id: string;
@@ -160,10 +159,10 @@ export interface SubscriptionLookup {
   connectorOf(tx: Read, subscriptionId: string): string | null;
 }
 
-// ---- Execution: one run of a bot by itself, held to a mode.
+// ---- Execution: one separate run of a bot, held to a mode.
 
 export interface Execution {
-  /** Of the agent run, which whoever asks has begun in its own transaction. */
+  /** Of the agent run, which the caller has begun in its own transaction. */
   readonly runId: string;
   readonly botId: string;
   /** The stricter of this and the bot's own holds. */
@@ -172,7 +171,7 @@ export interface Execution {
   readonly timeoutMs: number;
   /** Aborted: stop. Resolves when nothing of it runs any more. */
   readonly signal: AbortSignal;
-  /** Told when it begins to wait for a person's yes, and when it goes on. */
+  /** Called when it begins to wait for a person's yes, and when it continues. */
   readonly waits?: (forPerson: boolean) => void;
 }
 
@@ -180,7 +179,7 @@ export interface ExecutionEnd {
   readonly status: 'completed' | 'failed' | 'cancelled';
   readonly output: string | null;
   readonly error: string | null;
-  /** Such as inputTokens, outputTokens, cents; null where nobody counts. */
+  /** Such as inputTokens, outputTokens, cents; null where nothing is counted. */
   readonly usage: Readonly<Record<string, number>> | null;
   readonly sessionId: string | null;
 }
@@ -196,7 +195,7 @@ export interface Executor {
 
 /** Records of attempts: an agent run each, readable as every other. */
 export interface RunRecords {
-  /** What a run that cannot tell its end any more has reported until now; null where nobody counted. */
+  /** Usage so far of a run that can no longer report its end; null where nothing was counted. */
   reported(tx: Read, run: { readonly id: string; readonly botId: string }): Readonly<Record<string, number>> | null;
   begin(
     tx: Tx,
@@ -213,7 +212,7 @@ export interface RunRecords {
   ): void;
 }
 
-/** What connectors get of the factory. */
+/** The part of the factory that connectors use. */
 export interface FactoryDoors {
   readonly bots: ConnectorBots;
   readonly tickets: ConnectorTickets;

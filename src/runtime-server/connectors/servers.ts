@@ -1,6 +1,6 @@
 /**
- * Connectors as subscriptions see them: attached servers on HTTP, asked for their events over the connection that their tools use. Must
- * not know subscriptions, nor how a server is reached.
+ * Connectors as subscriptions see them: attached servers on HTTP, whose events are read over the connection that their tools use. Must not know
+ * subscriptions, nor how a server is reached.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { EventDefinition } from '../../contracts/connectors/subscription.ts';
@@ -91,7 +91,7 @@ export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'ups
 
 export type HttpServer = AttachedServer & { readonly transport: { readonly type: 'http' } };
 
-/** A program that runs here is nobody else's system. */
+/** A local program is nobody else's system. */
 export const isConnector = (server: AttachedServer): server is HttpServer => server.transport.type === 'http';
 
 function refOf({ id, name, transport, enabled }: AttachedServer): ConnectorRef {
@@ -103,6 +103,6 @@ function offersEvents(capabilities: JsonObject): boolean {
   return capabilities[eventsCapability.key] !== undefined || extensions?.[eventsCapability.extension] !== undefined;
 }
 
-/** A name is shown and told as one line: what would break it, or turn what stands around it, is no name. */
+/** A name is shown on one line: one that would break it, or reorder the text around it, is invalid. */
 const isUsable = ({ name, delivery }: EventDefinition) =>
   name !== '' && name.length <= longestName && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name) && delivery.length > 0;

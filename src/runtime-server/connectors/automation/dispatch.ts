@@ -1,7 +1,7 @@
 /**
- * Runs queued jobs: decides which may begin now, why the others wait, and what became of those that ran. A job that ran when the
- * runtime stopped is interrupted and never replayed automatically. One pass at a time; each ends by setting one timer for
- * whatever comes due next. Must not know bots, models or HTTP.
+ * Runs queued jobs: decides which may begin now, why the others wait, and the state of those that ended. A job that ran when the runtime stopped is
+ * interrupted and never replayed automatically. One pass at a time; each ends by setting one timer for whatever comes due next. Must not know bots,
+ * models or HTTP.
  */
 import type { Rule } from '../../../contracts/connectors/rule.ts';
 import { type Clock, iso } from '../../../kit/clock/clock.ts';
@@ -43,17 +43,17 @@ export interface DispatchDeps {
 }
 
 export interface Dispatch {
-  /** What ran when Gantry ended is interrupted, and never begun again by itself. */
+  /** A job that ran when Gantry ended is interrupted, and never restarted automatically. */
   recover(): Promise<void>;
   /** Something may have come due. */
   wake(): void;
-  /** Asks what runs of this job to stop; its end is told as any other. */
+  /** Asks the run of this job to stop; its end is handled as any other. */
   abort(jobId: string): void;
   /** Lets go of what runs, to be found as interrupted. */
   close(): Promise<void>;
 }
 
-/** What nobody tells us of (a price that was set, a key) is looked at this often while something waits. */
+/** Changes without a notification (a new price, a key) are checked this often while a job waits. */
 const lookAgainMs = 60_000;
 const writeAgainMs = 5000;
 /** Within what the runtime has to close. */
@@ -69,7 +69,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     string,
     { readonly jobId: string; readonly abort: AbortController; readonly over: Promise<void> }
   >();
-  /** Runs that wait for a person's yes, who may take days: they take no place meanwhile. */
+  /** Runs that wait for a person's yes, possibly for days: they take no slot until then. */
   const waiting = new Set<string>();
   let passing: Promise<void> | null = null;
   let again = false;
@@ -123,7 +123,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     };
   };
 
-  /** Answers when to look again by itself; null: nothing waits. */
+  /** Returns when to check again automatically; null: nothing waits. */
   async function startWhatMay(): Promise<number | null> {
     let next: number | null = null;
     const first = await store.read((tx) => firstQueued(tx));
@@ -143,7 +143,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     return next;
   }
 
-  /** Why it cannot begin now, and when that is over where it is known. */
+  /** Why it cannot begin now, and until when if known. */
   async function hold(job: JobRecord): Promise<{ why: string; until: number | null } | null> {
     const limit = await store.read((tx) => limited(tx, job, clock.now()));
     if (limit !== null) return limit;
@@ -160,7 +160,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     const abort = new AbortController();
     const begun = await store.write((tx) => {
       const now = readJob(tx, job.id);
-      // Whatever changed since it was looked at: the next pass looks anew.
+      // It has changed since it was checked: the next pass checks it again.
       if (now === null || now.status !== 'queued' || now.version !== job.version) return null;
       if (jobsIn(tx, ['stopping']).length > 0) return null;
       const at = clock.now();
@@ -215,7 +215,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   async function finish(jobId: string, runId: string, end: ExecutionEnd): Promise<void> {
     await store.write((tx) => {
       const job = readJob(tx, jobId);
-      // Held for inspection meanwhile, and perhaps run again.
+      // It was held for inspection in between, and perhaps run again.
       if (job === null || openAttempt(tx, jobId)?.runId !== runId) return;
       const { output, error, sessionId } = end;
       if (job.status === 'stopping') {
@@ -232,7 +232,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         error,
         sessionId,
       });
-      // Nobody else was told of them: left open, a thousand would shut the door of events.
+      // Only the job knew of these tickets: a thousand open ones would block further events.
       if (status === 'completed') for (const id of ticketsDoneBy(tx, jobId)) deps.tickets.close(tx, id, jobId);
     });
   }
@@ -252,7 +252,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     const attempt = openAttempt(tx, job.id);
     if (attempt !== null) {
       const { runId } = attempt;
-      // What it spent counts, though it cannot say so any more.
+      // Its spend counts, though it can no longer report it.
       const usage = runs.reported(tx, { id: runId, botId: job.config.botId });
       ended(tx, runId, 'interrupted', { output: null, error: why, usage });
     }

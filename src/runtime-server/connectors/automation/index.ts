@@ -1,6 +1,6 @@
 /**
- * Automation of one computer: rules of subscriptions, and the jobs that they make of events. Composes its parts; the host gives
- * it subscriptions, bots, schemas and the desk. Must not know connectors' servers or the cloud.
+ * Automation of one computer: rules of subscriptions, and the jobs that they make of events. Composes its parts; the host gives it subscriptions,
+ * bots, schemas and approvals. Must not know connectors' servers or the cloud.
  */
 
 import type { Clock } from '../../../kit/clock/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Jobs: made of events in the transaction that opens the ticket, moved by one guard, answered by people. Each move is a row that can be
- * read and one in the ledger, in the same transaction. Must not know how a job is run (`dispatch.ts`) or asked about (`questions.ts`).
+ * Jobs: created from events in the transaction that opens the ticket, moved by one guard, answered by people. Each move is a row that can be read
+ * and one in the ledger, in the same transaction. Must not know how a job is run (`dispatch.ts`) or asked about (`questions.ts`).
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { JobStatus, Rule, RuleMode } from '../../../contracts/connectors/rule.ts';
@@ -25,7 +25,7 @@ import {
   setStatus,
 } from './store.ts';
 
-/** Who moves it: `engine`, or a person. */
+/** The actor of a move: `engine`, or a person. */
 export interface Mover {
   readonly actor: string;
   readonly surface: string;
@@ -36,7 +36,7 @@ export interface JobsDeps {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Something moved: whoever runs and asks looks again. Called after the commit. */
+  /** A job moved: dispatcher and questions check again. Called after the commit. */
   moved(): void;
 }
 
@@ -44,7 +44,7 @@ export interface Jobs {
   /** The one guard. Null: it was moved since it was read. Throws 409 `invalid_transition` for what the table does not have. */
   move(tx: Tx, job: JobRecord, to: JobStatus, by: Mover, change: JobChange): JobRecord | null;
   take(tx: Tx, event: TakenEvent, rules: readonly string[]): void;
-  /** A batch is over: to a person, or to the queue. */
+  /** A batch is complete: it goes to a person, or to the queue. */
   gathered(tx: Tx, job: JobRecord): void;
   approve(tx: Tx, job: JobRecord, by: Mover): JobRecord;
   deny(tx: Tx, job: JobRecord, by: Mover, reason: string | null): JobRecord;
@@ -114,7 +114,7 @@ export function createJobs({ ledger, clock, ids, moved }: JobsDeps): Jobs {
       const { executionMode } = job.config;
       return stricter(rule.executionMode, executionMode) !== executionMode || mustAsk(job, rule);
     });
-  /** An ask-first rule asks for what waits, also where that is to plan alone. */
+  /** An ask-first rule asks about queued jobs, also those that only plan. */
   const mustAsk = (job: JobRecord, rule: Pick<Rule, 'executionMode'>) =>
     rule.executionMode === 'REQUIRE_APPROVAL' && job.status === 'queued' && !job.approved;
 
@@ -143,7 +143,7 @@ export function createJobs({ ledger, clock, ids, moved }: JobsDeps): Jobs {
     retry(tx, job, by) {
       if (!(retryable as readonly JobStatus[]).includes(job.status)) throw invalidTransition(job, 'awaiting_approval');
       const rule = readRule(tx, job.ruleId);
-      // What was strengthened since holds for it too.
+      // A stricter mode set since then holds for it too.
       if (rule !== null) holdTo(tx, job, rule.executionMode);
       const now = readJob(tx, job.id) as JobRecord;
       return must(tx, now, 'awaiting_approval', by, { reason: 'Asked for again.' });
@@ -168,7 +168,7 @@ export function createJobs({ ledger, clock, ids, moved }: JobsDeps): Jobs {
   };
 }
 
-/** What it was made with, and what its rule says now where that asks. */
+/** Decided by the mode it was created with, and by its rule's current one. */
 function asksFirst(tx: Read, job: JobRecord): boolean {
   return (
     job.config.executionMode === 'REQUIRE_APPROVAL' || readRule(tx, job.ruleId)?.executionMode === 'REQUIRE_APPROVAL'

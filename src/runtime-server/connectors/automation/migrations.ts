@@ -1,6 +1,6 @@
 /**
- * Rules, the jobs that they make of events, and their attempts. Times are milliseconds since the epoch; JSON columns are written and
- * read by `store.ts` and `rule-store.ts` alone. What an event said stays in its ticket.
+ * Rules, the jobs that they make of events, and their attempts. Times are milliseconds since the epoch; only `store.ts` and `rule-store.ts` read and
+ * write JSON columns. An event's text stays in its ticket.
  */
 import type { Migration } from '../../../kit/store/store.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a job can become, how strict modes are, and what rules are made of. Pure: the table of moves stands here, `jobs.ts` applies it.
- * Must not know rows, HTTP or bots.
+ * The states of a job, the order of modes, and the parts of rules. Pure: it holds the table of moves, `jobs.ts` applies it. Must not know rows, HTTP
+ * or bots.
  */
 import {
   type Automation,
@@ -51,7 +51,7 @@ export const mostRunning = 4;
 export const mostGathered = 100;
 /** Past events that a dry run looks at. */
 export const mostLooked = 50;
-/** A question that nobody answers for so long is not asked any more: the desk holds none longer. */
+/** A question ends after this: approvals hold none longer. */
 export const askedForMs = 7 * dayMs;
 
 /** `mode`: of the subscription, where the rule names none and it is one that rules can have. */

@@ -1,7 +1,7 @@
 /**
- * What a bot is told for one job: the person's instructions, and what the events said as quoted data of somebody else. Pure.
+ * The prompt of a bot for one job: the person's instructions, and the events as quoted data of somebody else. Pure.
  *
- * JSON has no line break inside a string, so no event can end its own quotation: every line of it begins with what JSON begins with.
+ * JSON has no line break inside a string, so no event can end its own quotation: every line of it begins as JSON does.
  */
 import type { RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
@@ -13,7 +13,7 @@ export interface Told {
   readonly data: unknown;
 }
 
-/** Characters of one event, and of all of a job. What is longer is read in the ticket. */
+/** Characters of one event, and of all of a job. The ticket has the rest. */
 const longestEvent = 32_000;
 const longestEvents = 200_000;
 

@@ -1,7 +1,6 @@
 /**
- * Jobs that wait for a person are also asked about at the approvals desk, where inbox, command line and push answer: two doors of one
- * state. An answer moves the job in the transaction that takes it; one that comes after the other door finds nothing to do. What an
- * event said is never part of a question, for questions leave this computer.
+ * Jobs that wait for a person also become approvals, which inbox, command line and push answer. An answer moves the job in the transaction that
+ * takes it; a second answer to the same job finds nothing to do. An event's text is never part of a question, because questions leave this computer.
  */
 
 import type { RuleMode } from '../../../contracts/connectors/rule.ts';
@@ -22,11 +21,11 @@ export interface QuestionsDeps {
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
 
-/** Questions of one bot that wait at the desk: fewer than it holds, so that the bot's own tools can still ask. */
+/** Open questions of one bot: fewer than approvals allow, so that the bot's own tools can still ask. */
 const mostAsked = 25;
 
 export interface Questions {
-  /** Asks about what waits and is not asked about yet, and takes back what is not waited for any more. Never throws. */
+  /** Asks about waiting jobs without a question, and withdraws questions of jobs that no longer wait. Never throws. */
   look(): Promise<void>;
   /** Leaves its questions where they are. */
   close(): void;

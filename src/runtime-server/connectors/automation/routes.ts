@@ -1,4 +1,4 @@
-/** The rule and job routes of subscriptions, at both mounts. Each is answered by the rule's or job's own part. */
+/** The rule and job routes of subscriptions, at both mounts. The rules' or jobs' own part answers each. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Route } from '../../../contracts/common/route.ts';
 import { twinOf } from '../../../contracts/connectors/mount.ts';
@@ -21,7 +21,7 @@ export interface AutomationRoutesDeps {
   readonly subscriptions: () => SubscriptionLookup;
   /** Whether there is such a connector. */
   readonly connector: (id: string) => boolean;
-  /** What runs of this job is asked to stop. */
+  /** Asks the run of this job to stop. */
   readonly abort: (jobId: string) => void;
 }
 
@@ -53,7 +53,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
     if (job !== null && job.subscriptionId === params.sid) return job;
     throw noRun(params.jid);
   };
-  /** Their routes differ in name alone. */
+  /** Their routes differ only in name. */
   const verb = (route: Route & { readonly kind?: 'json' }, act: Verb): BoundRoute[] =>
     both(route as typeof table.approveJob, async ({ params, principal }) => {
       const { job, wire } = await store.write((tx) => {
@@ -126,7 +126,7 @@ export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
   ];
 }
 
-/** The same handler at both mounts: their routes differ in path and name alone. */
+/** The same handler at both mounts: their routes differ only in path and name. */
 function both<R extends Route & { kind?: 'json' }>(route: R, handler: JsonHandler<R>): BoundRoute[] {
   const twin = twinOf(route) as unknown as R;
   return [bind<R>(route, handler), bind<R>(twin, (context: Context<R>) => handler(context))];

@@ -1,4 +1,4 @@
-/** SQL of rules. One call is one step of a whole operation; it judges nothing. */
+/** SQL of rules. Each call is one step of an operation and decides nothing. */
 import type { Rule, RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx } from '../../../kit/store/store.ts';

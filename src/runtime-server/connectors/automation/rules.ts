@@ -1,6 +1,6 @@
 /**
- * Rules of subscriptions: which can be, their versions, which of them want an event, and what one would have made of past events.
- * Must not know HTTP, or how jobs run.
+ * Rules of subscriptions: valid ones, their versions, which of them match an event, and what one would have made of past events. Must not know HTTP,
+ * or how jobs run.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -185,7 +185,7 @@ export function createRules(deps: RulesDeps): Rules {
       const before = await store.read((tx) => find(tx, subscription.id, id));
       const { botId } = await checkedChange(next(before), before);
       if (dryRun === true) return plan(subscription.id, id, { ...next(before), botId });
-      // Another change may have come between: what is named here is changed in what is there now.
+      // Another change may have come between: the named fields change in the current rule.
       return store.write((tx) => {
         const rule = find(tx, subscription.id, id);
         return update(tx, rule, { ...next(rule), ...(change.botId !== undefined && { botId }) }, by);

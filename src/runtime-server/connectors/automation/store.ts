@@ -1,4 +1,4 @@
-/** SQL of jobs and their attempts. One call is one step of a whole operation; it judges nothing but whether a row is still as it was read. */
+/** SQL of jobs and their attempts. Each call is one step of an operation and decides only whether a row is still as it was read. */
 import type { Job, JobAttempt, JobEvent, JobStatus, RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
@@ -106,7 +106,7 @@ export function setStatus(tx: Tx, job: JobRecord, to: JobStatus, change: JobChan
   return changes === 1;
 }
 
-/** What a person was asked was about what it was before: they are asked anew. */
+/** A person was asked about the earlier version: they are asked again. */
 export function setConfig(tx: Tx, id: string, config: RuleConfig): void {
   const sql = 'UPDATE automation_job SET config = ?, version = version + 1, asked = asked + 1 WHERE id = ?';
   tx.run(sql, JSON.stringify(config), id);
@@ -277,7 +277,7 @@ export function endAttempt(
 export interface DayCount {
   /** When the attempts since then were begun, oldest first. */
   readonly startedAt: readonly number[];
-  /** What attempts reported that ended since then, oldest first; dollars. */
+  /** Spend reported by attempts that ended since then, oldest first; dollars. */
   readonly spent: readonly { readonly at: number; readonly usd: number }[];
 }
 
@@ -302,7 +302,7 @@ export function countSince(tx: Read, ruleId: string, since: number): DayCount {
 
 // ---- As others read them
 
-/** `output`: whole jobs alone carry it. */
+/** `output`: only whole jobs have it. */
 export function wireJob(
   tx: Read,
   job: JobRecord,

@@ -1,4 +1,4 @@
-/** How the home cloud is told of a subscription, and what is wrong where it cannot be. Must not know servers or rows. */
+/** Registers a subscription at the home cloud, with the error where that fails. Must not know servers or rows. */
 import { registerSubscription } from '../../../contracts/connectors/relay.ts';
 import { EventFault } from '../ports.ts';
 import type { EventHome } from './deps.ts';
@@ -37,7 +37,7 @@ export async function register(home: EventHome, to: Registration, signal: AbortS
   const { status } = answer;
   const url = (answer.body as { callbackUrl?: unknown } | null)?.callbackUrl;
   if (status === 200 && typeof url === 'string' && URL.canParse(url)) return url;
-  // 401: our clock is off, or a signature was taken; signed anew the next time.
+  // 401: our clock is off, or a signature was used; the next try signs again.
   if (status === 401 || status === 408 || status === 429 || status >= 500) {
     throw new EventFault('cloud_unreachable', status, `The home cloud answered ${status}.`);
   }

@@ -5,9 +5,9 @@ import { type ConnectorServers, EventFault } from '../ports.ts';
 import { isLate } from './within.ts';
 
 export interface Definitions {
-  /** Null: the server offers no events. Throws `EventFault`; one is kept for 10 s, for whoever looks does so every few seconds. */
+  /** Null: the server offers no events. Throws `EventFault`; one is cached for 10 s, because viewers ask every few seconds. */
   list(connectorId: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
-  /** One of them; asked anew where what is kept does not name it. Throws `EventFault`, also where there is no such event. */
+  /** One of them; requested again if the cache does not name it. Throws `EventFault`, also for an unknown event. */
   find(connectorId: string, name: string, signal: AbortSignal): Promise<EventDefinition>;
   forget(connectorId: string): void;
 }
@@ -32,7 +32,7 @@ export function createDefinitions(servers: Pick<ConnectorServers, 'events'>, clo
       .events(id, signal)
       .then((list): Kept => {
         const fresh = { at: clock.monotonic(), list };
-        // Forgotten meanwhile: what was asked before may be another account's.
+        // Forgotten in between: the earlier answer may be another account's.
         if (asking.get(id) === begun) {
           kept.set(id, fresh);
           faults.delete(id);

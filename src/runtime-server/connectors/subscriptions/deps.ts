@@ -1,4 +1,4 @@
-/** What subscriptions need from outside, as small as they need it. Composed by `src/host/runtime-connectors.ts`. */
+/** The interfaces that subscriptions need from outside. Composed by `src/host/runtime-connectors.ts`. */
 import type { EventData } from '../../../contracts/events/registry.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
@@ -17,7 +17,7 @@ export interface SubscriptionLog {
 export interface EventHome {
   /** Names it: what one home knows, another does not. */
   name(): string;
-  /** Where others reach it; null: there is none now. */
+  /** Its public address; null: there is none now. */
   url(): string | null;
   /** As this computer's device, signed. Throws when it cannot be reached. */
   call(request: {

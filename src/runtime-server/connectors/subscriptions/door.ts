@@ -73,7 +73,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       automation.take(tx, { subscription: refOf(now), eventId: event.eventId, ticketId, data: event.data, at }, rules);
       return { id: ticketId, botId: now.bot_id, connectorId: now.connector_id, opened };
     });
-    // A rule does the work: told of it as well, the bot would do it a second time. A known ticket may be untold: Gantry ended between.
+    // A rule does the work: a bot that also got a notice would do it a second time. A known ticket may lack its notice: Gantry ended between.
     if (rules.length === 0 && ticket !== null) await tell(ticket);
     if (ticket?.opened !== true) return { status: 'duplicate' };
     return { status: 'triggered', ticketId: ticket.id, eventId: event.eventId };
@@ -118,7 +118,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     return new AppError('usage', reason, 'It is not sent again.', { wireCode: 'invalid_event' });
   }
 
-  /** Fixed words of ours: what others wrote is read in the ticket. A bot that cannot be told still has it. */
+  /** Fixed text of ours: the ticket holds what others wrote. A bot that gets no notice still has it. */
   async function tell(ticket: { id: string; botId: string; connectorId: string }): Promise<void> {
     const from = deps.servers.find(ticket.connectorId)?.name ?? 'a connector';
     const text = `New ticket ${ticket.id} from ${from}.\nRead it: gantry workspace tickets ${ticket.id}`;
@@ -149,7 +149,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
         };
         moveRow(tx, row.id, 'error', change, clock.now());
       });
-      // Whether it is the sign-in that is gone, the server says to whoever asks with it; then all of them need one.
+      // The server tells a signed-in caller whether the sign-in is lost; then all of them need one.
       if (said?.code === eventCodes.forbidden || said?.code === draftEventCodes.forbidden)
         void deps.servers.ask(row.connector_id, eventMethods.list, {}, deps.closing).catch(() => {});
     });
@@ -194,7 +194,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
 
 const rfc3339 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):(\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
-/** RFC 3339, with days that there are; a leap second is one. */
+/** RFC 3339, with valid days; also a leap second. */
 function isTime(text: string): boolean {
   const [, day, minute, second, , zone] = rfc3339.exec(text) ?? [];
   if (day === undefined) return false;

@@ -1,4 +1,4 @@
-/** The end of a subscription: at the server where it can be, here, and at the cloud however long that takes. Must not know why. */
+/** Ends a subscription: at the server where possible, here, and at the cloud however long that takes. Must not know why. */
 import type { SubscriptionDeps } from './deps.ts';
 import type { Enrolment } from './enrol.ts';
 import type { Removals } from './removals.ts';
@@ -24,7 +24,7 @@ export function createEnding(
         const now = findRow(tx, row.id);
         if (now === undefined) return;
         deps.automation.ended(tx, row.id);
-        // Read from inside: what ran while the server was told is there too.
+        // Read inside the transaction: it includes runs begun while the server was notified.
         if (deps.automation.withRuns(tx, [row.id]).has(row.id)) {
           const sql =
             'INSERT OR REPLACE INTO connector_archived (id, connector_id, name, ended_at) VALUES (?, ?, ?, ?)';
@@ -37,7 +37,7 @@ export function createEnding(
   };
 }
 
-/** Newest first, those alone that still have runs. */
+/** Newest first, only those that still have runs. */
 export function archivedOf(
   tx: Read,
   connectorId: string,

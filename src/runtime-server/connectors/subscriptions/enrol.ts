@@ -21,8 +21,8 @@ export type Secrecy = 'keep' | 'rotate';
 
 export interface Enrolment {
   /**
-   * In the turn of the subscription. Answers the fault that it ended with, null where it is active. `by` `person`: they see the answer,
-   * and need not be told that a sign-in is missing.
+   * In the turn of the subscription. Returns the fault that it ended with, null where it is active. `by` `person`: they see the answer, and need no
+   * notice of a missing sign-in.
    */
   enrol(row: SubscriptionRow, how: { secrecy: Secrecy; by: 'person' | 'loop' }): Promise<EventFault | null>;
   /** In the turn of the subscription: the sign-in is lost. */
@@ -102,7 +102,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     throw new EventFault('connector_error', null, why);
   }
 
-  /** Durable before anybody is told: what the cloud and the server have, this computer has. */
+  /** Durable before the secret leaves: this computer has every secret that the cloud and the server have. */
   function prepare(row: SubscriptionRow, secrecy: Secrecy, payloadSchema: string): Promise<string> {
     const at = home.name();
     const open = (column: 'secret' | 'next_secret', sealed: string) => sealer.open(place(column, row.id), sealed);
@@ -124,7 +124,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
   }
 
   async function subscribe(connector: ConnectorRef, row: SubscriptionRow, delivery: { url: string; secret: string }) {
-    // Read anew: events may have come meanwhile.
+    // Read again: events may have come in between.
     const cursor = (await store.read((tx) => findRow(tx, row.id)))?.cursor ?? null;
     const params: JsonObject = {
       name: row.name,
@@ -168,7 +168,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
         refresh_before: answer.refreshBefore,
         login_told: 0,
       };
-      // Ours is of an event that is durable here: the server's counts only where there is none, or it can no longer be served.
+      // Our cursor belongs to an event that is durable here: the server's counts only where there is none, or it can no longer be served.
       if (row.cursor === null || answer.truncated) change.cursor = answer.cursor;
       if (!moveRow(tx, id, 'active', change, at)) return;
       if (answer.truncated) historyLost(tx, { id, name: row.name, cursor: answer.cursor, why: 'truncated' }, at);

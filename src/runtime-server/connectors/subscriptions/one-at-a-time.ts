@@ -1,4 +1,4 @@
-/** Work on one subscription, one after the other: a refresh, an end and a lost sign-in must not cross. Must not know what is done. */
+/** Serialises work on one subscription: a refresh, an end and a lost sign-in must not cross. Must not know the work. */
 
 export type OneAtATime = <T>(id: string, work: () => Promise<T>) => Promise<T>;
 

@@ -1,6 +1,6 @@
 /**
- * Removals that the cloud still has to hear of: written in the transaction of their cause, sent until the cloud took them. Those
- * for another home cloud wait until the computer is paired with it again. Owns `connector_removal`; must not know servers.
+ * Removals that the cloud must still receive: written in the transaction of their cause, sent until the cloud took them. Those for another home
+ * cloud wait until the computer is paired with it again. Owns `connector_removal`; must not know servers.
  */
 import { unregisterSubscription } from '../../../contracts/connectors/relay.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
@@ -12,7 +12,7 @@ export interface Removals {
   owe(tx: Tx, subscriptionId: string, home: string | null): void;
   /** The cloud is to know it again. */
   drop(tx: Tx, subscriptionId: string, home: string): void;
-  /** Sends what is owed to the home of now. `ids`: these alone. Never throws; what fails is sent again the next time. */
+  /** Sends the removals of the current home. `ids`: only these. Never throws; the next call retries failed ones. */
   send(signal: AbortSignal, ids?: readonly string[]): Promise<void>;
 }
 

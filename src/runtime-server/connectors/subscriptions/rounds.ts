@@ -34,7 +34,7 @@ export interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 't
 }
 
 export const everyMs = 60_000;
-/** What failed so for one subscription of a connector fails so for the next: it is left to the next round. */
+/** One subscription's failure of this kind repeats for all others of its connector: they wait for the next round. */
 const shared: ReadonlySet<SubscriptionReason> = new Set([
   'connector_unreachable',
   'connector_timeout',
@@ -46,7 +46,7 @@ export function createRounds(deps: RoundDeps): Rounds {
   const { store, clock, servers, home, log, inTurn, enrolment, removals, closing } = deps;
   let running: Promise<void> | null = null;
   let again = false;
-  /** What connectors told, under way. */
+  /** Reports of connectors that are being handled. */
   const following = new Set<Promise<void>>();
 
   function now(): Promise<void> {
@@ -103,7 +103,7 @@ export function createRounds(deps: RoundDeps): Rounds {
   }
 
   async function begin(row: SubscriptionRow) {
-    // The home of now knows nothing of it: until it does, no event comes.
+    // The current home does not know it: until it does, no event comes.
     if (row.status === 'active' && row.home !== home.name()) {
       await store.write((tx) => moveRow(tx, row.id, 'pending', {}, clock.now()));
     }
@@ -137,7 +137,7 @@ export function createRounds(deps: RoundDeps): Rounds {
       ended.push(row);
     });
     await removals.send(closing);
-    // Last: a server that hangs must not keep the others from being stopped. One that began anew meanwhile is left alone.
+    // Last: a server that hangs must not keep the others from being stopped. Skips one that was restarted in between.
     for (const row of ended) {
       await inTurn(row.id, async () => {
         const now = await store.read((tx) => findRow(tx, row.id));

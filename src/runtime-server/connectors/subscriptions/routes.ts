@@ -1,4 +1,4 @@
-/** The routes of subscriptions, at both mounts, and the signed door of events. Must not know SQL. */
+/** The routes of subscriptions, at both mounts, and the signed endpoint of events. Must not know SQL. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { twinOf } from '../../../contracts/connectors/mount.ts';
 import { deliverEvent } from '../../../contracts/connectors/relay.ts';

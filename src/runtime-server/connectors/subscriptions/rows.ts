@@ -1,4 +1,4 @@
-/** Rows of subscriptions, and what a person sees of one. Must not know servers, clouds or HTTP. */
+/** Rows of subscriptions, and their form for a person. Must not know servers, clouds or HTTP. */
 import type { ExecutionMode, Subscription, SubscriptionReason } from '../../../contracts/connectors/subscription.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx } from '../../../kit/store/store.ts';
@@ -38,7 +38,7 @@ export interface SubscriptionRow {
   expired_count: number;
   /** The last notice of events that were given up. */
   expired_notice: string | null;
-  /** 1: the person was told that a sign-in is needed, and not yet that it is there again. */
+  /** 1: the person was told that a sign-in is needed, and not yet that it is restored. */
   login_told: 0 | 1;
   created_at: number;
   updated_at: number;

@@ -1,4 +1,4 @@
-/** What a person does with subscriptions: sees them, subscribes a bot, ends one, follows an event. Must not know HTTP. */
+/** A person's actions on subscriptions: list them, subscribe a bot, end one, follow an event. Must not know HTTP. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type {
   ConnectorEvents,
@@ -102,7 +102,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     }
   }
 
-  /** What it offered when it was subscribed to counts while it cannot be asked. */
+  /** The offer at the time of subscribing counts while the server cannot be asked. */
   async function advertised(connectorId: string, id: string): Promise<void> {
     const row = await store.read((tx) => liveRow(tx, connectorId, id));
     try {

@@ -1,4 +1,4 @@
-/** What became of each event, step by step. The event's data is kept only in its ticket. Owns `connector_trail`. */
+/** The steps of each event on this computer. The event's data is kept only in its ticket. Owns `connector_trail`. */
 
 import { createHash } from 'node:crypto';
 import type { TrailEvent } from '../../../contracts/connectors/subscription.ts';
@@ -33,7 +33,7 @@ export interface TrailEntry {
 const keptMs = 30 * 24 * 60 * 60_000;
 const sweptAtOnce = 1000;
 
-/** What is noted anew becomes the newest. */
+/** A repeated note becomes the newest. */
 export function note(tx: Tx, entry: TrailEntry, at: number): void {
   tx.run(
     `INSERT OR REPLACE INTO connector_trail (subscription_id, event_id, name, status, reason, received_at, at, ticket_id)
@@ -111,7 +111,7 @@ export function trailEvents(
   }));
 }
 
-/** Removes what is old, a portion at a time. True: there may be more. */
+/** Removes old rows, a portion at a time. True: there may be more. */
 export function sweepTrail(tx: Tx, now: number): boolean {
   const sql = 'DELETE FROM connector_trail WHERE seq IN (SELECT seq FROM connector_trail WHERE at < ? LIMIT ?)';
   return tx.run(sql, now - keptMs, sweptAtOnce).changes === sweptAtOnce;

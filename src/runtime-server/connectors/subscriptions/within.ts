@@ -1,4 +1,4 @@
-/** Work with a deadline: a server or a cloud that takes longer is one that hangs. Must not know what is asked. */
+/** Work with a deadline: a server or a cloud that takes longer counts as hanging. Must not know the work. */
 import type { Timers } from '../../../kit/clock/timers.ts';
 
 /** Milliseconds. The signal is aborted then with a `TimeoutError`, and with whatever `closing` says. */
