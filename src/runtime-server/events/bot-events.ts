@@ -1,12 +1,12 @@
 /**
- * Events about bots, with the bot's name as its person calls it. Used by runs, mail, tickets, and whatever needs a person. Must
- * not know where events go.
+ * Events about bots, with the bot's name as its person calls it. Used by runs, mail, tickets, and `thread.needs_user`. Must not know where events
+ * go.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { RuntimeEvents } from './outbox.ts';
 
-/** What is said of a bot beside what happened to it. */
+/** A bot's names in an event. */
 export interface NamedBot {
   readonly id: string;
   readonly slug: string;

@@ -1,4 +1,4 @@
-/** How rows of the ledger read as events. Whoever writes such a row writes it together with the state that it tells of. */
+/** Reads rows of the ledger as events. Each row is written together with the state that it describes. */
 import type { FactoryEventData, FactoryEventType } from '../../contracts/factory/events.ts';
 import type { LedgerRow } from '../../kit/ledger/ledger.ts';
 
@@ -22,7 +22,7 @@ const eventOf: Readonly<Record<string, { type: LedgerEventType; data: (body: Led
 };
 export const eventRowTypes: readonly string[] = Object.keys(eventOf);
 
-/** The event of a ledger row, or null for a row that is none. The row was written by this program: its body is as it must be. */
+/** The event of a ledger row, or null for a row without one. This program wrote the row, so its body is valid. */
 export function eventOfRow(row: LedgerRow): FactoryEvent | null {
   const event = eventOf[row.type];
   return event === undefined ? null : ({ type: event.type, at: row.at, data: event.data(row.body) } as FactoryEvent);

@@ -53,7 +53,7 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
   let running = false;
   let again = false;
 
-  /** The tail lives as long as anybody reads. */
+  /** The tail lives as long as it has readers. */
   async function join(): Promise<EventTail> {
     if (tail !== undefined) return tail;
     const head = await ledger.head();
@@ -63,7 +63,7 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
       newest = id;
       advance();
     });
-    // What was written since the head was read woke nobody.
+    // Rows written since the head was read woke no reader.
     advance();
     return tail;
   }
@@ -90,7 +90,7 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
         await tellAll(tail);
       }
     } catch (error) {
-      // What cannot be read cannot be sent: whoever waits for it hears so, and comes back.
+      // Unreadable rows cannot be sent: waiting readers get the error, and reconnect.
       for (const reader of [...readers]) reader.sink.fail(error);
     } finally {
       running = false;
@@ -137,11 +137,11 @@ export function createEventStreams(deps: EventStreamDeps): EventStreams {
     );
   }
 
-  /** What the tail has no more, from the ledger itself. */
+  /** Rows that the tail no longer has, from the ledger itself. */
   async function catchUp(reader: Reader, from: EventTail): Promise<void> {
     const { sink } = reader;
     while (!sink.ended) {
-      // All rows up to here are in what is read below.
+      // All rows up to here are in the read below.
       const { head } = from;
       const rows = await ledger.read(String(reader.place.row), batch, eventRowTypes);
       let text = '';

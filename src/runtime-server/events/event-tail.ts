@@ -1,6 +1,6 @@
 /**
- * The newest events and states as the texts that all streams send: read from the ledger once and written out once, however many
- * streams are at the tail. Must not know who reads.
+ * The newest events and states as the texts that all streams send: read from the ledger once and serialised once, however many streams are at the
+ * tail. Must not know its readers.
  */
 import type { AgentState, PaneRef } from '../../contracts/factory/agent.ts';
 import { type Clock, iso } from '../../kit/clock/clock.ts';
@@ -10,10 +10,10 @@ import { eventOfRow, eventRowTypes } from './event-rows.ts';
 
 /** Rows read, and sent, at once. */
 export const batch = 100;
-/** Rows that are kept for whoever is a little behind; further back the ledger itself is read. */
+/** Rows kept for readers a little behind; further back the ledger itself is read. */
 const kept = 500;
 
-/** What a bot shows now. */
+/** A bot's current state. */
 export interface AgentStateChange {
   readonly agentId: string;
   readonly state: AgentState;
@@ -42,9 +42,9 @@ export interface EventTail {
   readonly head: number;
   /** The newest state. */
   readonly state: number;
-  /** Reads what is new, up to `head` at least. */
+  /** Reads new rows, up to `head` at least. */
   read(head: string): Promise<void>;
-  /** What follows a place, at most {@link batch} rows at once; null where it lies too far back. States come after the last row. */
+  /** Entries after a place, at most {@link batch} rows at once; null where it lies too far back. States come after the last row. */
   after(place: Place): Portion | null;
   /** Every stream has sent every state: they need not be kept. */
   forgetStates(): void;
@@ -61,7 +61,7 @@ export function rowText(row: LedgerRow): string {
   return event === null ? '' : eventText({ id: row.id, data: event });
 }
 
-/** Begins at the ledger's head. `onNews` is told of new rows and states. */
+/** Begins at the ledger's head. `onNews` reports new rows and states. */
 export function createEventTail(deps: EventStreamDeps, from: number, onState: () => void): EventTail {
   const { ledger, clock } = deps;
   const rows: Row[] = [];

@@ -1,6 +1,6 @@
 /**
- * What this computer tells its home cloud: events and model spend. Each is a row written in the transaction of its cause, sent in
- * order and kept while the cloud cannot be reached. The cloud keeps each once, by its id. Must not know who emits.
+ * This computer's reports to its home cloud: events and model spend. Each is a row written in the transaction of its cause, sent in order and kept
+ * while the cloud cannot be reached. The cloud keeps each once, by its id. Must not know who emits.
  */
 import type { EventData, NotifiableEvent } from '../../contracts/events/registry.ts';
 import { type ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts';
@@ -11,7 +11,7 @@ import type { Tx } from '../../kit/store/store.ts';
 
 /** For whatever sees something happen that a person may want to hear of. */
 export interface RuntimeEvents {
-  /** In the transaction of what happened. `id` names it: the same one is told once. */
+  /** Call it in the transaction of the cause. `id` names the event: the same one is sent once. */
   emit<T extends NotifiableEvent>(
     tx: Tx,
     event: { readonly type: T; readonly id: string; readonly data: EventData<T> },
@@ -51,20 +51,20 @@ export interface OutboxDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-/** A row that waits: what is told, and the home that it is for where this computer was paired when it happened. */
+/** A waiting row: its event, and the home it is for if this computer was paired at that time. */
 interface Waiting {
   readonly paired?: string;
 }
 
 const lane = { events: 'events', usage: 'usage' } as const;
-/** What is older than a week nobody wants to be told of; money is reported however late. */
+/** Events older than a week are dropped; money is reported however late. */
 const eventsKeptMs = 7 * 24 * 60 * 60_000;
 const microPerCent = 10_000;
 
 export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps): Outbox {
   const lanes = openLanes(async (item, signal) => {
     const { paired, ...told } = item.body as Waiting;
-    // What somebody did while their computer was paired is not for whoever it is paired with next.
+    // Events from one pairing must not reach the next home.
     const now = home();
     if (paired !== undefined && now !== null && paired !== now) {
       log.warn('What waited for the home before was dropped.', { id: item.id, lane: item.lane, home: paired });
@@ -80,7 +80,7 @@ export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps):
       if (refused.length > 0) log.warn('The cloud refused an event of this computer.', { refused: refused[0] });
       return { to: 'done' };
     }
-    // 401: our clock is off, or the signature was taken: signed anew the next time.
+    // 401: our clock is off, or the signature was used: the next try signs again.
     if (answer.status === 401 || answer.status === 408 || answer.status === 429 || answer.status >= 500) {
       return { to: 'retry', reason: `the cloud answered ${answer.status}` };
     }

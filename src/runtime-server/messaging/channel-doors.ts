@@ -1,6 +1,5 @@
 /**
- * What channels from outside get of the factory: the thread of a channel and its bot, and the delivery of what goes out by it. First user:
- * the phone. Must not know providers.
+ * The part of the factory for outside channels: a channel's thread and bot, and the delivery of replies. Used by the phone. Must not know providers.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
@@ -29,7 +28,7 @@ export interface ChannelDoorsDeps {
 
 const asComments = (text: string) => text.replace(/^/gm, '# ');
 
-/** A plain shell would run what it is told, also by a stranger: whoever sits there reads it as comments. */
+/** A plain shell would run incoming text, also a stranger's: its user gets the text as comments. */
 export function asWords(bot: Pick<Member, 'spec'> | null, text: string): string {
   return bot?.spec?.harness === 'shell' ? asComments(text) : text;
 }
@@ -42,7 +41,7 @@ export function strangersWords(bot: Pick<Member, 'spec'> | null, text: string): 
 export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
   const { store, ledger, clock, ids, registry } = deps;
 
-  /** Whoever is outside is named as the carrier names them; they are not the owner, whatever they write. */
+  /** Senders outside are named as the carrier names them; they are not the owner, whatever they write. */
   const senderAs = ({ provider, peer }: Channel) => {
     const surface = `channel:${provider}`;
     return { caller: surface, surface, name: `${peer} (${provider}, from outside)`, agentId: null, inPerson: false };
@@ -72,7 +71,7 @@ export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
         throw new AppError('not_found', `No bot here has the id ${botId}.`, 'List bots with `gantry agents ls`.');
       }
       const threadId = await threadOf(bot.id, channel, title);
-      // Queued, which is durable: whoever brings it does not wait until the bot has time.
+      // Queued, which is durable: the channel does not wait until the bot is free.
       const request: SendRequest = {
         to: bot.id,
         text: strangersWords(bot, text),

@@ -1,6 +1,6 @@
 /**
- * Takes queued sends out of a bot's lane, one at a time, and settles each by the evidence for it. Never types unless the bot's
- * gate is open; never types again what may have arrived. Must not know who sent it, nor HTTP.
+ * Takes queued sends out of a bot's outbox, one at a time, and settles each by the evidence for it. Never types unless the bot's gate is open; never
+ * types again what may have arrived. Must not know who sent it, nor HTTP.
  */
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -16,7 +16,7 @@ import { agentOfLane, type DeliveryRecord, type QueuedSend } from './model.ts';
 import { recordMove } from './records.ts';
 import { type DeliveryMove, moveDelivery, readDelivery } from './store/deliveries.ts';
 
-/** What is done with a lane's items (kit/lane, `LanesOptions`). */
+/** Handles an outbox's items (kit/lane, `LanesOptions`). */
 export interface LaneWorker {
   send(item: LaneItem): Promise<LaneOutcome>;
   gate(lane: string): string | null;
@@ -32,7 +32,7 @@ export interface DelivererDeps {
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly clock: Clock;
   readonly registry: { find(agentId: string): Member | null; bot(agentId: string): HarnessBot | null };
-  /** Limits that hold bots; absent where nobody counts. */
+  /** Limits that hold bots; absent where usage is not counted. */
   readonly limits?: { held(agentId: string): string | null };
 }
 
@@ -49,13 +49,13 @@ export interface Deliverer extends LaneWorker {
   onMoved(listener: (record: DeliveryRecord) => void): () => void;
   /** Told when a bot has taken a message. */
   onTaken(listener: (agentId: string) => void): () => void;
-  /** Told when a bot's lane was tried and how it went on. */
+  /** Called when a bot's outbox was tried, with the result. */
   onTried(listener: (agentId: string) => void): () => void;
 }
 
 export function createDeliverer(deps: DelivererDeps): Deliverer {
   const underWay = new Map<string, string>();
-  /** What each bot's head was last told to wait for: while it stays so, the lane need not be tried. */
+  /** Each bot head's last reason to wait: while it is unchanged, the outbox need not be tried. */
   const heldFor = new Map<string, string>();
   /** Bots with sends whose callers wait for an answer, by their number. */
   const fresh = new Map<string, number>();
@@ -140,7 +140,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return settle(item, result);
   };
 
-  /** An earlier runtime ended while it typed this. Only a harness that can tell how far it came may go on with it. */
+  /** An earlier runtime ended while it typed this. Only a harness that knows how far it came may continue it. */
   const goOn = async (item: LaneItem, queued: QueuedSend): Promise<LaneOutcome> => {
     const away = inPaneHere(queued.agentId) ? unreadable(deps.panes) : null;
     if (away !== null) return hold(item, queued, `the panes cannot be read: ${away}`);

@@ -1,4 +1,4 @@
-/** Tries what waits now: wakes the lanes of one bot or of all, and answers once each head was tried. */
+/** Tries waiting sends now: wakes the outboxes of one bot or of all, and returns once each head was tried. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';

@@ -1,4 +1,4 @@
-/** Types and pure rules of deliveries: which moves one may make, what waits in a bot's lane. Must not know SQL, HTTP or panes. */
+/** Types and pure rules of deliveries: their moves, and the items of a bot's outbox. Must not know SQL, HTTP or panes. */
 import type { Delivery, DeliveryEvidence, DeliveryState, DeliveryVia } from '../../contracts/factory/delivery.ts';
 
 /** Moves of a delivery. `unconfirmed` may still be proven by a witness that comes late; everything else that ended stays. */
@@ -31,7 +31,7 @@ export interface DeliveryRecord {
   readonly nodeId: string | null;
   /** When it entered its state, milliseconds since the epoch. */
   readonly at: number;
-  /** Whose idempotency keys it belongs to: user id, or agent id of a bot. */
+  /** The owner of its idempotency key: user id, or agent id of a bot. */
   readonly caller: string;
   readonly surface: string;
   readonly idempotencyKey: string | null;
@@ -59,7 +59,7 @@ export function toDelivery(record: DeliveryRecord): Delivery {
   };
 }
 
-/** What waits in a bot's lane. */
+/** One item of a bot's outbox. */
 export interface QueuedSend {
   readonly deliveryId: string;
   readonly agentId: string;
@@ -74,6 +74,6 @@ export interface QueuedSend {
 export const laneOf = (agentId: string): string => `send:${agentId}`;
 export const agentOfLane = (lane: string): string => lane.slice('send:'.length);
 
-/** How many sends may wait for one bot, and for how long: a bot that nobody serves must not collect them without end. */
+/** How many sends may wait for one bot, and for how long: an unattended bot must not collect them without end. */
 export const queueLimit = 100;
 export const queueLifeMs = 24 * 3600 * 1000;

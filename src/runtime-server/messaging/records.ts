@@ -1,6 +1,6 @@
 /**
- * What is written into the ledger of deliveries and messages, in one operation with the state that a row describes. Texts never enter
- * the ledger, only their hash, because nothing can be deleted from it. Must not know HTTP.
+ * Rows of the ledger about deliveries and messages, written in one operation with the state that they describe. Texts never enter the ledger, only
+ * their hash, because nothing can be deleted from it. Must not know HTTP.
  */
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Tx } from '../../kit/store/store.ts';

@@ -1,4 +1,4 @@
-/** Doors of sends, deliveries, threads and events: contract → services. */
+/** Routes of sends, deliveries, threads and events, from the contract to the services. */
 import {
   createThread,
   drainQueue,

@@ -102,7 +102,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
       );
     }
     const obstacle = deliverer.obstacle(member.id);
-    // Sends that are being typed settle in moments: one that comes meanwhile takes its turn instead of being put off.
+    // Sends that are being typed settle in moments: another one waits its turn instead of being postponed.
     const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
     const why = obstacle ?? behind;
     const { atOnce, waiting } = member.placement.via;
@@ -124,7 +124,7 @@ function unknownRecipient(to: string, members: readonly Member[]): AppError {
   return new AppError('not_found', `Nobody has the address "${to}".`, action);
 }
 
-/** An outside app works on what is sent to its bot: it becomes a ticket in a thread. */
+/** An outside app handles messages to its bot: each becomes a ticket in a thread. */
 function vendorRoute(member: Member, thread: Thread | null): SendRoute {
   if (thread === null) {
     throw new AppError(

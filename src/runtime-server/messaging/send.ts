@@ -1,6 +1,6 @@
 /**
- * POST /send: answers a repeated key with the first Delivery, writes down what it promised before anything is typed, and waits
- * (at most 10 s) until it can say what became of it. Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
+ * POST /send: answers a repeated key with the first Delivery, stores its promise before anything is typed, and waits (at most 10 s) for the result.
+ * Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
 
 import { AppError } from '../../contracts/common/errors.ts';
@@ -161,7 +161,7 @@ export function createSendService(deps: SendDeps): SendService {
     return kept ?? accepted;
   };
 
-  /** What a vendor's bot is sent is work for an app outside: whether it is there, nobody here can see. */
+  /** A message to a vendor's bot is work for an app outside, whose presence is unknown here. */
   const openTicket = (tx: Tx, route: SendRoute, request: SendRequest, accepted: DeliveryRecord, by: Actor) => {
     const { member } = route;
     if (member !== null && accepted.ticket !== null) {
@@ -185,7 +185,7 @@ export function createSendService(deps: SendDeps): SendService {
     return deliverer.move(tx, accepted.id, { state: 'best_effort', via: 'vendor', evidence: null, detail }) ?? accepted;
   };
 
-  /** Resolves once the delivery is queued or settled, or when the time for an answer is over. */
+  /** Resolves once the delivery is queued or settled, or when the time for an answer has run out. */
   const outcome = async (accepted: DeliveryRecord): Promise<DeliveryRecord> => {
     if (accepted.state !== 'accepted') return accepted;
     let give = (_record: DeliveryRecord | null) => {};

@@ -1,4 +1,4 @@
-/** Who sends, from who calls; and for a vendor's bot, which has no token of its own, the app that its person let in. */
+/** Finds the sender from the caller; for a vendor's bot, which has no token, that is the app that its person let in. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { isOwnerInPerson, surfaceOf } from '../../kit/http/principals.ts';
 import type { Principal } from '../../kit/http/types.ts';

@@ -15,7 +15,7 @@ export interface ThreadPlan {
 }
 
 export interface ThreadService {
-  /** `not_found` when the bot is not here. A bot (`opener`) opens threads of its own alone; another one is `refused`. */
+  /** `not_found` when the bot is not here. A bot (`opener`) opens only its own threads; another one is `refused`. */
   plan(title: string, bot: string | undefined, opener: string | undefined): ThreadPlan;
   create(plan: ThreadPlan, by: Actor): Promise<Thread>;
 }

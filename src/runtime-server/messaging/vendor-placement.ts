@@ -1,4 +1,4 @@
-/** Bots of vendors: an app outside works on what is sent to them, and Gantry does not see it. */
+/** Bots of vendors: an outside app handles messages to them, and Gantry does not see its work. */
 import type { Placement } from '../agents/placement/port.ts';
 
 export const vendorPlacement: Placement = {

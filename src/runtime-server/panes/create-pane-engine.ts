@@ -29,7 +29,7 @@ export interface PaneEngineDeps {
 }
 
 export interface PaneSettings {
-  /** A pane that nobody needs for so long sleeps; null: never; default two minutes. */
+  /** A pane that nobody uses for this long sleeps; null: never; default two minutes. */
   readonly sleepAfterMs?: number | null | undefined;
   /** How often in a row a host that died soon is started again. */
   readonly hostRestarts?: number | undefined;
@@ -123,7 +123,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     for (const info of ok.panes) {
       if (!info.alive && known.get(info.id)?.alive) ended(info);
     }
-    // What the host no longer knows is gone without a word of how.
+    // The host does not know it any more, and does not say how it ended.
     for (const [id, info] of known) {
       if (!panes.has(id) && info.alive) ended({ ...info, alive: false, endReason: 'the pane host no longer knows it' });
     }
@@ -245,7 +245,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     get: (id) => panes.get(id) ?? null,
     async create(spec) {
       const { ok } = await ask({ op: 'create', spec });
-      // It was told of before the answer, and may have printed or ended since.
+      // Its events came before the answer; it may have printed or ended since.
       return panes.get(ok.info.id) ?? ok.info;
     },
     async revive(spec, { words }) {

@@ -47,8 +47,8 @@ interface Waiting {
 }
 
 /**
- * Rejects with the system's error (`ENOENT`, `ECONNREFUSED`: no host) or an `AppError`: `refused` from its hello, `transport`
- * when it ended meanwhile, `timeout` when it hangs.
+ * Rejects with the system's error (`ENOENT`, `ECONNREFUSED`: no host) or an `AppError`: `refused` from its hello, `transport` when it ended before
+ * that, `timeout` when it hangs.
  */
 export async function connectHost(files: HostFiles, token: string, events: ConnectionEvents): Promise<HostConnection> {
   const socket = await open(files.socket);

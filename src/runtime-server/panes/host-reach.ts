@@ -128,7 +128,7 @@ export function createHostReach(options: HostReachOptions): HostReach {
 
   return {
     async connect(events) {
-      // What the host of before says while it hands over is not of interest.
+      // Messages of the old host during its handover are ignored.
       const quiet = { on: false };
       const found = await connectOrStart({
         event: (event, tail) => quiet.on || events.event(event, tail),

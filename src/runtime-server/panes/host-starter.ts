@@ -1,6 +1,6 @@
 /**
- * Starts a pane host: a process of its own session that keeps running when the runtime ends. Two starters at once are settled
- * by the host's own lock. It knows nothing of connections.
+ * Starts a pane host: a process in its own session that keeps running when the runtime ends. The host's own lock settles two starters at once. It
+ * knows nothing of connections.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,8 +18,8 @@ import type { HostFiles } from '../../pane-host/protocol.ts';
 const nodeOptions = ['--max-semi-space-size=4', '--no-parallel-scavenge'];
 
 /**
- * The memory that a sleeping pane gives back lies between what others keep, and the C library returns only what stands at the end. With
- * larger pieces in mappings of their own, 60 panes that fell asleep leave 97 MB in place of 132.
+ * A sleeping pane's memory lies between other allocations, and the C library returns only the end of its heap. With larger pieces in mappings of
+ * their own, 60 panes that fell asleep leave 97 MB in place of 132.
  */
 const memory = { MALLOC_MMAP_THRESHOLD_: '8192', MALLOC_TRIM_THRESHOLD_: '65536' };
 
@@ -75,7 +75,7 @@ export function startHost(
       env: { ...process.env, ...memory },
       windowsHide: true,
     });
-    // That it could not be started is seen, with its reason, when nobody answers.
+    // A failed start shows, with its reason, when no host answers.
     child.on('error', () => {});
     child.unref();
   } finally {

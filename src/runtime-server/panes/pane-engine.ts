@@ -1,6 +1,6 @@
 /**
- * What the rest of the runtime needs of panes, wherever they live: in the local pane host or on another computer. The engine
- * reports facts; it never judges an agent's state. No harness is named here.
+ * The interface of panes to the rest of the runtime, wherever they live: in the local pane host or on another computer. The engine reports facts; it
+ * never judges an agent's state. No harness is named here.
  */
 import type { Engine, PaneSize, Screen } from '../../contracts/factory/agent.ts';
 
@@ -28,7 +28,7 @@ export interface PaneInfo {
   /** Exit code, or null while alive, after a signal or when it cannot be known. */
   readonly exitCode: number | null;
   readonly exitSignal: string | null;
-  /** Why it ended when its program did not end by itself, in words: `killed`, `the pane host ended`. */
+  /** Why it ended other than by its program's exit, in words: `killed`, `the pane host ended`. */
   readonly endReason: string | null;
   readonly startedAt: string;
   readonly endedAt: string | null;
@@ -46,7 +46,7 @@ export interface PaneRevival {
   readonly words: string;
 }
 
-/** What the host saw, without judging it. Sent whenever something in it changed (at most every 33 ms). */
+/** The host's observations, without a judgement. Sent whenever something in it changed (at most every 33 ms). */
 export interface PaneFacts {
   readonly revision: number;
   readonly offset: number;
@@ -57,7 +57,7 @@ export interface PaneFacts {
   readonly altScreen: boolean;
   readonly bracketedPaste: boolean;
   readonly focusReporting: boolean;
-  /** DECCKM: arrows, Home and End are sent as SS3. Absent from a host that was started before this was told. */
+  /** DECCKM: arrows, Home and End are sent as SS3. Absent from a host that does not report it yet. */
   readonly applicationCursor?: boolean;
   /** The bottom rows of the buffer (never of a scrolled view), trailing blank rows removed; at most 40, plain text. */
   readonly bottom: readonly string[];
@@ -69,9 +69,8 @@ export interface PaneFacts {
 }
 
 /**
- * OSC sequences of programs, in order, none lost: `code` 7, 9, 99, 133, 633, 777, 1337, 21337, `text` the payload as printed
- * (at most 4096 characters). `offset` is the journal's end when it was seen. A new runtime is told the kept ones (64 a live
- * pane) once more, with their own `at`.
+ * OSC sequences of programs, in order, none lost: `code` 7, 9, 99, 133, 633, 777, 1337, 21337, `text` the payload as printed (at most 4096
+ * characters). `offset` is the journal's end when it was seen. A new runtime gets the kept ones (64 a live pane) again, with their own `at`.
  */
 export interface PaneOsc {
   readonly code: number;
@@ -115,11 +114,11 @@ export interface PaneEngine {
   /** Starts a program. Fails with `AppError` `usage` (command missing, cwd not a folder) or `transport` (host gone). */
   create(spec: PaneSpec): Promise<PaneInfo>;
   /**
-   * Starts a program in a closed pane, at the size it had. What is left of the one before is ended first. Offsets and revisions
-   * go on; `usage` when the pane is live or unknown.
+   * Starts a program in a closed pane, at the size it had. Leftovers of the previous one are ended first. Offsets and revisions continue; `usage`
+   * when the pane is live or unknown.
    */
   revive(spec: PaneSpec, revival: PaneRevival): Promise<PaneInfo>;
-  /** Whoever watches or reads a pane that closed is not told so until the returned call: it may be about to live again. */
+  /** Readers of a closed pane are not told of its end until the returned function is called: it may be about to live again. */
   hold(id: string): () => void;
   /** The host that serves; null while none can be read. */
   host(): { readonly pid: number; readonly build: string; readonly startedAt: string } | null;
@@ -143,8 +142,8 @@ export interface PaneEngine {
     maxBytes: number,
   ): Promise<{ start: number; bytes: Uint8Array; end: number; live: boolean; at: string }>;
   /**
-   * Bytes as they are printed: from `from`, or a drawing of the whole pane and then what follows. A reader too slow for the
-   * journal gets a drawing instead of what was dropped. Goes on by itself, without gap or repeat, when the host was away.
+   * Bytes as they are printed: from `from`, or a drawing of the whole pane and the bytes after it. A reader too slow for the journal gets a drawing
+   * instead of the dropped bytes. Continues without gap or repeat when the host was away.
    */
   attach(id: string, from: number | 'snapshot', reader: PaneReader): () => void;
   /** Ends the whole process tree: TERM, then KILL. Resolves when it is gone. Idempotent. */

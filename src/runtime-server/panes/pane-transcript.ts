@@ -1,6 +1,6 @@
 /**
- * What a pane printed, page by page, as plain text from its journal. The cursor names pane and byte. It always stands between
- * characters and sequences, and ends in "-" where text precedes it on its line. Must not know agents.
+ * A pane's output, page by page, as plain text from its journal. The cursor names pane and byte. It always points between characters and sequences,
+ * and ends in "-" where text precedes it on its line. Must not know agents.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine } from './pane-engine.ts';
@@ -14,7 +14,7 @@ export interface TranscriptPage {
   readonly next: string | null;
 }
 
-/** What hosted bots said, which have no pane. */
+/** The conversations of hosted bots, which have no pane. */
 export interface Conversations {
   transcript(agentId: string, after: number): Promise<{ chunks: { at: string; text: string }[]; last: number }>;
 }

@@ -1,8 +1,8 @@
-/** Panes as whoever looks at one sees them, wherever they are. */
+/** Panes as their viewers see them, wherever they are. */
 import type { PaneSize } from '../../contracts/factory/agent.ts';
 import type { PaneEngine } from './pane-engine.ts';
 
-/** The part of the pane interface that viewers need; the rest belongs to whoever starts bots. */
+/** The part of the pane interface that viewers need; the rest belongs to the starter of bots. */
 export type PaneView = Pick<
   PaneEngine,
   'engine' | 'listen' | 'watch' | 'screen' | 'capture' | 'scrollback' | 'resize'

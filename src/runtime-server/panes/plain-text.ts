@@ -14,8 +14,8 @@ const bel = 0x07;
 export const longestWait = 4096;
 
 /**
- * `final`: nothing follows, so an unfinished rest is dropped as well.
- * A line ends at LF; CR before it goes; a CR alone (a redrawn line) ends a line too, unless nothing stands on it yet.
+ * `final`: nothing follows, so an unfinished rest is dropped as well. A line ends at LF; CR before it goes; a CR without LF (a redrawn line) ends a
+ * line too, unless that line is empty.
  */
 export function plainText(bytes: Uint8Array, final: boolean, lineStart = true): Plain {
   const out: number[] = [];
@@ -61,7 +61,7 @@ function unitEnd(bytes: Uint8Array, at: number): number | null {
   for (let index = at + 1; index < at + length; index += 1) {
     const next = bytes[index];
     if (next === undefined) return null;
-    // Not UTF-8: the first byte stands alone.
+    // Not UTF-8: the first byte counts separately.
     if ((next & 0xc0) !== 0x80) return index;
   }
   return at + length;

@@ -1,4 +1,4 @@
-/** What to say while the pane engine cannot be read: nobody knows then what a pane does. */
+/** The error while the pane engine is unreadable: a pane's state is unknown then. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { PaneEngine } from './pane-engine.ts';
 

@@ -1,7 +1,7 @@
 /** The viewer that typed last into a pane decides its size. In memory: after a restart the next one that asks gets it. */
 export interface SizeOwners {
   typed(paneId: string, viewer: string): void;
-  /** Whether this viewer may set the size: it typed last, or nobody has typed. */
+  /** Whether this viewer may set the size: it typed last, or no viewer has typed. */
   mayResize(paneId: string, viewer: string): boolean;
   forget(paneId: string): void;
 }

@@ -1,4 +1,4 @@
-/** Readers that follow a pane's bytes. Each knows where it stands, so that it goes on there after the host was away. */
+/** Readers that follow a pane's bytes. Each knows its position, so that it continues there after the host was away. */
 import type { Event } from '../../pane-host/protocol.ts';
 import type { PaneReader } from './pane-engine.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Who looks at which pane. All viewers of a pane share one stream from the host; each gets the newest screen when its last one
- * has left, and never a line of old ones.
+ * The viewers of each pane. All viewers of a pane share one stream from the host; each gets the newest screen when its last one has left, and never
+ * a line of old ones.
  */
 import type { Screen } from '../../contracts/factory/agent.ts';
 import type { PaneWatcher } from './pane-engine.ts';

@@ -63,7 +63,7 @@ export function insertThread(tx: Tx, { id, title, agentId, channel, at }: NewThr
   );
 }
 
-/** One bot's thread with whoever is at the other end of a channel. */
+/** One bot's thread with the peer of a channel. */
 export function findChannelThread(tx: Read, agentId: string, channel: NonNullable<Thread['channel']>): Thread | null {
   const sql = 'SELECT * FROM factory_thread WHERE channel = ? AND agent_id = ?';
   const row = tx.get<ThreadRow>(sql, channelText(channel), agentId);
