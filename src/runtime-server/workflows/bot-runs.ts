@@ -1,7 +1,6 @@
 /**
- * The records of bots in terminals that work on nodes: one for each time that a bot works or checks, begun and ended in the
- * transaction of the node's move. Hosted bots write their own, turn by turn; a vendor's bot has its ticket, a command has no bot.
- * Must not know SQL or messages.
+ * The records of bots in terminals that work on nodes: one for each time that a bot works or checks, begun and ended in the transaction of the
+ * node's move. Hosted bots write their own, turn by turn; a vendor's bot has its ticket, a command has no bot. Must not know SQL or messages.
  */
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Tx } from '../../kit/store/store.ts';
@@ -10,9 +9,9 @@ import type { RunNode } from './model.ts';
 
 export interface Moment {
   readonly at: number;
-  /** Who made the move. */
+  /** The actor of the move. */
   readonly actor: string;
-  /** What was given as the result in the same operation. */
+  /** The result given in the same operation. */
   readonly output: string | null;
 }
 
@@ -63,7 +62,7 @@ export function createBotRuns({ ids, agentRuns, workforce }: BotRunsDeps): BotRu
   };
 }
 
-/** What became of the work, by where its node has gone. */
+/** The end of the work, from the node's new state. */
 function endOfWork({ status, cause }: RunNode): End {
   if (status === 'done' || status === 'checking' || cause === 'proof_to_accept') return 'completed';
   if (cause === 'interrupted' || cause === 'usage_limit') return 'interrupted';

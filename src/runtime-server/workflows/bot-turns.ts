@@ -1,6 +1,6 @@
 /**
- * Nodes and bots: one bot works on one node at a time. A node is handed over by one message whose key is its attempt, so that it
- * arrives at most once even if a process dies in between. Knows dispatches; must not know processes.
+ * Nodes and bots: one bot works on one node at a time. A node is handed over by one message whose key is its attempt, so that it arrives at most
+ * once even if a process dies in between. Knows dispatches; must not know processes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
@@ -26,9 +26,9 @@ export interface BotTurns {
   again(work: Work, node: RunNode): void;
   delivered(delivery: Delivery): void;
   tellCancelled(work: Work, node: RunNode): void;
-  /** A usage limit cut its bot off in the middle of it. `waits`: the bot goes on by itself. */
+  /** A usage limit cut its bot off in the middle of it. `waits`: the bot continues automatically. */
   limited(work: Work, node: RunNode, why: string, waits: boolean): void;
-  /** Its bot may go on. Answers whether it waited for that. */
+  /** Its bot may continue. Returns whether it waited for that. */
   goOn(work: Work, node: RunNode): boolean;
   close(): void;
 }
@@ -76,7 +76,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
   }
 
   function startFor(work: Work, address: string): void {
-    // Changed nodes are written at the end of the operation: who holds what is asked of the rows, so they come first.
+    // Changed nodes are written at the end of the operation, but the rows show who holds what: so they are written first.
     for (const node of work.touched) saveNode(work.tx, node);
     if (isHolding(work.tx, address)) return;
     while (queues.firstFor(address)?.dagId === work.run.dagId) {
@@ -129,7 +129,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     const dispatch = () => deps.dispatch(address, text, { dagId, nodeId, idempotencyKey });
     const sent = placed.then(async () => {
       if (address !== node.assignee || (await deps.places.setUp(address)) === 'ready') return dispatch();
-      // Minutes may have passed: a step that was cancelled meanwhile is handed to nobody.
+      // Minutes may have passed: a step that was cancelled in between is not handed over.
       return (await isStillHanded(dagId, nodeId, attempt)) ? dispatch() : null;
     });
     sent.then(
@@ -141,7 +141,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
           now.handed = 'sent';
           now.delivery = delivery.id;
           work.touch(now);
-          // Its fate may have been told before this answer came.
+          // The delivery's end may have arrived before this answer.
           const later = early.get(delivery.id);
           early.delete(delivery.id);
           apply(work, now, later ?? delivery);
@@ -171,7 +171,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
       });
     });
 
-  /** What the delivery says about the node that it hands over. */
+  /** Applies the delivery's state to the node that it hands over. */
   function apply(work: Work, node: RunNode, delivery: Delivery): void {
     const detail = delivery.detail ?? null;
     if (delivery.state === 'failed') {

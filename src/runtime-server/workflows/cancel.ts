@@ -1,4 +1,4 @@
-/** Cancelling a run: a state with a deadline; what still works at the deadline is held for inspection. */
+/** Cancels a run: a state with a deadline; nodes that still work at the deadline are held for inspection. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Actor } from './deps.ts';
 import { cancelDeadlineMs, isEnded } from './model.ts';

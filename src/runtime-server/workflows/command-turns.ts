@@ -1,6 +1,6 @@
 /**
- * Commands of nodes: started in order while slots are free; their ends become operations. The attempt is durable before its
- * process starts, so that no attempt is ever started twice. Knows processes; must not know bots.
+ * Commands of nodes: started in order while slots are free; their ends become operations. The attempt is durable before its process starts, so that
+ * no attempt is ever started twice. Knows processes; must not know bots.
  */
 import { basename, join } from 'node:path';
 import type { Blobs } from '../../kit/blobs/blobs.ts';

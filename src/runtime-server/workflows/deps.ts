@@ -1,4 +1,4 @@
-/** What workflows need from outside, as small as they need it. Composed by the factory. */
+/** The interfaces that workflows need from outside. Composed by the factory. */
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { bindingTypes, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
@@ -28,7 +28,7 @@ export interface WorkTeam {
   readonly edges: readonly { readonly kind: string; readonly from: string; readonly to: string }[];
 }
 
-/** Who could do work: the teams of the workspace. */
+/** The possible executors: the teams of the workspace. */
 export interface Workforce {
   /** Names of the teams whose file is sound. */
   teams(): string[];
@@ -50,7 +50,7 @@ export interface Dispatch {
 /** Puts a text to a bot. The factory's send. */
 export type DispatchTo = (address: string, text: string, dispatch: Dispatch) => Promise<Delivery>;
 
-/** Where bots with a worktree of their own work. */
+/** The folders of bots with their own worktree. */
 export interface WorkPlaces {
   /** Puts the bot on the branch of the node that it is about to get. */
   takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
@@ -60,7 +60,7 @@ export interface WorkPlaces {
   has(address: string): boolean;
   /** Folder in which commands about the bot's work run; null: the workspace. */
   folderOf(address: string): string | null;
-  /** What the bot changed, as a unified diff; null when it changed nothing or has no worktree. */
+  /** The bot's changes as a unified diff; null when it changed nothing or has no worktree. */
   patchOf(address: string): Promise<string | null>;
 }
 
@@ -87,7 +87,7 @@ export interface GateAsk {
   readonly dedupeKey: string;
 }
 
-/** The part of the approval desk that gates need. */
+/** The part of approvals that gates need. */
 export interface GateDesk {
   ask(
     ask: GateAsk,
@@ -122,7 +122,7 @@ export interface AgentRunBook {
   ): void;
 }
 
-/** What a person may want to hear of; `id` names the move that is told. */
+/** Events that a person may want to know; `id` names the move. */
 export interface WorkEvents {
   needsUser(
     tx: Tx,
@@ -143,7 +143,7 @@ export interface WorkflowLog {
   warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
 }
 
-/** Ends at once what a bot does for a node, where that can be done. False: it has to be told by a message. */
+/** Stops a bot's work on a node at once where possible. False: a message must tell it. */
 export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
 
 /** Why a bot takes nothing more for what it has spent, as a question to a person; null: it does. */
@@ -163,7 +163,7 @@ export interface WorkflowDeps {
   readonly workspace: string;
   /** Folder of the templates that ship. */
   readonly shippedTemplates: string;
-  /** What commands of nodes inherit; variables of Gantry's own are left out. */
+  /** The environment of nodes' commands, without Gantry's own variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly workforce: Workforce;
   readonly dispatch: DispatchTo;
@@ -171,7 +171,7 @@ export interface WorkflowDeps {
   readonly events: WorkEvents;
   readonly places: WorkPlaces;
   readonly place?: PlaceCommand | undefined;
-  /** Null: gates are opened by their verb alone. */
+  /** Null: only their verb opens gates. */
   readonly desk: GateDesk | null;
   readonly deliveriesOf: (nodeId: string) => Promise<Delivery[]>;
   /** How many commands run at once. */
@@ -180,7 +180,7 @@ export interface WorkflowDeps {
   readonly ownerId: string;
 }
 
-/** Who does something, and through which door. */
+/** The actor, and the surface it used. */
 export interface Actor {
   readonly actor: string;
   readonly surface: string;

@@ -1,7 +1,6 @@
 /**
- * Who carries out each step: roles, bots and harnesses become addresses. Where several teams could fill a role, the run is
- * refused with the names to pick from; where several bots could, the least loaded one gets the step. Pure; load and teams are
- * asked of others.
+ * Chooses the executor of each step: roles, bots and harnesses become addresses. Where several teams could fill a role, the run is refused with the
+ * names to pick from; where several bots could, the least loaded one gets the step. Pure; callers supply load and teams.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { bindingTypes } from '../../contracts/factory/agent.ts';

@@ -1,6 +1,6 @@
 /**
- * Manual gates as approvals: while a node waits at one, its person is asked; whoever answers first opens or rejects it, and whatever
- * else becomes of the node withdraws the question. Knows the desk; must not know who answers or where.
+ * Manual gates as approvals: while a node waits at one, its person is asked; the first answer opens or rejects it, and any other move of the node
+ * withdraws the question. Knows approvals; must not know who answers or where.
  */
 import { createHash } from 'node:crypto';
 import type { Actor, GateDesk, GateVerdict, WorkflowLog } from './deps.ts';
@@ -9,7 +9,7 @@ import type { RunNode } from './model.ts';
 export interface Gates {
   /** Brings the question in line with the node, after what it says was committed. */
   sync(node: RunNode, runTitle: string): void;
-  /** The node was moved through this door: a question that ends now says so. */
+  /** The node was moved on this surface: a question that ends now names it. */
   through(nodeId: string, surface: string): void;
   close(): void;
 }
@@ -32,7 +32,7 @@ export interface Where {
 const questionLivesMs = 7 * 24 * 3600 * 1000;
 
 interface Question {
-  /** Known once the desk has taken it. */
+  /** Known once the approval exists. */
   id: string | null;
   readonly key: string;
   readonly signal: AbortController;
@@ -106,7 +106,7 @@ export function createGates(deps: GatesDeps): Gates {
       if (closed) return;
       const known = questions.get(node.nodeId);
       const waits = node.status === 'needs_you' && node.cause === 'gate' && node.gate === 'waiting';
-      // Each round of a loop is a question of its own.
+      // Each round of a loop is a separate question.
       const key = waits ? `gate:${node.dagId}:${node.nodeId}:${node.attempt}` : null;
       if (known !== undefined && known.key !== key) withdraw(node.nodeId, known);
       if (key !== null && questions.get(node.nodeId)?.key !== key) ask(node, runTitle, key);
@@ -116,7 +116,7 @@ export function createGates(deps: GatesDeps): Gates {
     },
     close() {
       closed = true;
-      // The holds stay: whoever starts next asks again with the same keys.
+      // The holds stay: the next runtime asks again with the same keys.
       for (const question of questions.values()) question.signal.abort();
     },
   };

@@ -1,4 +1,4 @@
-/** The verbs of a run as hosted bots have them: the same that bots in panes call. */
+/** The verbs of a run for hosted bots: the same that bots in panes call. */
 import type { NodeWork } from '../hosted-bots/deps.ts';
 import type { Workflows } from './index.ts';
 

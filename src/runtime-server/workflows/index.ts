@@ -1,4 +1,4 @@
-/** Workflows: templates, runs, campaigns, boards, nodes and their proofs. What the factory composes and the host serves. */
+/** Workflows: templates, runs, campaigns, boards, nodes and their proofs. Composed by the factory, served by the host. */
 import { join } from 'node:path';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import { createBlobs } from '../../kit/blobs/blobs.ts';
@@ -25,15 +25,15 @@ export interface Workflows {
   readonly templates: TemplateFolder;
   /** Cancels a run; see `cancel.ts`. */
   cancel(dagId: string, by: Actor, dryRun?: boolean): Promise<CancelPlan | null>;
-  /** What an agent shows of its work, by its address. */
+  /** An agent's work, by its address. */
   workOf(address: string): AgentWork;
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Takes up what an earlier run of this program left; until then nothing begins. */
   start(): Promise<void>;
-  /** A usage limit cut the bot of a node off; it may go on. */
+  /** A usage limit cut the bot of a node off; it may continue. */
   readonly limits: Pick<Scheduler, 'limited' | 'goOn'>;
-  /** What became of a send that hands a node over. */
+  /** The result of a send that hands a node over. */
   delivered(delivery: Delivery): void;
   /** Ends the commands that run, within `graceMs`; they are shown as interrupted at the next start. */
   close(graceMs?: number): Promise<void>;

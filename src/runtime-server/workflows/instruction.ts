@@ -1,6 +1,6 @@
 /**
- * What a bot is told about a node: one message that holds everything, because several could arrive in another order. It ends with
- * the commands that report. Pure.
+ * The instruction of a bot for a node: one message that holds everything, because several could arrive in another order. It ends with the commands
+ * that report. Pure.
  */
 import { diffLine, missingLines, type Run, type RunNode } from './model.ts';
 import { fillIn, type ValueFor } from './template/references.ts';
@@ -51,7 +51,7 @@ export function cancelledFor(run: Run, node: RunNode): string {
   return `The run "${run.title}" was cancelled. Stop working on its step "${node.title}" and confirm: gantry workspace fail ${node.dagId} ${node.nodeId} "stopped"`;
 }
 
-/** The page's part that says what is to be done (Markdown). */
+/** The page's part with the task (Markdown). */
 export function specOf(run: Run, node: RunNode, valueFor: ValueFor): string {
   const { step } = node;
   const code = (command: string) => `\`\`\`sh\n${command}\n\`\`\``;
@@ -68,7 +68,7 @@ export function specOf(run: Run, node: RunNode, valueFor: ValueFor): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** The page's part that says what is proven and what is not (Markdown). */
+/** The page's part that shows which lines are proven (Markdown). */
 export function proofOf(node: RunNode, lines: readonly { line: string; required: boolean }[]): string {
   const missing = new Set(missingLines(node));
   return lines

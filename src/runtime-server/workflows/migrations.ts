@@ -1,6 +1,6 @@
 /**
- * Tables of campaigns, runs and their nodes, up only. Columns that boards read stand in the narrow `factory_node`; long texts lie
- * beside it, so that a board of thousands of nodes never passes over them. Times are milliseconds since the epoch.
+ * Tables of campaigns, runs and their nodes, up only. Boards read only the narrow `factory_node`; long texts are in a table beside it, so that a
+ * board of thousands of nodes never reads them. Times are milliseconds since the epoch.
  */
 import type { Migration } from '../../kit/store/store.ts';
 

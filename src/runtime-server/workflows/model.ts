@@ -1,6 +1,4 @@
-/**
- * What a run is while it is scheduled, and which moves its nodes may make. Pure; must not know SQL, processes or messages.
- */
+/** Types of a run while it is scheduled, and the moves of its nodes. Pure; must not know SQL, processes or messages. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { bindingTypes } from '../../contracts/factory/agent.ts';
 import { closedNodeStatuses, type NodeCause, type NodeStatus } from '../../contracts/factory/node.ts';
@@ -20,7 +18,7 @@ export const nodeMoves: Readonly<Record<NodeStatus, readonly NodeStatus[]>> = {
   cancelled: [],
 };
 
-/** What a run is at, from the moves of its nodes; a cancelled run stays so. */
+/** A run's state, from the moves of its nodes; a cancelled run stays cancelled. */
 export const runMoves: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   running: ['needs_you', 'done', 'degraded', 'failed', 'cancelled'],
   needs_you: ['running', 'done', 'degraded', 'failed', 'cancelled'],
@@ -34,7 +32,7 @@ export function isClosed(status: NodeStatus): boolean {
   return (closedNodeStatuses as readonly NodeStatus[]).includes(status);
 }
 
-/** What has been handed to a bot for a node: nothing, something not yet known to be sent, or sent. */
+/** Whether the node was sent to a bot: no, possibly, or certainly. */
 export type Handed = 'no' | 'sending' | 'sent';
 
 export interface RunNode {
@@ -95,7 +93,7 @@ export interface Run {
 export const cancelDeadlineMs = 15_000;
 /** A process that ignores the request to end is killed this long after it. */
 export const killAfterMs = 10_000;
-/** What later steps get of an output, characters. */
+/** The most characters of an output that later steps get. */
 export const keptOutput = 16_384;
 
 export function nodeOf(run: Run, idOrStep: string): RunNode {
@@ -116,7 +114,7 @@ export function verifyLine(command: string): string {
   return `Verified by: ${command}`.slice(0, 500);
 }
 
-/** What a bot with a worktree changed: recorded by itself when the bot says that it is done. */
+/** The changes of a bot with a worktree: recorded automatically when the bot reports that it is done. */
 export const diffLine = 'The diff of its worktree';
 
 interface Line {
@@ -124,7 +122,7 @@ interface Line {
   readonly required: boolean;
 }
 
-/** What the executor has to prove. */
+/** The lines that the executor has to prove. */
 export function executorLines(step: TemplateStep): readonly Line[] {
   if (step.proof.length > 0 || step.executor !== 'shell') return step.proof;
   return [{ line: exitLine, required: true }];
@@ -178,7 +176,7 @@ export function statusOf(run: Run): RunStatus {
         else failed = true;
         break;
       case 'skipped':
-        // A step that its own condition leaves out is as planned; everything else that was left out is said.
+        // A step that its own condition skips is as planned; any other skipped step is reported.
         if (node.cause !== 'when_false') degraded = true;
         break;
     }

@@ -1,4 +1,4 @@
-/** What is read: flows, boards, node pages. Reads rows; changes nothing. */
+/** Read models: flows, boards, node pages. Reads rows; changes nothing. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Board, mostInSummary } from '../../contracts/factory/board.ts';
 import type { NodeCard, NodePage } from '../../contracts/factory/node.ts';
@@ -25,7 +25,7 @@ export interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' 
     readonly stepId: string;
     readonly output: string;
   })[];
-  /** Outputs beyond what is read at once are empty. */
+  /** Outputs beyond the size of one read are empty. */
   readonly truncated: boolean;
 }
 

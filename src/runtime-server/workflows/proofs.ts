@@ -1,6 +1,5 @@
 /**
- * Files that prove lines of nodes: streamed in, kept by their hash; the receipt is the ledger's id. Must not know HTTP beyond the
- * parts of a form.
+ * Files that prove lines of nodes: streamed in, stored by their hash; the receipt is the ledger's id. Must not know HTTP beyond the parts of a form.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

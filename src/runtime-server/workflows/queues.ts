@@ -1,6 +1,6 @@
 /**
- * What is ready and waits its turn: commands for a free slot, nodes for their bot. In memory only, in order; an entry may be
- * stale, and whoever takes it looks at the node again. Must not know what a turn means.
+ * Ready work in order: commands for a free slot, nodes for their bot. Only in memory; an entry may be stale, so its taker checks the node again.
+ * Must not know what a turn means.
  */
 export type Turn = 'run' | 'verify' | 'review';
 

@@ -1,7 +1,7 @@
 /**
- * What a start finds. A node that worked is shown as interrupted and its person is asked; it is never repeated automatically,
- * because half of it may be done. A node that was assigned and perhaps not sent is sent with the same key; what waited keeps
- * waiting. Pure but for the functions it is given.
+ * Recovers runs at a start. A node that worked is shown as interrupted and its person is asked; it is never repeated automatically, because half of
+ * it may be done. A node that was assigned and perhaps not sent is sent with the same key; waiting nodes keep waiting. Pure but for the functions it
+ * is given.
  */
 import type { Run, RunNode } from './model.ts';
 import { advance } from './rules.ts';

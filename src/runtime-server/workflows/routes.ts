@@ -1,4 +1,4 @@
-/** The edge of workflows: contract → service. Knows principals; must not know rules. */
+/** The routes of workflows, from the contract to the service. Knows principals; must not know rules. */
 import { createReadStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -132,7 +132,7 @@ function campaignRoutes(deps: RouteDeps): BoundRoute[] {
 function nodeRoutes(deps: RouteDeps): BoundRoute[] {
   return [
     bind(table.listNodes, async ({ query, principal }) => {
-      // A bot that names nobody asks for its own work.
+      // A bot that names no bot asks for its own work.
       const own = principal.agentId === undefined ? null : deps.workforce.addressOf(principal.agentId);
       const filter = { assignee: query.assignee ?? own, open: query.status !== 'all' };
       return { body: { nodes: await deps.store.read((tx) => cardsWhere(tx, deps.workspace, filter)) } };
@@ -159,7 +159,7 @@ function nodeRoutes(deps: RouteDeps): BoundRoute[] {
         'content-type': shown ?? 'application/octet-stream',
         'content-length': proof.size,
         'content-disposition': `${shown === null ? 'attachment' : 'inline'}; filename*=UTF-8''${name}`,
-        // What a bot uploaded must never run as a page of ours.
+        // A bot's upload must never run as a page of ours.
         'content-security-policy': "default-src 'none'; sandbox",
       });
       await pipeline(createReadStream('', { fd: handle }), response).catch(() => response.destroy());

@@ -1,6 +1,6 @@
 /**
- * The scheduling rules: what follows from an event at one node. Changes a {@link Run} through `move` and asks for effects; must
- * not know SQL, processes, messages or clocks.
+ * The scheduling rules: the consequences of an event at one node. Changes a {@link Run} through `move` and asks for effects; must not know SQL,
+ * processes, messages or clocks.
  */
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';
 import { missingLines, type Run, type RunNode } from './model.ts';
@@ -8,7 +8,7 @@ import { ancestorsOf } from './template/order.ts';
 import type { ValueFor } from './template/references.ts';
 import { holds, parseCondition } from './template/when.ts';
 
-/** What the rules need of the operation they run in. */
+/** The part of the current operation that the rules need. */
 export interface Play {
   readonly run: Run;
   readonly now: number;
@@ -32,7 +32,7 @@ export function begin(play: Play): void {
   for (const node of play.run.nodes.values()) if (node.parents.length === 0) advance(play, node);
 }
 
-/** A node without a verdict of its own yet: looks at its parents, its condition and its gate. */
+/** A node without a verdict of its own yet: checks its parents, its condition and its gate. */
 export function advance(play: Play, node: RunNode): void {
   const { run } = play;
   if (node.status !== 'new' || run.cancelAt !== null) return;
@@ -146,7 +146,7 @@ export function executed(play: Play, node: RunNode): void {
   } else prove(play, node, 'proven');
 }
 
-/** The node is done; what waits for it goes on. Lines that are required have been proven before. */
+/** The node is done, so nodes that wait for it continue. Required lines have been proven before. */
 export function prove(play: Play, node: RunNode, cause: NodeCause, detail: string | null = null): void {
   const missing = missingLines(node);
   if (missing.length > 0)
@@ -218,7 +218,7 @@ export function fail(play: Play, node: RunNode, cause: NodeCause, detail: string
   }
 }
 
-/** What is done once more when a loop goes back: the target and everything below it that has begun, for it used the results of this round. */
+/** The nodes that a loop repeats: the target and everything below it that has begun, since it used the results of this round. */
 function roundOf(run: Run, target: RunNode, failed: RunNode): RunNode[] {
   const steps = new Map(run.template.steps.map((step) => [step.id, step]));
   return [...run.nodes.values()].filter(
@@ -228,15 +228,15 @@ function roundOf(run: Run, target: RunNode, failed: RunNode): RunNode[] {
   );
 }
 
-/** It ends with a result of this round, and could not be told to begin another one in the middle. */
+/** It will end with a result of this round, and could not be told to start over in the middle. */
 function isAtWork(node: RunNode): boolean {
   return node.status === 'working' || node.status === 'checking' || (node.status === 'ready' && node.handed !== 'no');
 }
 
-/** Goes back at once, or when what is at work on this round has ended: its result would count for the next round. */
+/** Goes back at once, or when nodes at work on this round have ended: their results would count for the next round. */
 function loopBack(play: Play, target: RunNode, failed: RunNode): void {
   const again = roundOf(play.run, target, failed);
-  // Whoever does it again is told why.
+  // The next executor learns the reason.
   const why = `${failed.stepId} failed, round ${failed.rounds + 1} of ${play.run.template.maxRounds}. ${failed.detail ?? ''}`;
   const waits = again.some(isAtWork);
   for (const node of again) {
@@ -248,7 +248,7 @@ function loopBack(play: Play, target: RunNode, failed: RunNode): void {
   if (!waits) advance(play, target);
 }
 
-/** Failures that go back once what is at work has ended. Failures that went back, were final or were dealt with do not count. */
+/** Failures that go back once nodes at work have ended. Failures that went back, were final or were handled do not count. */
 function loopsThatWait(run: Run): { readonly target: RunNode; readonly failed: RunNode }[] {
   if (run.stopping || run.cancelAt !== null) return [];
   return [...run.nodes.values()].flatMap((failed) => {
@@ -272,14 +272,14 @@ function settled(play: Play, node: RunNode): void {
   play.ended.push(node);
 }
 
-/** Lets the children of what has ended go on. A list, not a recursion: thousands of steps may be skipped in a row. */
+/** Lets the children of ended nodes continue. A list, not a recursion: thousands of steps may be skipped in a row. */
 export function drain(play: Play): void {
   for (const { target, failed } of loopsThatWait(play.run)) loopBack(play, target, failed);
   const steps = new Map(play.run.template.steps.map((step) => [step.id, step]));
   const back = loopsThatWait(play.run).map(({ target }) => target.stepId);
   for (let node = play.ended.pop(); node !== undefined; node = play.ended.pop()) {
     for (const child of play.run.children.get(node.nodeId) ?? []) {
-      // Nothing more begins with results of a round that is over.
+      // No node begins with results of a finished round.
       const before = back.length === 0 ? null : ancestorsOf(child.stepId, steps);
       if (!back.some((step) => before?.has(step))) advance(play, child);
     }
@@ -295,7 +295,7 @@ export function retried(play: Play, node: RunNode): void {
   resume(play);
 }
 
-/** A person goes on without a node. */
+/** A person continues without a node. */
 export function skip(play: Play, node: RunNode, reason: string | null): void {
   node.wakeAt = null;
   node.holder = null;
@@ -305,7 +305,7 @@ export function skip(play: Play, node: RunNode, reason: string | null): void {
   resume(play);
 }
 
-/** After a person has dealt with a failure: what the failure held back may go on when no other failure stands. */
+/** After a person has handled a failure: nodes that it held back may continue unless another failure holds them. */
 export function resume(play: Play): void {
   const { run } = play;
   const stands = [...run.nodes.values()].some((node) => node.status === 'failed' && node.step.onFail !== 'continue');
@@ -338,7 +338,7 @@ export function cancel(play: Play, deadline: number): RunNode[] {
   return working;
 }
 
-/** The time of a node has come: its pause is over, its gate opens, or it has worked too long. */
+/** A node's time has come: its pause is over, its gate opens, or it has worked too long. */
 export function wake(play: Play, node: RunNode, stop: () => void): void {
   if (node.status === 'ready') {
     play.touch(node);
@@ -351,7 +351,7 @@ export function wake(play: Play, node: RunNode, stop: () => void): void {
   } else if (node.status === 'working' || node.status === 'checking') stop();
 }
 
-/** What still works at the deadline of a cancel is held for inspection. */
+/** Nodes that still work at the deadline of a cancel are held for inspection. */
 export function holdAtDeadline(play: Play): void {
   if (play.run.cancelAt === null || play.run.cancelAt > play.now) return;
   for (const node of play.run.nodes.values()) {

@@ -1,6 +1,6 @@
 /**
- * Starting runs, saving them as templates, campaigns and projects. A dry run is the same code, stopped before the first write.
- * Must not know HTTP.
+ * Starts runs, saves them as templates, and manages campaigns and projects. A dry run is the same code, stopped before the first write. Must not
+ * know HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { CampaignSummary } from '../../contracts/factory/board.ts';
@@ -27,8 +27,8 @@ import { fillIn } from './template/references.ts';
 
 export interface Runs {
   /**
-   * `given`: the template itself, for what is on no disk; else the one that the request names. `also` runs in the transaction of
-   * the start; what it throws starts nothing.
+   * `given`: the template itself if it is not on disk; otherwise the request names one. `also` runs in the transaction of the start; if it throws,
+   * nothing starts.
    */
   start(
     request: RunRequest,
@@ -36,13 +36,13 @@ export interface Runs {
     given?: Template,
     also?: (tx: Tx, dagId: string) => void,
   ): Promise<RunStarted | RunPlan>;
-  /** `inPerson`: by whom it was saved, so that it counts at once. What a key saves waits for the person's yes. */
+  /** `inPerson`: the person who saved it, so that it counts at once. A template saved by a key waits for the person's yes. */
   save(
     request: { fromRun: string; id?: string; force?: boolean; dryRun?: boolean },
     by: Actor & { readonly inPerson: boolean },
   ): Promise<{ saved: SavedTemplate } | { dryRun: true; plan: SavedTemplate }>;
   createCampaign(campaign: { title: string; intent: string }, by: Actor): Promise<CampaignSummary>;
-  /** Makes or changes a project; what is not given stays. */
+  /** Creates or changes a project; omitted fields stay. */
   putProject(given: ProjectRequest, by: Actor): Promise<ProjectAnswer>;
 }
 
@@ -312,7 +312,7 @@ function paramsOf(template: Template, request: RunRequest): Record<string, strin
   throw new AppError('usage', `Template "${template.id}": ${problems.join('; ')}.`, there);
 }
 
-/** Who does what, and for a choice between bots what it was made by. */
+/** The executors, and for a choice between bots the reason for it. */
 function assignments(run: Run, executors: readonly Resolved[], load: ReadonlyMap<string, number>) {
   return [...run.nodes.values()].map((node) => {
     const among = executors[node.seq]?.among ?? [];

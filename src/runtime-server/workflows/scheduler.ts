@@ -1,7 +1,6 @@
 /**
- * Drives runs: every event becomes one operation on one run (`mutate`), what follows from it is decided by the rules, and what
- * waits for a slot or a bot is begun in order. Runs that have not ended are held in memory; a refused write forgets them, and
- * they are read again. Must not know HTTP.
+ * Drives runs: every event becomes one operation on one run (`mutate`), the rules decide its consequences, and nodes that wait for a slot or a bot
+ * begin in order. Runs that have not ended are held in memory; a refused write forgets them, and they are read again. Must not know HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
@@ -21,7 +20,7 @@ import type { Shell } from './shell.ts';
 import { loadRun, openRuns } from './store/runs.ts';
 import { createWork, type Work } from './work.ts';
 
-/** What an agent shows of its work. */
+/** An agent's work, as it shows it. */
 export type AgentWork = Pick<Agent, 'currentNode' | 'proof'>;
 
 export interface Scheduler {
@@ -31,13 +30,13 @@ export interface Scheduler {
   mutate<T>(dagId: string, by: Actor, change: (work: Work) => T): Promise<T>;
   /** As {@link mutate}, inside an operation that is under way: for a run that has just been inserted. */
   begin(tx: Tx, run: Run, by: Actor, change: (work: Work) => void): void;
-  /** What became of a send that hands a node over. */
+  /** The result of a send that hands a node over. */
   delivered(delivery: Delivery): void;
   /** The node that a bot holds now, by its address. */
   workOf(address: string): AgentWork;
   /** A usage limit cut this bot off. */
   limited(address: string, why: string, waits: boolean): void;
-  /** It may go on. Answers whether a node of it waited for that. */
+  /** It may continue. Returns whether a node of it waited for that. */
   goOn(address: string): Promise<boolean>;
   /** Asks what executes a node to end: its processes, or its bot by a message. */
   end(work: Work, node: RunNode, reason: 'cancelled' | 'timed_out'): void;
@@ -165,7 +164,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (before !== undefined && before !== node.holder) bots.freed(before);
   }
 
-  /** What was changed in memory did not come to be: the run is read again, and what it was about to begin is begun then. */
+  /** The changes in memory were not stored: the run is read again, and its pending starts happen then. */
   function forget(dagId: string, work: Work): void {
     if (work.touched.size === 0) return;
     live.delete(dagId);
@@ -190,7 +189,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
         deps.timers.after(refusedPauseMs, () => persist(dagId, change));
         return;
       }
-      // A send may name a run that nobody has.
+      // A send may name an unknown run.
       if (error instanceof AppError && error.code === 'not_found') return;
       deps.log.warn(`Run ${dagId} could not be moved.`, {
         error: error instanceof Error ? (error.stack ?? '') : String(error),
@@ -218,7 +217,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       const node = work.run.nodes.get(nodeId);
       if (node === undefined || node.wakeAt === null) return;
       if (node.wakeAt > work.now) {
-        // The wall clock was set back: what is due is decided by it, not by the timer.
+        // The wall clock was set back: it decides what is due, not the timer.
         const at = node.wakeAt;
         work.after(() => arm(`${dagId} ${nodeId}`, at, () => wakeNode(dagId, nodeId)));
         return;

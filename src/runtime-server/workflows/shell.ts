@@ -1,6 +1,6 @@
 /**
- * Commands of nodes as processes: started in the workspace, in a process group of their own, printing into a file that outlives us.
- * Owns processes and their files; must not know runs. A process is never started again by itself.
+ * Commands of nodes as processes: started in the workspace, in a separate process group, printing into a file that outlives us. Owns processes and
+ * their files; must not know runs. A process is never restarted automatically.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -55,7 +55,7 @@ export type ShellEnd =
       readonly stopped: StopReason | null;
       /** The last characters that it printed, without the last line feed. */
       readonly output: string;
-      /** What it printed, still open: whoever takes the end keeps or closes it. */
+      /** Its output file, still open: the receiver of the end keeps or closes it. */
       readonly log: { readonly file: string; readonly handle: number };
     };
 
@@ -67,7 +67,7 @@ export interface Shell {
   stop(key: string, reason: StopReason): void;
   /** Processes of these jobs that an earlier run of this program left behind. */
   leftovers(keys: readonly string[]): number[];
-  /** Ends the jobs and waits for their end, at most `graceMs`. Their ends are not told. */
+  /** Ends the jobs and waits for their end, at most `graceMs`. Their ends are not reported. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export interface ShellDeps {
   readonly timers: Timers;
 }
 
-/** What a job may print, bytes: more is a mistake, and the disk is not ours alone. */
+/** The most output of a job, bytes: more is a mistake, and the disk is shared. */
 export const mostPrinted = 25 * 1024 * 1024;
 const sizeCheckMs = 1000;
 const mark = 'GANTRY_JOB';
@@ -91,12 +91,12 @@ interface Running {
   cancelKill: () => void;
 }
 
-/** Nothing ran in it: what it holds open is closed, and what goes wrong then is nobody's business. */
+/** Nothing ran in it: closes its resources and ignores errors from that. */
 const letGo = (place: Placement): Promise<unknown> => place.settle({ code: null }).catch(() => {});
 
 export function createShell(deps: ShellDeps): Shell {
   const running = new Map<string, Running>();
-  /** What has no process yet. */
+  /** Jobs without a process yet. */
   const placing = new Map<string, { stopped: StopReason | null; readonly abort: AbortController }>();
   let cancelCheck: (() => void) | null = null;
   let onEmpty = () => {};

@@ -1,4 +1,4 @@
-/** Where the templates lie that ship with Gantry. Works from source and from the built program. */
+/** The location of the templates that ship with Gantry. Works from source and from the built program. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * What bots and people do to nodes: who may, in which state, and what follows. Where a proof is required, the bot that carried
- * out a step never checks it. Must not know HTTP.
+ * The actions of bots and people on nodes: who may, in which state, with which consequences. Where a proof is required, the bot that carried out a
+ * step never checks it. Must not know HTTP.
  */
 import { Readable } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -17,7 +17,7 @@ import { cardOf } from './store/campaigns.ts';
 import { addProgress, isHolding, type ProofFile, saveNode } from './store/runs.ts';
 import { conflict, type Work } from './work.ts';
 
-/** Who calls: a bot by its address, a person without one. */
+/** The caller: a bot by its address, a person without one. */
 export interface Caller extends Actor {
   readonly address: string | null;
 }
@@ -123,7 +123,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
       }),
   };
 
-  /** What the bot changed in its worktree, as a file; null when there is nothing, or git cannot say. */
+  /** The bot's changes in its worktree, as a file; null when there are none, or git cannot say. */
   async function keepDiff(address: string): Promise<Omit<ProofFile, 'name'> | null> {
     try {
       const patch = await deps.places.patchOf(address);
@@ -136,7 +136,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
     }
   }
 
-  /** What an earlier run of this program left running must not run beside its successor. */
+  /** A process left from an earlier start of this program must not run beside its successor. */
   function endLeftovers(work: Work, node: RunNode): void {
     if (node.cause !== 'interrupted' || node.assignee !== 'shell') return;
     const left = deps.scheduler.leftovers(node);
@@ -145,7 +145,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // It has ended by itself.
+          // It has already ended.
         }
       }
     });

@@ -1,4 +1,4 @@
-/** What of a run's moves a person hears of. A gate asks as an approval; what a limit holds is told where it is reached. */
+/** The moves of a run that a person is notified of. A gate asks as an approval; a limit notifies where it is reached. */
 import { runWords } from '../../contracts/events/run-words.ts';
 import { type BotEvents, titleOf } from '../events/bot-events.ts';
 import type { WorkEvents } from './deps.ts';

@@ -1,6 +1,6 @@
 /**
- * One operation on one run: what the rules change is written, with its ledger rows, in the transaction of that operation, and
- * what must happen outside follows once that is durable. Must not know processes or messages: they come in as effects.
+ * One operation on one run: the rules' changes are written, with their ledger rows, in the transaction of that operation, and outside effects follow
+ * once that is durable. Must not know processes or messages: they come in as effects.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { NodeCause, NodeStatus } from '../../contracts/factory/node.ts';

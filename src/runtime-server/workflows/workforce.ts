@@ -1,4 +1,4 @@
-/** Who could do work, from the team files and the agents there are. Reads; must not know runs. */
+/** The possible executors, from the team files and the existing agents. Reads; must not know runs. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Member } from '../agents/member.ts';
 import type { TeamFolder } from '../agents/team-file/folder.ts';

@@ -1,4 +1,4 @@
-/** Joins the set-up of worktrees to bots, runs and approvals. Knows each by the little that it needs. */
+/** Connects the set-up of worktrees to bots, runs and approvals, each through the small interface that it needs. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Registry } from '../agents/registry.ts';
@@ -60,7 +60,7 @@ export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
 }
 
 function templateOf(address: string, { command, copy }: Setup) {
-  // What is run stands in the team file: here it is shown. References are none of a set-up's.
+  // The command is in the team file: here it is shown. A set-up has no references.
   const shown = (command ?? `copy ${copy.join(', ')}`).replaceAll('{{', '{ {');
   return {
     name: `Set up the worktree of ${address}`,

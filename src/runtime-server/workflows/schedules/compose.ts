@@ -1,4 +1,4 @@
-/** Joins schedules to the rest of the factory. */
+/** Connects schedules to the rest of the factory. */
 
 import type { Registry } from '../../agents/registry.ts';
 import type { BotEvents } from '../../events/bot-events.ts';

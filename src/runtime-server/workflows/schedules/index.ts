@@ -1,4 +1,4 @@
-/** Schedules: templates at given times. Gives `createSchedules`; must not know nodes or bots beyond who may make one. */
+/** Schedules: templates at given times. Exports `createSchedules`; must not know nodes or bots beyond who may create one. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type {
   Occurrence,
@@ -143,7 +143,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     }
     const schedule = await store.write((tx) => {
       const anew = timed || (before.paused && !next.paused);
-      // What passed while it was paused was not missed.
+      // Times during a pause do not count as missed.
       const current = readSchedule(tx, workspace, id);
       if (current === null) {
         throw new AppError('not_found', `${before.title} was taken away meanwhile.`, 'Make a new schedule.');

@@ -1,7 +1,7 @@
 /**
- * Starts what is due. Each time of a schedule is decided once: its row is written in the transaction that starts its run, and what is
- * next is moved on there too, so that a kill, two engines or a clock that is set back start nothing twice. Times that passed while Gantry did
- * not run are missed, and shown. Must not know HTTP.
+ * Starts due schedules. Each time of a schedule is decided once: its row is written in the transaction that starts its run and sets the next time,
+ * so that a kill, two engines or a clock that is set back start nothing twice. Times that passed while Gantry did not run are missed, and shown.
+ * Must not know HTTP.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RunStarted } from '../../../contracts/factory/workflow.ts';
@@ -43,9 +43,9 @@ export interface KeeperDeps {
 
 export interface Keeper {
   start(): Promise<void>;
-  /** Something was changed: what is next is looked up anew. */
+  /** A schedule was changed: the next time is computed again. */
   changed(): void;
-  /** A run by a person's word: of a time that brought none, or of now. */
+  /** A run on a person's request: of a missed time, or now. */
   runNow(schedule: ScheduleRecord, due: number | null, by: Actor): Promise<RunStarted>;
   close(): Promise<void>;
 }
@@ -89,13 +89,13 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     cancel = timers.after(Math.min(Math.max(0, next - clock.now()), lookEveryMs), () => void look());
   }
 
-  /** Starts what is due; answers when something is due next. */
+  /** Starts due schedules; returns the next due time. */
   async function keep(): Promise<number | null> {
     const all = await store.read((tx) => readSchedules(tx, workspace));
     const faults: unknown[] = [];
     for (const one of all) {
       if (closed || one.paused || one.nextDue === null) continue;
-      // What stops one is no reason for the others to wait.
+      // One schedule's failure must not delay the others.
       await keepOne(one, one.nextDue).catch((fault: unknown) => faults.push(fault));
     }
     if (faults.length > 0) throw faults[0];
@@ -104,7 +104,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** False where another has done so. Old times are let go of on the way. */
+  /** False where another process has done so. Also deletes old times. */
   function goOn(tx: Tx, id: string, from: number, to: number | null): boolean {
     forgetOccurrences(tx, id, keptOccurrences);
     return moveOn(tx, id, from, to);
@@ -118,7 +118,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     const kept = last >= now - onTimeMs;
     const missed = kept ? times.slice(0, -1) : times;
     const next = nextDue(schedule, Math.max(last, now));
-    // What was missed is written down before anything is started: whoever looks sees all of it.
+    // Missed times are recorded before anything starts: a person sees all of them.
     if (missed.length > 0) {
       await store.write((tx) => {
         for (const due of missed) {

@@ -1,4 +1,4 @@
-/** Schedules and what became of each of their times, up only. Times are milliseconds since the epoch. */
+/** Tables of schedules and the result of each of their times, up only. Times are milliseconds since the epoch. */
 import type { Migration } from '../../../kit/store/store.ts';
 
 export const scheduleMigrations: readonly Migration[] = [

@@ -1,4 +1,4 @@
-/** SQL of schedules and their times. One call is one step of a whole operation; it judges nothing. */
+/** SQL of schedules and their times. Each call is one step of an operation and decides nothing. */
 import type { Occurrence, ScheduledRun } from '../../../contracts/factory/schedules-routes.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { When } from './times.ts';
@@ -165,7 +165,7 @@ export function openRunOf(tx: Read, scheduleId: string): string | null {
   return row?.dagId ?? null;
 }
 
-/** Old times are let go of, but for the one whose run has not ended: by it no second one begins. */
+/** Deletes old times, except the one whose run has not ended: it prevents a second run. */
 export function forgetOccurrences(tx: Tx, scheduleId: string, keep: number): void {
   tx.run(
     `DELETE FROM factory_occurrence WHERE schedule_id = ? AND due <

@@ -1,5 +1,5 @@
 /**
- * When a schedule is due: five fields of cron in a time zone, or one moment. A time that a change of clocks leaves out comes right after the
+ * Computes when a schedule is due: five fields of cron in a time zone, or one moment. A time that a change of clocks skips comes right after the
  * gap, one that it repeats comes once. Pure; must not know runs.
  */
 import { Cron } from 'croner';
@@ -11,7 +11,7 @@ export interface When {
   readonly timezone: string;
 }
 
-/** The first time strictly after `from`; null: there is none. */
+/** The first time strictly after `from`; null: none. */
 export function nextDue({ cron, at, timezone }: When, from: number): number | null {
   if (cron === null) return at !== null && at > from ? at : null;
   return cronOf(cron, timezone).nextRun(new Date(from))?.getTime() ?? null;
@@ -42,7 +42,7 @@ export function timesBetween(
   return { times: times.slice(-most), more: times.length > most };
 }
 
-/** Refuses what is no schedule, in words. */
+/** Refuses an invalid schedule, in words. */
 export function checkWhen(when: When, now: number): void {
   if (!isZone(when.timezone)) {
     throw new AppError('usage', `"${when.timezone}" is no time zone.`, 'Name one such as Europe/Berlin or UTC.');

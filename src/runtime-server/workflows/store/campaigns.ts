@@ -1,4 +1,4 @@
-/** SQL of campaigns and projects, and what boards read: narrow rows only. */
+/** SQL of campaigns and projects, and of boards: only narrow rows. */
 import { byName } from '../../../contracts/common/by-name.ts';
 import type { CampaignSummary } from '../../../contracts/factory/board.ts';
 import { closedNodeStatuses, type NodeCard, type NodeCause, type NodeStatus } from '../../../contracts/factory/node.ts';
@@ -43,7 +43,7 @@ interface CampaignText {
   intent: string;
 }
 
-/** One campaign without its counts, for those who read its nodes anyway; null when there is none. */
+/** One campaign without its counts, for callers that read its nodes anyway; null for an unknown one. */
 export function readCampaign(tx: Read, workspace: string, id: string): Omit<CampaignSummary, Counts> | null {
   const row = tx.get<CampaignText>(
     'SELECT id, project_id, title, intent FROM factory_campaign WHERE workspace = ? AND id = ?',

@@ -1,4 +1,4 @@
-/** SQL of the question why: which run a node is of, what a bot holds or gets next, what moved last, what is proven. */
+/** SQL of the question why: a node's run, a bot's current and next node, the last move, the proven lines. */
 import type { Tx } from '../../../kit/store/store.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;

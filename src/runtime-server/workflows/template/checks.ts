@@ -1,4 +1,4 @@
-/** What a schema cannot say about a template: ids, order, references, executors. All problems at once. Pure. */
+/** Checks of a template beyond its schema: ids, order, references, executors. All problems at once. Pure. */
 import type { TemplateFile } from '../../../contracts/factory/workflow.ts';
 import { ancestorsOf, findCycle } from './order.ts';
 import { findReferences, type Reference } from './references.ts';

@@ -1,6 +1,6 @@
 /**
- * Templates on disk: `.gantry/templates/` of the workspace and the folder of those that ship. A template of the workspace hides
- * the shipped one with its id. Files are small and few: they are read when asked for, so that an edit counts at once.
+ * Templates on disk: `.gantry/templates/` of the workspace and the folder of those that ship. A template of the workspace hides the shipped one with
+ * its id. Files are small and few: each request reads them, so that an edit counts at once.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { type ReadTemplate, readTemplate, toFile } from './read.ts';
 export interface TemplateFolder {
   /** Every template there is, by id; those that cannot be read with their problems. */
   list(): { readonly id: string; readonly read: ReadTemplate }[];
-  /** Null: there is none with this id. */
+  /** Null: none has this id. */
   find(id: string): ReadTemplate | null;
   /** As {@link find}; `not_found` or `usage` (with the first problems) instead of what cannot be used. */
   use(id: string): Template;

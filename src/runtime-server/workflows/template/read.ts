@@ -11,12 +11,12 @@ import { readYaml } from '../../../kit/files/yaml.ts';
 import { createLines, showPath } from '../../agents/team-file/lines.ts';
 import { checkTemplate, type RawProblem } from './checks.ts';
 
-/** To find the line of each costs time, and nobody reads more of them at once. */
+/** Finding the line of each takes time, and nobody reads more of them at once. */
 const mostProblems = 100;
 
 export type ReadTemplate =
   | { readonly ok: true; readonly template: Template }
-  /** `waits`: the file is nobody's fault, its person has not said yes to it. */
+  /** `waits`: the file is valid, but its person has not agreed to it. */
   | { readonly ok: false; readonly problems: readonly TeamProblem[]; readonly waits?: string };
 
 /** `id` is the file's name without its ending. */
@@ -28,7 +28,7 @@ export function readTemplate(text: string, id: string, kind: 'json' | 'md'): Rea
   return readSpec(fence.text, id, fence.language, fence.line, prose(text, fence.start));
 }
 
-/** The steps alone; null: the text is no template. */
+/** Only the steps; null: the text is no template. */
 export function readSteps(text: string, id: string, kind: 'json' | 'md'): Template['steps'] | null {
   const read = readTemplate(text, id, kind);
   return read.ok ? read.template.steps : null;
@@ -178,7 +178,7 @@ function toGate(gate: TemplateFile['steps'][number]['wait_gate'] | null): Templa
   return { ...rest, ...(everySeconds === undefined ? {} : { everySeconds }) };
 }
 
-/** The template as it is written on disk; what is the default is left out. */
+/** The template as it is written on disk; defaults are left out. */
 export function toFile(template: Template): TemplateFile {
   const closure = Object.keys(template.closure).length === 0 ? {} : { closure: template.closure };
   return {

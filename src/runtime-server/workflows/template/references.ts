@@ -1,6 +1,4 @@
-/**
- * `{{ … }}` in templates: params, the intent, what earlier steps gave. Knows texts only; must not know where values come from.
- */
+/** `{{ … }}` in templates: params, the intent, results of earlier steps. Knows only texts; must not know where values come from. */
 import { AppError } from '../../../contracts/common/errors.ts';
 
 export type Reference =

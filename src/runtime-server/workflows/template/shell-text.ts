@@ -1,6 +1,6 @@
 /**
- * A command with references, made safe for a POSIX shell: values go in as environment variables, never as text, so that no
- * param and no output of a bot can become a command. Where a reference stands between quotes is taken into account.
+ * A command with references, made safe for a POSIX shell: values go in as environment variables, never as text, so that no param and no output of a
+ * bot can become a command. References between quotes are handled.
  */
 import { findReferences, unknownReference, type ValueFor } from './references.ts';
 

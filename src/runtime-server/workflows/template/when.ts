@@ -1,7 +1,7 @@
 /**
- * The condition of a step: `<value> [== | != | contains <value>]`, joined by `and`, `or`, negated by `not`; `and` binds closer.
- * A value is a reference, a quoted text or a word. Alone it holds when it is neither empty nor `false`, `no` or `0`.
- * References are values, never text of the condition: an output that says `== x` changes nothing. Pure.
+ * The condition of a step: `<value> [== | != | contains <value>]`, joined by `and`, `or`, negated by `not`; `and` binds closer. A value is a
+ * reference, a quoted text or a word. A value without a comparison holds when it is neither empty nor `false`, `no` or `0`. References are values,
+ * never text of the condition: an output that says `== x` changes nothing. Pure.
  */
 import { parseReference, type Reference, type ValueFor } from './references.ts';
 
