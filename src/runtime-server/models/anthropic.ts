@@ -59,7 +59,7 @@ function messagesOf(messages: readonly Message[]): MessageParam[] {
       message.native?.wire === 'anthropic' ? (message.native.content as ContentBlockParam[]) : blocksOf(message);
     return content.length === 0 ? [] : [{ role: 'assistant', content }];
   });
-  // What stands before this point is read from the cache next time.
+  // Content before this point is read from the cache next time.
   const last = params.at(-1);
   const block = Array.isArray(last?.content) ? last.content.at(-1) : undefined;
   if (block?.type === 'text' || block?.type === 'tool_result') block.cache_control = { type: 'ephemeral' };

@@ -1,6 +1,6 @@
 /**
- * Asks a server of models once what it has, before it is kept: what it said, in a person's words. No answer is a fault here; whoever asks
- * decides. Must not know who keeps what.
+ * Asks a server for its models once, before the server is stored, and reports the answer in a person's words. No answer is a fault here; the caller
+ * decides. Must not know the storage.
  */
 import type { ServerHeard } from '../../contracts/factory/model-routes.ts';
 import { createEgress } from '../../kit/egress/egress.ts';

@@ -1,6 +1,6 @@
 /**
- * Where a model is asked, and with which key: from a name in a team file to one of the three wires. Keys and addresses come from
- * Gantry's own environment and settings alone: a team file that could name an address could send the person's key there.
+ * The address and key of a model: from a name in a team file to one of the three wires. Keys and addresses come only from Gantry's own environment
+ * and settings: a team file that could name an address could send the person's key there.
  */
 import type { Answer, Ask, Wire } from './model.ts';
 
@@ -24,7 +24,7 @@ export interface Target {
   readonly where: string;
 }
 
-/** Asks over one wire: pure translation, no retries of its own. Fails with whatever its SDK throws. */
+/** Asks over one wire: pure translation, no retries of its own. Fails with the error of its SDK. */
 export type AskWire = (target: Target, ask: Ask) => Promise<Answer>;
 /** A request that gives no sign for this long has been lost. Milliseconds. */
 export const silenceMs = 10 * 60_000;

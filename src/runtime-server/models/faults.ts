@@ -1,6 +1,6 @@
 /**
- * What an SDK threw, as a {@link ModelFault}. The three SDKs are alike enough in what they throw: `status`, `headers`, `message`.
- * Must not know which vendor it was, and never lets a key into a text.
+ * Turns an SDK's error into a {@link ModelFault}. The three SDKs are alike enough in their errors: `status`, `headers`, `message`. Must not know
+ * which vendor it was, and never lets a key into a text.
  */
 import type { Clock } from '../../kit/clock/clock.ts';
 import { type FaultKind, ModelFault } from './model.ts';

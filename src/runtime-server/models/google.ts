@@ -116,7 +116,7 @@ async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask): P
       if (part.functionCall === undefined) continue;
       const { id, name, args } = part.functionCall;
       const offered = offeredName(ask.tools, name ?? '');
-      // What we did not offer by name can only be of the vendor's own.
+      // A name that we did not offer can only be the vendor's own.
       const own = (ask.toolsets?.length ?? 0) > 0 && !ask.tools.some((tool) => tool.name === offered);
       calls.push({
         id: id ?? `${ownId}${ask.messages.length}_${calls.length}`,

@@ -63,7 +63,7 @@ export interface Models {
   note(tx: Tx, request: Spend): boolean;
   /** Told of each request once it is durable. */
   onSpent(listener: (agentId: string) => void): () => void;
-  /** What a bot (null: all) spent from `since` on; with a run, of that alone. */
+  /** Spend of a bot (null: all) since `from`; with a run, only of that one. */
   spent(tx: Pick<Tx, 'get'>, agentId: string | null, since: number, runId?: string | null): SpendSum;
   readonly limits: TurnLimits;
   /** Dollars a bot may spend a day (UTC); null: no limit. */

@@ -1,6 +1,6 @@
 /**
- * Keys and servers of models that a person gave in the app: sealed in the database, opened in memory, never answered. What stands in the
- * environment or in settings.json comes first and is not touched from here. Must not know who asks models.
+ * Keys and servers of models that a person gave in the app: sealed in the database, opened in memory, never returned. Values from the environment or
+ * settings.json take precedence and are not changed here. Must not know who asks models.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import {
@@ -161,7 +161,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
     }),
   ];
 
-  /** A vendor is asked where it always is: with an address of its own, its key would go elsewhere. */
+  /** A vendor is asked only at its usual address: another one would get its key. */
   function placeOf(name: string, { key, baseUrl, wire }: { key?: string; baseUrl?: string; wire?: Wire }) {
     const vendor = vendorOf(name);
     if (vendor !== undefined) {

@@ -1,7 +1,6 @@
 /**
- * One turn: the model is asked, its calls are carried out, it is asked again, until it has nothing more to do or a limit is reached.
- * What each step says is handed on to be kept before anything acts on it, so a turn that is cut off can be told from its records.
- * Must not know bots, stores, tools or vendors.
+ * One turn: the model is asked, its calls are carried out, it is asked again, until it has nothing more to do or a limit is reached. Each step is
+ * stored before anything acts on it, so records describe even a turn that is cut off. Must not know bots, stores, tools or vendors.
  */
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
@@ -31,7 +30,7 @@ export interface TurnLimits {
   readonly usd: number | null;
 }
 
-/** What was used up before: a turn that goes on after a pause has not got its limits anew. */
+/** Usage before this part: a turn that continues after a pause does not get new limits. */
 export interface Used {
   readonly steps: number;
   readonly tokens: number;
@@ -53,9 +52,9 @@ export interface TurnEnd {
 }
 
 export interface TurnHooks {
-  /** Before each step, after the limits. False: whoever counts allows no further one, and the turn ends. */
+  /** Before each step, after the limits. False: the caller allows no further step, and the turn ends. */
   readonly step?: () => Promise<boolean>;
-  /** The model has taken a request; told for each. */
+  /** The model has accepted a request; called for each. */
   started(): void;
   /** To be kept before its calls are carried out. Answers what the step cost, millionths of a dollar; null: not known. */
   answered(message: Extract<Message, { role: 'assistant' }>, usage: Usage): Promise<number | null>;
@@ -63,9 +62,9 @@ export interface TurnHooks {
   call(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
   /** To be kept before the next call. */
   result(result: ToolResult): Promise<void>;
-  /** An answer had no whole call and was cut off or empty: what is said to the model to go on; null: the turn ends. Absent: it ends. */
+  /** An answer had no whole call and was cut off or empty: the text that asks the model to continue; null: the turn ends. Absent: it ends. */
   readonly noCalls?: (why: 'cut' | 'empty') => string | null;
-  /** Waits for another try, or goes on (null). */
+  /** Waits for another try, or continues (null). */
   waiting(reason: string | null): void;
   /** Time spent waiting for a person so far, milliseconds. */
   idleMs(): number;
@@ -191,7 +190,7 @@ export function notRun(call: Pick<ToolCall, 'id' | 'name'>, text: string): ToolR
   return { callId: call.id, name: call.name, text, isError: true };
 }
 
-/** Old pictures cost as much as new ones in every request, and show what is no longer so. */
+/** Old pictures cost as much as new ones in every request, and are outdated. */
 export function withLastPictures(messages: readonly Message[], keep: number): readonly Message[] {
   let left = keep;
   return messages

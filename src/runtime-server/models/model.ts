@@ -1,7 +1,7 @@
 /**
- * One conversation with a model in words of no vendor: what is said, which tools are called, what it cost, how it can fail.
- * Each adapter (`anthropic.ts`, `openai.ts`, `google.ts`) translates this to one wire and back, and does nothing else.
- * First user: hosted bots; second: computer-use runs. Must not know bots, tools or stores.
+ * One conversation with a model, independent of vendors: messages, called tools, cost, possible failures. Each adapter (`anthropic.ts`, `openai.ts`,
+ * `google.ts`) translates this to one wire and back, and does nothing else. Used by hosted bots and computer-use runs. Must not know bots, tools or
+ * stores.
  */
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { BrowserState } from '../../contracts/computer-use/toolset.ts';
@@ -33,7 +33,7 @@ export interface Picture {
   readonly data: string;
 }
 
-/** What a vendor wants a person to have allowed before a call of its model is carried out. */
+/** A check that a vendor wants a person to confirm before a call of its model is carried out. */
 export interface SafetyCheck {
   readonly id: string;
   readonly code: string | null;
@@ -97,7 +97,7 @@ export interface Answer {
   readonly native: unknown;
 }
 
-/** One vendor's wire. Tries once: whoever asks decides about another time. Fails with {@link ModelFault}. */
+/** One vendor's wire. Tries once: the caller decides about a retry. Fails with {@link ModelFault}. */
 export interface ModelPort {
   ask(ask: Ask): Promise<Answer>;
 }

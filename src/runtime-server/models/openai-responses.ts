@@ -1,6 +1,6 @@
 /**
- * OpenAI Responses over its SDK, which is loaded with the first request: only for its own `computer` tool, which the other wire has
- * not. Nothing is kept there (`store: false`). Pure translation; no retries of its own.
+ * OpenAI Responses over its SDK, which is loaded with the first request: only for its own `computer` tool, which the other wire lacks. Nothing is
+ * stored there (`store: false`). Pure translation; no retries of its own.
  */
 import type {
   Response,
@@ -64,7 +64,7 @@ function inputOf(messages: readonly Message[]): ResponseInputItem[] {
     if (message.role === 'user') return [{ role: 'user', content: message.text }];
     if (message.role === 'tools') {
       const outputs = message.results.filter((result) => !left.has(result.callId)).map(outputOf);
-      // Outputs first: what is said in between would part a call from its output.
+      // Outputs first: text in between would part a call from its output.
       const withdrawn = message.results.filter((result) => left.has(result.callId)).flatMap(said);
       return [...outputs.flatMap(([output]) => output ?? []), ...outputs.flatMap((all) => all.slice(1)), ...withdrawn];
     }

@@ -1,4 +1,4 @@
-/** One request to a model, over whichever wire: what goes wrong is told as a {@link ModelFault}. Must not know a vendor. */
+/** One request to a model, over any wire: errors become a {@link ModelFault}. Must not know a vendor. */
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { AskWire, Target } from './endpoints.ts';
 import { faultOf } from './faults.ts';

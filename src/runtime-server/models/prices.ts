@@ -1,6 +1,6 @@
 /**
- * What models cost, as data: US dollars per million tokens, from the vendors' public price lists. Whatever is not here has an unknown
- * price, and that is what is said: nothing is guessed. A person adds or changes prices under `models.prices` in settings.json.
+ * Prices of models, as data: US dollars per million tokens, from the vendors' public price lists. A missing model has an unknown price and is shown
+ * so: nothing is guessed. A person adds or changes prices under `models.prices` in settings.json.
  */
 import type { Usage } from './model.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What the adapters of the vendors' toolsets have in common: a call as a model wrote it becomes actions of our own members, or a
- * sentence that says why it is none. Pure. Must not know wires, gates or runs.
+ * The shared part of the adapters of the vendors' toolsets: turns a model's call into actions of our own members, or into a sentence that says why
+ * it is invalid. Pure. Must not know wires, gates or runs.
  */
 import type { z } from 'zod';
 import { memberOf, membersOf, type Toolset } from '../../../contracts/computer-use/members.ts';
@@ -10,7 +10,7 @@ export interface ToolsetAction {
   readonly toolset: Toolset;
   readonly member: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** What its coordinates are in; absent: pixels of the picture that the model saw. */
+  /** The unit of its coordinates; absent: pixels of the picture that the model saw. */
   readonly space?: 'normalized_1000';
 }
 
@@ -20,11 +20,11 @@ export type Reading =
   | { readonly problem: string };
 
 export interface ReadContext {
-  /** What the model was offered. */
+  /** The toolsets that the model was offered. */
   readonly toolsets: readonly Toolset[];
   /** Pixels of the last picture. */
   readonly frame: { readonly width: number; readonly height: number };
-  /** What is acted on is macOS, whose chords are others. */
+  /** The target is macOS, whose chords differ. */
   readonly mac?: boolean;
 }
 
@@ -48,7 +48,7 @@ export function problemOf(
   return null;
 }
 
-/** What is wrong first, in one line. */
+/** The first problem, in one line. */
 export function issueOf({ issues: [first] }: z.ZodError): string {
   const where = first?.path.join('.') ?? '';
   return `${where === '' ? '' : `${where}: `}${first?.message ?? 'it has another form'}.`;

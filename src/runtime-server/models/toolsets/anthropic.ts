@@ -1,7 +1,4 @@
-/**
- * Anthropic's `computer_toolset_20260801` and `browser_toolset_20260801`: our members are theirs, letter for letter, so a call is taken
- * as it is. Pure.
- */
+/** Anthropic's `computer_toolset_20260801` and `browser_toolset_20260801`: our members are exactly theirs, so a call is taken unchanged. Pure. */
 import type { ImageBlockParam, ToolResultBlockParam, ToolUnion } from '@anthropic-ai/sdk/resources/messages/messages';
 import { type Toolset, toolsets } from '../../../contracts/computer-use/members.ts';
 import type { Picture, ToolResult } from '../model.ts';
@@ -53,7 +50,7 @@ type StateBlock = Extract<Block, { type: 'browser_state' }>;
 function stateOf({ tabs, state_changes }: NonNullable<ToolResult['browserState']>): Omit<StateBlock, 'type'> {
   return {
     tabs: tabs.map((tab) => ({ ...tab })),
-    // What changes are told is the contract's, whose field names are theirs.
+    // State changes use the contract's fields, which are theirs.
     ...(state_changes !== undefined && { state_changes: state_changes as unknown as StateBlock['state_changes'] }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The toolsets as plain functions, `browser.left_click`: for every model that has no form of its own for them, and for what a vendor's
- * form leaves out. Pure. Must not know wires: they write `_` for the dot.
+ * The toolsets as plain functions, `browser.left_click`: for every model without its own form for them, and for members that a vendor's form leaves
+ * out. Pure. Must not know wires: they write `_` for the dot.
  */
 import { z } from 'zod';
 import { membersOf, type Toolset, toolsets } from '../../../contracts/computer-use/members.ts';

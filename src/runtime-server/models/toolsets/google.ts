@@ -1,6 +1,6 @@
 /**
- * Gemini's `computerUse`: functions of its own on a grid of 0 to 999, each answered with a picture; `safety_decision` among the arguments
- * asks for a person. Pure.
+ * Gemini's `computerUse`: its functions on a grid of 0 to 999, each answered with a picture; `safety_decision` among the arguments asks for a
+ * person. Pure.
  */
 import type { Environment, FunctionResponse, Tool } from '@google/genai';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ import { readFunction } from './functions.ts';
 
 /** The name that a call of these functions and its result have with us. */
 export const googleToolset = 'computer_use';
-/** What its functions leave out. */
+/** Members that its functions lack. */
 export const googleExtras = ['list_tabs', 'new_tab', 'switch_tab', 'close_tab'];
 
 export const googleTool = (toolsets: readonly Toolset[]): Tool => ({

@@ -21,7 +21,7 @@ export interface ToolsetOffer {
   readonly read: ReadCall;
 }
 
-/** What a model is offered of the wanted toolsets, and how its calls are read. */
+/** The wanted toolsets as they are offered to a model, and how its calls are read. */
 export function offerToolsets(form: ToolsetForm, wire: Wire, wanted: readonly Toolset[]): ToolsetOffer {
   if (form === 'functions') {
     return { wanted, native: [], tools: functionOffers(wanted), showsScreen: false, read: readFunction };

@@ -10,7 +10,7 @@ import { readFunction } from './functions.ts';
 
 /** The name that a call of this tool and its result have with us. */
 export const openAiToolset = 'computer';
-/** What the screen of a browser without its frame needs besides. */
+/** Members that a browser screen without its frame needs in addition. */
 export const openAiExtras = ['navigate', 'list_tabs', 'new_tab', 'switch_tab', 'close_tab'];
 
 const At = z.object({ x: z.number(), y: z.number() });

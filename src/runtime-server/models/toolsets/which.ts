@@ -1,6 +1,6 @@
 /**
- * Which models use a computer, and in which form they are offered the toolsets: data, and the one function that reads it. At an address
- * of one's own nobody can know what a server takes, so functions are offered there unless settings say otherwise.
+ * The models that can use a computer, and the form of their toolsets: data, and the one function that reads it. A custom address may accept
+ * anything, so functions are offered there unless settings say otherwise.
  */
 import type { Target } from '../endpoints.ts';
 import type { Wire } from '../model.ts';
@@ -14,7 +14,7 @@ interface Known {
   /** Only at the vendor itself. */
   readonly host: string;
   readonly models: RegExp;
-  /** Asked where nobody named a model and this vendor's key is there. */
+  /** The default when no model is named and this vendor's key is set. */
   readonly usual: string;
 }
 
