@@ -1,4 +1,4 @@
-/** Which server serves which table: the one list behind OpenAPI and the walk over every route. */
+/** The tables that each server serves: the one list behind OpenAPI and the walk over every route. */
 import { approvalRoutes, heldApprovalRoutes } from './approvals/routes.ts';
 import type { Route } from './common/route.ts';
 import { deviceRoutes } from './computer-use/device-routes.ts';

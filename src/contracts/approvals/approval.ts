@@ -22,10 +22,10 @@ export const Resolver = z.strictObject({
 });
 export type Resolver = z.infer<typeof Resolver>;
 
-/** A person's note: shown to whoever asked. */
+/** A person's note, shown to the asker. */
 export const Note = z.string().max(2000);
 
-/** Beside the command and part of what is approved: where it runs, with which variables. Apart from it, so that no command is worded so. */
+/** Beside the command and part of the approved action: its folder and its variables. Separate, so that no command can imitate it. */
 export const ApprovalDetail = z.strictObject({ name: z.string().min(1).max(40), text: z.string().max(200_000) });
 export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
 const Details = z
@@ -34,7 +34,7 @@ const Details = z
   .optional()
   .meta({ description: 'Part of what is approved, beside `summary`: where a command runs, its variables, its input.' });
 
-/** What is asked, as the runtime says it. `summary` is whole: nobody approves a command of which they saw a part. */
+/** The runtime's question. `summary` is complete: nobody approves a command of which they saw a part. */
 export const ApprovalQuestion = z.strictObject({
   kind: z
     .string()
@@ -61,8 +61,8 @@ export const ApprovalQuestion = z.strictObject({
 export type ApprovalQuestion = z.infer<typeof ApprovalQuestion>;
 
 /**
- * `pending` past its `expiresAt` is expired: nobody can answer it any more. `resolved` with `decision` null was withdrawn by
- * whoever asked, or answered where they asked: `resolvedBy.surface` says where.
+ * `pending` past its `expiresAt` is expired: it can no longer be answered. `resolved` with `decision` null was withdrawn by its asker, or answered
+ * at its asker: `resolvedBy.surface` says where.
  */
 export const Approval = z
   .strictObject({
@@ -118,7 +118,7 @@ export type ApprovalReport = z.infer<typeof ApprovalReport>;
 export const withDetails = ({ summary, details = [] }: Pick<ApprovalQuestion, 'summary' | 'details'>): string =>
   [summary, ...details.map(({ name, text }) => `${name}: ${text}`)].join('\n');
 
-/** An approval by the reader's own clock: what is left of it counts from the moment in which it was read. */
+/** An approval by the reader's own clock: its remaining time counts from the moment of reading. */
 export function byOwnClock<T extends Pick<Approval, 'requestedAt' | 'expiresAt' | 'remainingMs'>>(
   one: T,
   now: number,
@@ -139,7 +139,7 @@ export const ApprovalAnswerBody = z.strictObject({
 });
 export type ApprovalAnswerBody = z.infer<typeof ApprovalAnswerBody>;
 
-/** `gone`: nobody waits for it any more (expired, withdrawn, never asked): nothing was done. */
+/** `gone`: no asker waits for it any more (expired, withdrawn, never asked): nothing was done. */
 export const AnswerOutcome = z.strictObject({ state: z.enum(['applied', 'gone']) });
 export type AnswerOutcome = z.infer<typeof AnswerOutcome>;
 

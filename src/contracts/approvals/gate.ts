@@ -1,6 +1,6 @@
 /**
- * The gate "may I?". A bot asks it before it does something that no tool of Gantry does for it. The policy answers at once, or a
- * person does. Must not know the policy.
+ * The gate "may I?". A bot asks it before an action that no tool of Gantry performs. The policy answers at once, or a person does. Must not know the
+ * policy.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

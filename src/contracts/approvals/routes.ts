@@ -1,6 +1,6 @@
 /**
- * Routes of approvals. The cloud API owns them: the engine serves only the list, from what its own questions still wait for, and
- * takes answers that the cloud has signed.
+ * Routes of approvals. The cloud API owns them: the engine serves only the list, from its own open questions, and takes answers that the cloud has
+ * signed.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

@@ -1,4 +1,4 @@
-/** Text of a question as a person reads it: what would be drawn as nothing, or would change what is drawn, is written out. Pure. */
+/** Makes a question's text visible to a person: writes out characters that are invisible or change how others are drawn. Pure. */
 
 /** Controls, marks of direction and of no width, blanks that are no space, and what no font knows. */
 const unseen = /(?![\n\t \u3000])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

@@ -1,7 +1,4 @@
-/**
- * Which paths belong to the API, and in which shape each area answers errors. Paths that no area claims are pages of the web
- * interface. Must not know single routes.
- */
+/** The paths of the API, and the error format of each area. Paths that no area claims are pages of the web interface. Must not know single routes. */
 import type { ErrorShape } from './route.ts';
 
 /** Longest prefix first where one contains another. Compared in lower case, so that `/API/…` never becomes a page. */

@@ -1,4 +1,4 @@
-/** The order of names that a person reads: t2 before t10. Pure. Protocols that fix an order of their own do not sort with it. */
+/** Natural order of names: t2 before t10. Pure. Not for protocols that fix their own order. */
 
 /** One language for all computers, so that a list has one order wherever it is sorted. */
 const numbersAsNumbers = new Intl.Collator('en', { numeric: true });

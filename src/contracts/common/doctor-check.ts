@@ -1,4 +1,4 @@
-/** One thing that a doctor looked at, on a computer or of a cloud. */
+/** One check of a doctor, on a computer or of a cloud. */
 import { z } from 'zod';
 
 export const DoctorCheck = z

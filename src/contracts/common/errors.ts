@@ -1,7 +1,4 @@
-/**
- * The one closed list of error codes and what each becomes at an edge: an HTTP status, an exit code, a JSON-RPC code. Must not
- * know any area.
- */
+/** The one closed list of error codes and their form at each edge: an HTTP status, an exit code, a JSON-RPC code. Must not know any area. */
 import { z } from 'zod';
 
 export const errorCodes = [
@@ -41,7 +38,7 @@ export const exitCode: Record<ErrorCode, number> = {
   internal: 70,
 };
 
-/** JSON-RPC code per code, where no message was read: `usage` is "invalid params", what is not served "method not found". */
+/** JSON-RPC code per code, for errors before a message was read: `usage` is "invalid params", an unserved method "method not found". */
 export const rpcCode: Record<ErrorCode, number> = {
   refused: -32001,
   not_found: -32601,
@@ -113,7 +110,7 @@ export interface AppErrorOptions {
   codeAlone?: true;
   /** Seconds, becomes `Retry-After`. */
   retryAfter?: number;
-  /** A change may have been kept all the same: whoever takes this for "nothing happened" does it twice. */
+  /** A change may have been stored all the same: a caller that takes this for "nothing happened" does it twice. */
   unknownEnd?: true;
   cause?: unknown;
 }

@@ -1,4 +1,4 @@
-/** What somebody who mistyped a name may have meant. Pure; must not know of what the names are. */
+/** Suggests the name that somebody may have mistyped. Pure; must not know what the names stand for. */
 
 /** The first name that is close to `given`; undefined where none is. */
 export function nearestOf(given: string, names: readonly string[]): string | undefined {

@@ -1,7 +1,6 @@
 /**
- * What is wrong with a value, as a person would say it: the end of a sentence whose beginning names the field. One place for every schema
- * of every program and page; a schema that says more about its own values does so itself, and is not overruled. Says kinds, never values:
- * one of them may be a secret.
+ * Describes the problem of a value as a person would: the end of a sentence whose beginning names the field. One place for every schema of every
+ * program and page; a schema's own message takes precedence. Names kinds, never values: one of them may be a secret.
  */
 import { config, type core } from 'zod';
 

@@ -27,9 +27,8 @@ export type RouteScope = Scope | 'any' | null;
 export type ErrorShape = 'factory' | 'plain' | 'computers' | 'rpc';
 
 /**
- * Who owns what the path names.
- * `{param, noun, list}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404, which calls it `word`
- * where the noun is not what a caller calls it, and says what lists those that there are: a command, or a request where none does.
+ * Who owns the object in the path. `{param, noun, list}`: the dispatcher asks the owner lookup of that noun; a foreign or unknown id answers 404,
+ * which calls it `word` where callers use another noun, and names what lists the existing ones: a command, or a request where none does.
  * `collection`: the handler only ever sees the caller's own rows. `none`: the path names nothing that can be owned; say why.
  */
 export type OwnerRule =
@@ -65,10 +64,7 @@ export interface Route {
   /** For `sse`: event name to the schema of its data. */
   readonly events?: Readonly<Record<string, z.ZodType>>;
   readonly errors: ErrorShape;
-  /**
-   * Public, and the handler checks a signature of its own: what is good is not counted as a page is; a 401 counts as a bad
-   * credential does.
-   */
+  /** Public, and the handler checks its own signature: valid requests do not count towards a page's limit; a 401 counts as a bad credential does. */
   readonly signed?: true;
   /**
    * POST that creates: `Idempotency-Key` is honoured by the dispatcher. `by id`: what it creates is called after the key, so that a request

@@ -1,6 +1,6 @@
 /**
- * Reads `text/event-stream` text piece by piece (WHATWG HTML, 9.2.6): what every stream of Gantry is written in. First user: the client; second: a
- * runtime that follows the streams of another. Owns no connection and judges no event.
+ * Reads `text/event-stream` text piece by piece (WHATWG HTML, 9.2.6), the format of every stream of Gantry. Used by the client, and by a runtime
+ * that follows another's streams. Owns no connection and judges no event.
  */
 
 export interface SseMessage {

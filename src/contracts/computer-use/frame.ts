@@ -6,7 +6,7 @@
  */
 import type { Screen } from './toolset.ts';
 
-/** Pixels. Beyond either, models scale what they are shown by themselves and answer in a space that nobody knows. */
+/** Pixels. Beyond either, models scale the picture themselves and answer in an unknown space. */
 export const longestFrameEdge = 1280;
 export const largestFrame = 1_150_000;
 
@@ -24,7 +24,7 @@ export interface Space {
   readonly coordinate_space?: 'pixels' | 'normalized_1000' | undefined;
 }
 
-/** The largest size of this shape that a picture may have; `enlarge` also for what is smaller. */
+/** The largest picture size of this shape; `enlarge` also scales smaller ones up. */
 export function pictureSize({ width, height }: Size, enlarge = false): Size {
   const fit = Math.min(longestFrameEdge / Math.max(width, height), Math.sqrt(largestFrame / (width * height)));
   const by = enlarge ? fit : Math.min(1, fit);
@@ -64,8 +64,8 @@ export function toImage(screen: Screen, { x, y }: Point): Point {
 }
 
 /**
- * What a model meant, in pixels of the frame; fractions stay, since a larger model frame is finer. Null outside of what the model saw:
- * nothing is clamped, or a wrong click would be one at the edge.
+ * The model's point in pixels of the frame; fractions stay, since a larger model frame is finer. Null outside of the model's picture: clamping would
+ * turn a wrong click into one at the edge.
  */
 export function toFrame(screen: Screen, point: Point, space: Space): Point | null {
   const [x, y] = [

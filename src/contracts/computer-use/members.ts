@@ -1,6 +1,6 @@
 /**
- * The members of the two toolsets, letter for letter as Anthropic defined them: 17 of `computer`, 31 of `browser`, each with its
- * input, its class, and whether it has to be switched on. Must not know how one is carried out.
+ * The members of the two toolsets, exactly as Anthropic defined them: 17 of `computer`, 31 of `browser`, each with its input, its class, and whether
+ * it must be switched on. Must not know how one is carried out.
  */
 import { z } from 'zod';
 

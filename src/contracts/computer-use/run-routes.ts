@@ -131,7 +131,7 @@ export const getRunApproval = defineRoute({
   answers: { 200: z.strictObject({ approval: Run.shape.approval }) },
 });
 
-/** Of the cloud alone: it owns approvals, and the first answer holds whichever door it comes through. */
+/** Only the cloud has it: it owns approvals, and the first answer counts on any surface. */
 export const approveRun = defineRoute({
   ...shared,
   op: 'approveComputerUseRun',

@@ -34,7 +34,7 @@ export const ToolsetCall = z
   .meta({ id: 'ToolsetCall' });
 export type ToolsetCall = z.infer<typeof ToolsetCall>;
 
-/** Of a call that is none. */
+/** Codes of an invalid call. */
 export const toolsetCodes = { toolset: 'invalid_toolset', '*': 'invalid_toolset_call' } as const;
 
 export const ToolsetContent = z.discriminatedUnion('type', [
@@ -61,7 +61,7 @@ export const BrowserState = z.strictObject({
 });
 export type BrowserState = z.infer<typeof BrowserState>;
 
-/** What coordinates are in: the frame is what pictures show; the screen is `scale` times that. Pixels. */
+/** The unit of coordinates: the frame is what pictures show; the screen is `scale` times that. Pixels. */
 export const Screen = z.strictObject({
   width: z.number().int(),
   height: z.number().int(),

@@ -1,6 +1,6 @@
 /**
- * A connector: a server of somebody else with the credential for it. It is an attached tool server on HTTP, seen from its
- * account: one row, one connection, one sign-in. Must not know how it is reached.
+ * A connector: another service's server with the credential for it. It is an attached tool server on HTTP, seen from its account: one row, one
+ * connection, one sign-in. Must not know how it is reached.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';

@@ -1,7 +1,4 @@
-/**
- * Connector routes are served under two mounts: each route is declared once, and its twin follows from it. Must not know any
- * route.
- */
+/** Connector routes are served under two mounts: each route is declared once, and its twin is derived from it. Must not know any route. */
 import { defineRoute, type Route } from '../common/route.ts';
 
 export const connectorMounts = ['/api/v1/mcp/connectors', '/mcp/connectors'] as const;
@@ -16,7 +13,7 @@ export function twinOf<const R extends Route>(route: R): Twin<R> {
   return defineRoute({ ...route, op: `${route.op}Short`, path: `${second}${route.path.slice(first.length)}` });
 }
 
-/** What every route of the area shares: a person alone, for each acts with the person's sign-in at somebody else's service. */
+/** Shared by every route of the area: only for a person, since each acts with the person's sign-in at another service. */
 export const connectorRoute = {
   area: 'connector-events',
   errors: 'plain',

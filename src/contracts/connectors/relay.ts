@@ -1,7 +1,4 @@
-/**
- * How an event travels: from the server's webhook to the cloud, and from the cloud to the computer. Must not know what becomes of
- * it there.
- */
+/** The path of an event: from the server's webhook to the cloud, and from the cloud to the computer. Must not know its handling there. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
@@ -106,7 +103,7 @@ export const deliverEvent = defineRoute({
   scope: null,
   owner: { none: 'the signature is the computer’s own' },
   body: EventDelivery,
-  // Escaped anew as JSON, an event may take several times its size.
+  // Escaped again as JSON, an event may take several times its size.
   bodyLimit: 8 * largestEvent,
   answers: { 200: DeliveryOutcome },
 });

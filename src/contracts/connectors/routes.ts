@@ -10,7 +10,7 @@ const declared: readonly Route[] = [...connectorRoutes, ...subscriptionRoutes, .
 
 /** Of the computer, at both mounts; the cloud passes each of them on. */
 export const connectorAreaRoutes: readonly Route[] = declared.flatMap((route) => [route, twinOf(route)]);
-/** Of the cloud alone. */
+/** Only on the cloud. */
 export const connectorCloudRoutes = registrationRoutes;
 /** Of the computer alone. */
 export const connectorEngineRoutes = [deliverEvent] as const;

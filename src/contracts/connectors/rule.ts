@@ -33,7 +33,7 @@ const fields = {
     .meta({ description: 'JSON Schema 2020-12 on the data of an event; events that do not fit make a ticket alone.' }),
 };
 
-/** What a job was made with, and keeps: the rule as it was, but for what was strengthened since. */
+/** The settings that a job keeps: the rule at its creation, plus a mode that became stricter since. */
 export const RuleConfig = z.strictObject(fields);
 export type RuleConfig = z.infer<typeof RuleConfig>;
 
@@ -92,7 +92,7 @@ export const About = z.string().nullable().meta({
   description: 'What the event says of itself, in a line of at most 120 characters; null where nothing does.',
 });
 
-/** What the rule would have made of the last events of the subscription. */
+/** The jobs that the rule would have made of the subscription's last events. */
 export const RulePlan = z.strictObject({
   dryRun: z.literal(true),
   plan: z.strictObject({
@@ -257,7 +257,7 @@ export const listJobEvents = defineRoute({
   path: `${base}/runs/:jid/events`,
   answers: { 200: z.strictObject({ events: z.array(JobEvent) }) },
 });
-/** An approval names its run alone. */
+/** An approval names only its run. */
 export const findJob = defineRoute({
   ...shared,
   op: 'findAutomationRun',

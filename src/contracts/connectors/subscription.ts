@@ -7,7 +7,7 @@ import { About, Automation, JobStatus } from './rule.ts';
 
 const base = `${connectorMounts[0]}/:id/events`;
 
-/** The last is for tickets alone: no rule has it. */
+/** The last is only for tickets: no rule has it. */
 export const executionModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
 export const ExecutionMode = z.enum(executionModes);
 export type ExecutionMode = z.infer<typeof ExecutionMode>;
@@ -109,7 +109,7 @@ export const Subscribe = z.strictObject({
 });
 export type Subscribe = z.infer<typeof Subscribe>;
 
-/** What became of one event, step by step. Of its data only the line that tells it from others: the rest is in the ticket. */
+/** The steps of one event. Of its data only the line that identifies it: the rest is in the ticket. */
 export const TrailEvent = z
   .strictObject({
     eventId: z.string(),

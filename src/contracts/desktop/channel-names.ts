@@ -1,4 +1,4 @@
-/** By which names page and desktop program call each other. No schemas here: the sandboxed preload script is made of this file. */
+/** The names by which page and desktop program call each other. No schemas here: the sandboxed preload script imports this file. */
 export const desktopChannels = {
   read: 'desktop:read',
   change: 'desktop:change',

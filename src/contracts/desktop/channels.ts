@@ -1,4 +1,4 @@
-/** What goes between page and desktop program: every request that main takes, and what it says. Both ends parse what comes. */
+/** Messages between page and desktop program: every request that main accepts, and every message it sends. Both ends parse them. */
 import { z } from 'zod';
 import { desktopChannels } from './channel-names.ts';
 import { windowEvents } from './window-events.ts';
@@ -37,14 +37,14 @@ export const DesktopState = z.strictObject({
   /** Only what was made for installing can be started at login. */
   canOpenAtLogin: z.boolean(),
   hasTray: z.boolean(),
-  /** `attached`: the servers run in another program and go on without this one. */
+  /** `attached`: the servers run in another program and continue without this one. */
   servers: z.enum(['own', 'attached']),
   logs: z.string().meta({ description: 'Folder of the log files.' }),
   update: UpdateState,
 });
 export type DesktopState = z.infer<typeof DesktopState>;
 
-/** What the desktop window gives to the page, as `window.desktop`; in a browser there is none. */
+/** The desktop window's API for the page, as `window.desktop`; absent in a browser. */
 export interface DesktopBridge {
   /** `process.platform` */
   readonly platform: string;
@@ -52,11 +52,11 @@ export interface DesktopBridge {
   /** Answers the state after the change. */
   change(change: DesktopChange): Promise<DesktopState>;
   act(act: DesktopAct): Promise<DesktopState>;
-  /** What main says, unparsed (`Saying`). Returns the way to stop. */
+  /** Messages of main, unparsed (`Saying`). Returns the function that unsubscribes. */
   onSay(listener: (saying: unknown) => void): () => void;
 }
 
-/** Payloads by channel: what is not here is not taken. */
+/** Payloads by channel: others are refused. */
 export const desktopRequests = {
   [desktopChannels.read]: z.undefined(),
   [desktopChannels.change]: DesktopChange,

@@ -1,6 +1,6 @@
 /**
- * The public edge: two MCP servers of the cloud for outside apps, its page, and the routes by which an owner sees and ends what
- * they subscribed to. Must not know how events are delivered.
+ * The public edge: two MCP servers of the cloud for outside apps, its page, and the routes by which an owner sees and ends their subscriptions. Must
+ * not know how events are delivered.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
@@ -28,7 +28,7 @@ const rpc = {
   answers: { 200: z.unknown(), 202: z.undefined() },
 } as const;
 
-/** What the page at the edge's root says, for programs. */
+/** The content of the page at the edge's root, for programs. */
 export const EdgeAbout = z
   .strictObject({
     servers: z.array(
@@ -52,7 +52,7 @@ export const EdgeAbout = z
   })
   .meta({ id: 'EdgeAbout' });
 export type EdgeAbout = z.infer<typeof EdgeAbout>;
-/** What stands in the address of a bot's server for its id. */
+/** The placeholder for the id in the address of a bot's server. */
 export const botIdMark = '<bot id>';
 
 export const edgePage = defineRoute({

@@ -1,6 +1,6 @@
 /**
- * Every type of event that the backbone carries, with the words a person reads and what it says. It is the only list:
- * preferences, the push sink and the forwarding of events all read it. Must not know who emits and who listens.
+ * Every type of event of the backbone, with its words for a person and its data. It is the only list: preferences, the push sink and the forwarding
+ * of events all read it. Must not know who emits and who listens.
  */
 import { z } from 'zod';
 
@@ -144,7 +144,7 @@ const notifiable = [
 ] as const satisfies readonly Omit<EventType, 'notifiable'>[];
 
 export type NotifiableEvent = (typeof notifiable)[number]['type'];
-/** What the data of an event says, by its type. */
+/** The data of an event, by its type. */
 export type EventData<T extends NotifiableEvent> = z.infer<
   Extract<(typeof notifiable)[number], { type: T }>['payload']
 >;

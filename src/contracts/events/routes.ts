@@ -22,7 +22,7 @@ export const forwardEvents = defineRoute({
   auth: ['device'],
   scope: null,
   owner: { none: 'the events are of whoever the computer belongs to' },
-  // Each is checked by itself (`ForwardedEvent`): one that is no event must not hold up the others.
+  // Each is checked separately (`ForwardedEvent`): an invalid one must not block the others.
   body: z.strictObject({ events: z.array(z.unknown()).min(1).max(100) }).meta({
     description: 'Each {id, type, at, data}.',
   }),

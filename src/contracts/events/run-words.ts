@@ -1,6 +1,6 @@
 /**
- * What an event says of a run of a template: its name, and in a second line why it stopped there. Two lines of one text and not two
- * fields: bodies between a computer and its cloud are strict, and an older one of either would refuse the event. Pure.
+ * The text of an event about a run of a template: its name, and in a second line why it stopped there. Two lines of one text and not two fields:
+ * bodies between a computer and its cloud are strict, and an older one of either would refuse the event. Pure.
  */
 
 /** As the registry takes them. */

@@ -1,4 +1,4 @@
-/** Routes of conversations that harnesses keep themselves, and of taking one up as a bot. For the owner alone: they are private. */
+/** Routes of conversations that harnesses keep themselves, and of adopting one as a bot. Only for the owner: they are private. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

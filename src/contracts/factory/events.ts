@@ -24,7 +24,7 @@ export const factoryEvents = {
     nodeId: z.string(),
     outcome: z.enum(['proven', 'rejected']),
   }),
-  /** Of the cloud API: in its stream alone, with ids of their own (`approvalEventId`), never replayed. */
+  /** Only in the cloud API's stream, with separate ids (`approvalEventId`), never replayed. */
   'approval.requested': Approval,
   'approval.resolved': Approval,
 } as const;

@@ -1,2 +1,2 @@
-/** A command begins with a program, in small letters; a step to take is a sentence. Nobody pastes a sentence into a terminal. */
+/** Tells a command from a sentence: a command begins with a program, in lower case. Nobody should paste a sentence into a terminal. */
 export const isCommand = (fix: string): boolean => /^[a-z~./]/.test(fix);

@@ -1,4 +1,4 @@
-/** What is wrong with the address of a model server, as a sentence without its end; null: it can be asked. Says kinds, never the address. */
+/** The problem of a model server's address, as a sentence without its end; null: it is valid. Names kinds, never the address. */
 export function modelAddressProblem(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return 'Write an address such as http://127.0.0.1:11434/v1';

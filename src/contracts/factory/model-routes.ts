@@ -1,4 +1,4 @@
-/** Where models are asked: keys of vendors that a person gave here, and servers of their own. A key goes in and never comes out. */
+/** Settings of models: keys of vendors that a person gave here, and servers of their own. A key goes in and never comes out. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { modelAddressProblem } from './model-address.ts';
@@ -30,7 +30,7 @@ export const ModelPlaceName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'small letters and digits, such as ollama');
 
-/** A person alone: whoever sets an address could have the person’s key sent there. */
+/** Only a person: anybody who sets an address could have the person’s key sent there. */
 const own = {
   area,
   errors,

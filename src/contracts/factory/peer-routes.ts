@@ -19,7 +19,7 @@ export const uploadBytes = 4 * 1024 * 1024;
 
 const peer = `${base}/peer`;
 const doors = { area, errors, auth: ['peer'], scope: null, owner: 'collection' } as const;
-/** A name in a path is looked up in the caller's own workspaces alone; the owner of the computer has no say in it. */
+/** A name in a path is looked up only in the caller's own workspaces; the owner of the computer has no say in it. */
 const teamParam = {
   params: z.strictObject({ name: TeamName }),
   owner: { none: 'it is resolved inside the workspaces of the user of the ticket' },

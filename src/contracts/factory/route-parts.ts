@@ -2,7 +2,7 @@
 export const base = '/api/factory';
 export const area = 'factory';
 export const errors = 'factory' as const;
-/** Who reads: the person (the owner, or a user of a cloud of many; also through the link), keys with the scope, and bots. */
+/** Readers: the person (the owner, or a user of a cloud of many; also through the link), keys with the scope, and bots. */
 export const readers = ['owner', 'user', 'link', 'key', 'bot'] as const;
-/** Who steers: as readers, without bots. */
+/** People who steer: readers without bots. */
 export const people = ['owner', 'user', 'link', 'key'] as const;

@@ -1,4 +1,4 @@
-/** Finding again what a computer knows by its words: runs, their steps, messages, events. For the person. */
+/** Search on a computer by words: runs, their steps, messages, events. For the person. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** What bots spent, how much they may spend a day, and what stops a bot that reached a limit. */
+/** Bots' spend, their daily limits, and the limits that stop them. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

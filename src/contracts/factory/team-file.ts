@@ -6,7 +6,7 @@ import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 export const mostTeams = 200;
 
 export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');
-/** What a hosted bot may do without being asked: look only; ask before each act; change files, and ask before all else. */
+/** What a hosted bot may do without asking: only look; ask before each act; change files, and ask before other acts. */
 export const hostedModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS'] as const;
 export type HostedMode = (typeof hostedModes)[number];
 
@@ -39,7 +39,7 @@ const CopiedPath = z
     'a path inside of the bot’s folder without "..", such as node_modules; not .git or .gantry',
   );
 
-/** What makes a worktree ready for work. */
+/** The set-up of a worktree. */
 export const SetupFile = z.strictObject({
   command: z.string().min(1).max(20_000).optional().meta({
     description: 'For the shell, in the bot’s folder: once a worktree, and again when a lock file changes.',

@@ -1,4 +1,4 @@
-/** Routes of what a workspace says about what may run: what waits for its person's yes, and the answer. */
+/** Routes of a workspace's files that decide what may run: the waiting ones, and their person's answer. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { area, base, errors, people } from './route-parts.ts';
@@ -46,7 +46,7 @@ export const getTrust = defineRoute({
   answers: { 200: WorkspaceTrust },
 });
 
-/** A person alone: no bot and no key says yes to what bots and programs may run. */
+/** Only a person: no bot and no key agrees to what bots and programs may run. */
 export const answerTrust = defineRoute({
   op: 'answerTrust',
   area,

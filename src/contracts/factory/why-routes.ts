@@ -1,4 +1,4 @@
-/** Why something is as it is: one causal sentence, the same in the terminal and on screen (`gantry why`). */
+/** Explains a state: one causal sentence, the same in the terminal and on screen (`gantry why`). */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

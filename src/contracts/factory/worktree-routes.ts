@@ -1,4 +1,4 @@
-/** What a bot changed on its own branch, and the three ends of it: merged, kept, discarded (bots with `worktree: true`). */
+/** A bot's changes on its own branch, and their three ends: merged, kept, discarded (bots with `worktree: true`). */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';

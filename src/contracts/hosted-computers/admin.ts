@@ -1,6 +1,6 @@
 /**
- * The pool that all projects share: how many hosted computers may be awake at once, and when they sleep. Only administrators use
- * it, as everything in identity/admin.ts. Must not know drivers.
+ * The pool that all projects share: how many hosted computers may be awake at once, and when they sleep. Only for administrators, as everything in
+ * identity/admin.ts. Must not know drivers.
  */
 import { z } from 'zod';
 import { defineRoute, type Route } from '../common/route.ts';

@@ -47,7 +47,7 @@ export const HostedComputer = z
   .meta({ id: 'HostedComputer' });
 export type HostedComputer = z.infer<typeof HostedComputer>;
 
-/** Lengths are judged by the area itself: it has codes of its own for them. */
+/** The area itself checks lengths: it has its own codes for them. */
 export const CreateHostedComputer = z.strictObject({
   name: z.string().optional(),
   account_id: Id.optional(),

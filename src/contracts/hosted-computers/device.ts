@@ -1,12 +1,12 @@
 /**
- * What the engine of a hosted computer answers beside the routes of every device, on its socket alone: whoever drives it tells it what
- * was decided. Must not know who may decide.
+ * Routes of a hosted computer's engine beside those of every device, only on its socket: its API user sends decisions here. Must not know who may
+ * decide.
  */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id } from '../common/values.ts';
 
-/** `gone`: nobody waits for it any more, and nothing was done. */
+/** `gone`: no asker waits for it any more, and nothing was done. */
 export const answerHostedApproval = defineRoute({
   area: 'computer-use',
   errors: 'computers',

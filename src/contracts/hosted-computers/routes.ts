@@ -163,7 +163,7 @@ export const listHostedMeters = defineRoute({
   answers: { 200: z.strictObject({ lines: z.array(MeterLine) }) },
 });
 
-/** What waits for an answer, for the console. */
+/** Open questions, for the console. */
 export const listHostedApprovals = defineRoute({
   ...one,
   op: 'listHostedApprovals',

@@ -1,7 +1,6 @@
 /**
- * What `gantry admin` asks: people and their plans; projects with hosted computers, their flags and caps; prices, keys, the state
- * of the database. For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a
- * signed-in person.
+ * Routes of `gantry admin`: people and their plans; projects with hosted computers, their flags and caps; prices, keys, the state of the database.
+ * For the internal service token, the owner of a computer, and keys with the scope `admin`: never for a signed-in person.
  */
 import { z } from 'zod';
 import { DoctorCheck } from '../common/doctor-check.ts';
@@ -171,7 +170,7 @@ export const adminListKeys = defineRoute({
   answers: { 200: z.strictObject({ keys: z.array(AdminKey) }) },
 });
 
-/** How the first key with the scope `admin` comes into the world: nobody can give it to themselves. */
+/** Creates the first key with the scope `admin`: nobody can give it to themselves. */
 export const adminCreateKey = defineRoute({
   ...shared,
   op: 'adminCreateKey',

@@ -1,4 +1,4 @@
-/** Whether a cloud can work: for whatever sends it requests or starts it again. */
+/** Health of a cloud: for load balancers and supervisors. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 

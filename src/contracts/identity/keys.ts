@@ -23,7 +23,7 @@ export const ApiKey = z
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** A key and its text, which nobody can see again. */
+/** A key and its text, which cannot be shown again. */
 export const NewApiKey = z.strictObject({ key: ApiKey, secret: z.string() }).meta({ id: 'NewApiKey' });
 
 export const keyFields = {

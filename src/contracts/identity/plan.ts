@@ -1,4 +1,4 @@
-/** What a person may use of what costs money; set by `gantry admin`. */
+/** A person's plan, their allowance of paid services; set by `gantry admin`. */
 import { z } from 'zod';
 
 export const plans = ['free', 'plus', 'super', 'ultra'] as const;

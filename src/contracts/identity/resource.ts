@@ -1,6 +1,6 @@
 /**
- * What a client needs to know to get a token for this server (RFC 9728). The server as a whole is one resource; each MCP endpoint
- * is one of its own, so that a token for one is none for another.
+ * How a client gets a token for this server (RFC 9728). The server as a whole is one resource; each MCP endpoint is a separate one, so that a token
+ * for one is not valid for another.
  */
 import { z } from 'zod';
 import { defineRoute, scopes } from '../common/route.ts';

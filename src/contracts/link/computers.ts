@@ -10,7 +10,7 @@ const area = 'link';
 const errors = 'computers' as const;
 const base = '/api/v1/computers';
 
-/** Shown to people who decide by it: nothing that hides or turns around what is written. */
+/** People decide by it, so it must not contain characters that hide or reorder text. */
 export const ComputerName = z
   .string()
   .trim()

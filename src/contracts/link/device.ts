@@ -1,4 +1,4 @@
-/** What a paired computer asks its cloud about itself, signed by its device. */
+/** Requests of a paired computer to its cloud about itself, signed by its device. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

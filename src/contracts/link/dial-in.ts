@@ -1,6 +1,6 @@
 /**
- * What a paired computer sends when it dials its cloud: a WebSocket upgrade, signed like any call of a device with an empty body.
- * It is no route: the stream inside carries only bytes.
+ * The request with which a paired computer dials its cloud: a WebSocket upgrade, signed like any call of a device with an empty body. It is no
+ * route: the stream inside carries only bytes.
  */
 
 /** Below the cloud's address; this is also the path that is signed. */

@@ -1,7 +1,7 @@
 /**
- * What one version of Gantry knows that an older one does not. Bodies between a computer and its cloud are strict: an older one refuses
- * a field that it has not heard of, and an approval would be lost. So each answer to a signed call names what its side takes, in a
- * header, which an older one does not send and ignores; a new field goes only to who named it.
+ * Capabilities of one version of Gantry that an older one lacks. Bodies between a computer and its cloud are strict: an older one refuses an unknown
+ * field, and an approval would be lost. So each answer to a signed call names its side's capabilities in a header, which an older one does not send
+ * and ignores; a new field goes only to a side that named it.
  */
 export const knowsHeader = 'x-gantry-knows';
 /** The clock of a computer as it calls, milliseconds since the epoch: its cloud tells how far off it is. */
@@ -13,16 +13,16 @@ export type Capability = (typeof capabilities)[number];
 
 export const knownHere = capabilities.join(',');
 
-/** What the other side named; names of a newer version are left out. */
+/** The other side's capabilities; names of a newer version are left out. */
 export function readKnows(header: string | null | undefined): ReadonlySet<Capability> {
   const named = new Set((header ?? '').split(',').map((one) => one.trim()));
   return new Set(capabilities.filter((one) => named.has(one)));
 }
 
-/** A difference of clocks below this is nobody's business. Milliseconds. */
+/** A smaller difference of clocks is not reported. Milliseconds. */
 export const toldSkewMs = 60_000;
 
-/** "12 min ahead of", "3 h behind"; null where it is too little to be told. `aheadMs`: of the clock that is spoken of. */
+/** "12 min ahead of", "3 h behind"; null where it is too small to report. `aheadMs`: of the clock in question. */
 export function skewWords(aheadMs: number | undefined): string | null {
   if (aheadMs === undefined || Math.abs(aheadMs) < toldSkewMs) return null;
   const minutes = Math.round(Math.abs(aheadMs) / 60_000);

@@ -14,7 +14,7 @@ const base = '/api/v1/pairings';
 /** The page where a person types the code. */
 export const pairPage = '/pair';
 
-/** Letters that nobody takes for another one and that spell no word (RFC 8628, 6.1). */
+/** Characters that are easy to tell apart and spell no word (RFC 8628, 6.1). */
 export const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ';
 /** As people type it: any case, with or without the dash. */
 export const UserCode = z

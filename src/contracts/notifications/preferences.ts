@@ -1,4 +1,4 @@
-/** Which events a person wants to be notified of. */
+/** The events that a person wants to be notified of. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { notifiableEventNames } from '../events/registry.ts';
@@ -43,7 +43,7 @@ export const setPreferences = defineRoute({
   op: 'setNotificationPreferences',
   summary: 'Sets types of events on (true), off (false) or to their default (null); all or nothing',
   method: 'PUT',
-  // Checked by the handler, whose refusals have codes of their own: unknown_event and bad_value.
+  // The handler checks it, with its own error codes: unknown_event and bad_value.
   body: z.unknown().meta({
     description: 'A map from type of event to true, false or null, bare or as {"preferences": {…}}.',
   }),

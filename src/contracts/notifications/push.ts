@@ -1,6 +1,4 @@
-/**
- * Web push: devices, the key that a browser subscribes with, the buttons of a notification, and what a service worker is sent.
- */
+/** Web push: devices, the key that a browser subscribes with, the buttons of a notification, and the payload of a service worker. */
 import { z } from 'zod';
 import { ApprovalDecision } from '../approvals/approval.ts';
 import { defineRoute } from '../common/route.ts';
@@ -122,7 +120,7 @@ export const pushAction = defineRoute({
 
 export const pushRoutes = [getPushKey, listPushDevices, addPushDevice, removePushDevice, testPush, pushAction] as const;
 
-/** What a service worker is sent, as JSON of at most 3,900 bytes. `tag` replaces the notification of the same matter. */
+/** The payload of a service worker, as JSON of at most 3,900 bytes. `tag` replaces the notification of the same matter. */
 export const PushPayload = z
   .strictObject({
     type: z.enum(['event', 'message', 'test']),

@@ -1,4 +1,4 @@
-/** Notifications as a person sees them in the app, and through what they can be reached now. */
+/** Notifications as a person sees them in the app, and the person's reachable devices. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Paging, QueryFlag, Time } from '../common/values.ts';
@@ -14,8 +14,8 @@ const person = {
 } as const;
 
 /**
- * What became of the push. `claimed`: being sent, or cut off while it was. `sent`: a device took it. `off`: the person does not
- * want this type. `unreachable`: no device took it. `skipped`: too old, too many, or told by another way.
+ * The result of the push. `claimed`: being sent, or cut off during that. `sent`: a device took it. `off`: the person does not want this type.
+ * `unreachable`: no device took it. `skipped`: too old, too many, or reported in another way.
  */
 export const notificationOutcomes = ['claimed', 'sent', 'off', 'unreachable', 'skipped'] as const;
 export const NotificationOutcome = z.enum(notificationOutcomes);

@@ -1,4 +1,4 @@
-/** Calls: who agreed to be called, references for one call each, and control of a call in progress. */
+/** Calls: consent to be called, references for one call each, and control of a call in progress. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';
@@ -56,7 +56,7 @@ export const askForCall = defineRoute({
 
 export const callStatuses = ['ringing', 'active', 'held', 'transferring', 'ended'] as const;
 
-/** Who is on a call. `consult`: who was asked to take it over. */
+/** A participant of a call. `consult`: the person asked to take it over. */
 export const CallLeg = z.strictObject({
   role: z.enum(['person', 'consult']),
   e164: Sender,

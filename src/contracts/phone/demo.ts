@@ -1,4 +1,4 @@
-/** The demo phone: the simulated carrier's handsets and its speed. Only there while the simulator runs. */
+/** The demo phone: the simulated carrier's handsets and its speed. Exists only while the simulator runs. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';

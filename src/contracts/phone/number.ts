@@ -16,11 +16,11 @@ import {
 const base = '/api/v1/phone/numbers';
 const ofNumber = { ...phoneRoute, owner: numberOwner, params: z.strictObject({ id: Id }) } as const;
 
-/** What stands in the way of a port, and the field of {@link PortDetails} that mends it; null: none of ours. */
+/** The obstacle to a port, and the field of {@link PortDetails} that resolves it; null: none of ours. */
 export const PortProblem = z.strictObject({ code: z.string(), text: z.string(), field: z.string().nullable() });
 export type PortProblem = z.infer<typeof PortProblem>;
 
-/** A port order. Texts are ported apart from calls, so each has a state of its own. */
+/** A port order. Texts are ported apart from calls, so each has its own state. */
 export const Port = z
   .strictObject({
     orderId: z.string(),
@@ -138,7 +138,7 @@ const Pdf = z
   .max(7_000_000)
   .regex(/^JVBERi0[A-Za-z0-9+/]+={0,2}$/, 'a PDF in base64');
 
-/** What the carrier that the number comes from asks for. Secrets among it are never answered. */
+/** Details that the number's current carrier requires. Secrets among them are never returned. */
 export const PortDetails = z.strictObject({
   entityName: z.string().min(1).max(200).optional(),
   authorizedPerson: z.string().min(1).max(200).optional(),

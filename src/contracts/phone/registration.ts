@@ -1,4 +1,4 @@
-/** What carriers require of a business that texts: its form, its review, and the page that shows how people opt in. */
+/** Carriers' requirements for a business that texts: its form, its review, and the page that shows how people opt in. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
@@ -55,9 +55,8 @@ export const useCases = [
 const text = (most: number) => z.string().max(most);
 
 /**
- * Every field may be absent here: what is missing or wrong is told at once for the whole form, by field, before any fee (400
- * `bad_request`, `problems`). A masked EIN sent back means the one that is stored. In a correction a field that is left out stays as it
- * is, and an empty one is taken out.
+ * Every field may be absent here: all problems of the form are reported at once, by field, before any fee (400 `bad_request`, `problems`). A masked
+ * EIN sent back means the stored one. In a correction an omitted field stays as it is, and an empty one is removed.
  */
 export const RegistrationForm = z
   .strictObject({
@@ -97,7 +96,7 @@ export const RegistrationForm = z
   .meta({ id: 'PhoneRegistrationForm' });
 export type RegistrationForm = z.infer<typeof RegistrationForm>;
 
-/** What is wrong, and with which field of the form; null: with none in particular. */
+/** The problem, and its field of the form; null: no particular field. */
 export const FormProblem = z.strictObject({ field: z.string().nullable(), text: z.string() });
 
 /** One thing that happened, oldest first. `field`: of the form, where one is at fault. */
@@ -110,7 +109,7 @@ export const RegistrationStep = z.strictObject({
 });
 export type RegistrationStep = z.infer<typeof RegistrationStep>;
 
-/** Of what is registered, while the number goes on texting; what was registered holds until all of it is taken. */
+/** Of a registered business, while the number keeps texting; the earlier registration holds until all of it is accepted. */
 export const Correction = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),

@@ -67,7 +67,7 @@ const signedByCarrier = {
   scope: null,
   kind: 'raw',
   signed: true,
-  // What we gave the carrier with the address: it has no field for it where it posts.
+  // The tag that we gave the carrier with the address: it has no field for it where it posts.
   query: z.strictObject({ tag: z.string().max(200).optional(), ref: z.string().max(200).optional() }),
 } as const;
 const taken = { 200: z.strictObject({ status: z.enum(['accepted', 'duplicate', 'ignored']) }) } as const;
@@ -205,7 +205,7 @@ export const textRoutes = [
   deleteOwnPhone,
 ] as const;
 
-/** What the cloud brings to the computer of a number. */
+/** A text that the cloud brings to the computer of its number. */
 export const RelayedText = z.strictObject({
   provider: z.literal('sms'),
   messageId: Id,
@@ -252,5 +252,5 @@ export const resync = defineRoute({
   answers: { 202: z.strictObject({ ok: z.literal(true) }) },
 });
 
-/** Of the computer alone. */
+/** Only on the computer. */
 export const phoneEngineRoutes = [deliverText, resync] as const;

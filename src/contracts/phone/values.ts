@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** As it is written: `+` and digits. Whether such a number can exist, the cloud decides. */
 export const E164 = z.string().regex(/^\+[1-9]\d{6,14}$/, 'a number as +12025550123');
 
-/** Who wrote or called, as the carrier says it: a number, a short code or a name of letters. */
+/** The sender or caller as the carrier gives it: a number, a short code or a name of letters. */
 export const Sender = z.string().min(1).max(40);
 
 export const numberTypes = ['local', 'toll_free'] as const;
@@ -79,7 +79,7 @@ export const phoneRoute = {
   scope: 'compute',
 } as const;
 
-/** What a path names by `:id`; a foreign or released one is 404. */
+/** The object that a path names by `:id`; a foreign or released one is 404. */
 export const numberOwner = {
   param: 'id',
   noun: 'phoneNumber',

@@ -10,9 +10,9 @@ export const modernVersion = '2026-07-28';
 /** Newest first. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export const mcpVersions = [modernVersion, ...legacyVersions] as const;
-/** What `initialize` answers to a version that it does not know. */
+/** The answer of `initialize` to an unknown version. */
 export const fallbackVersion = '2025-06-18';
-/** What a legacy request without the header speaks. */
+/** The version of a legacy request without the header. */
 export const headerlessVersion = '2025-03-26';
 
 export const mcpHeaders = { version: 'mcp-protocol-version', method: 'mcp-method', name: 'mcp-name' } as const;
@@ -30,7 +30,7 @@ export const rpcCodes = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
-  /** Legacy era alone. */
+  /** Only in the legacy era. */
   resourceNotFound: -32002,
   headerMismatch: -32020,
   missingCapability: -32021,
@@ -113,7 +113,7 @@ export const oauthClientDocument = defineRoute({
   answers: { 200: z.looseObject({ client_id: z.string(), redirect_uris: z.array(z.string()) }) },
 });
 
-/** Who Gantry is to a provider: in its document, and where it registers (RFC 7591). */
+/** Gantry's identity for a provider: in its document, and where it registers (RFC 7591). */
 export function oauthClientMetadata(origin: string) {
   return {
     client_name: 'Gantry',

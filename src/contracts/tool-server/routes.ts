@@ -5,5 +5,5 @@ import { toolRoutes } from './tools.ts';
 
 /** Of the computer itself; the cloud passes each of them on, but speaks the protocol of {@link mcpServer} itself. */
 export const toolServerRoutes = [mcpServer, ...toolRoutes, ...serverRoutes, oauthCallback] as const;
-/** Of the cloud alone. */
+/** Only on the cloud. */
 export const toolServerCloudRoutes = [internalMcpServer, oauthClientDocument] as const;

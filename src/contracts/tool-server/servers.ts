@@ -39,10 +39,10 @@ export const HttpTransport = z.strictObject({
 export const Transport = z.discriminatedUnion('type', [StdioTransport, HttpTransport]);
 export type Transport = z.infer<typeof Transport>;
 
-/** What stands in place of a secret; sent back unchanged, for the same place, it keeps the secret that there is. */
+/** The placeholder for a secret; sent back unchanged, in the same place, it keeps the existing secret. */
 export const hiddenSecret = '•••';
 
-/** Which program or address a transport is, so to whom its secrets go; not with which secrets it is asked. */
+/** The program or address of a transport, which is the receiver of its secrets; without the secrets themselves. */
 export function placeOf(transport: Transport): string {
   if (transport.type === 'http') return JSON.stringify([transport.url]);
   return JSON.stringify([transport.command, transport.args ?? [], transport.cwd ?? null]);
@@ -91,7 +91,7 @@ export type AttachServer = z.infer<typeof AttachServer>;
 export const ChangeServer = AttachServer.partial();
 export type ChangeServer = z.infer<typeof ChangeServer>;
 
-/** A person alone: a server is a program that runs with the person's rights. */
+/** Only a person: a server is a program that runs with the person's rights. */
 const shared = {
   area: 'tool-server',
   errors: 'plain',

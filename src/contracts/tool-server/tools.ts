@@ -39,7 +39,7 @@ export const ToolResult = z
   .meta({ id: 'ToolResult' });
 export type ToolResult = z.infer<typeof ToolResult>;
 
-/** Between a tool's name and what is wrong with its arguments: the beginning of the text of a call that was not well made. */
+/** Text between a tool's name and the problem of its arguments: the start of a malformed call's error. */
 export const doesNotTake = ' does not take this: ';
 
 /** How long a call that needs a person waits for the answer before it says `approval_required`. Seconds. */

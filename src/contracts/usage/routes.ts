@@ -1,4 +1,4 @@
-/** What was spent and how much may be spent. Must not know who counts. */
+/** Spend and spending limits. Must not know who counts. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';

@@ -1,4 +1,4 @@
-/** Sessions and deployments: what a task may belong to, so that background work leads back to where it came from. */
+/** Sessions and deployments: the possible owners of a task, so that background work leads back to its origin. */
 import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Paging, Time } from '../common/values.ts';

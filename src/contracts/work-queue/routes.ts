@@ -207,7 +207,7 @@ export const queueRoutes = [
   retryTask,
 ] as const;
 
-/** What a client needs: the aliases are left out. */
+/** The routes of a client: without the aliases. */
 export const workRoutes = [...queueRoutes, ...workLinkRoutes] as const;
 
 export const workQueueRoutes: readonly Route[] = [...queueRoutes, ...queueRoutes.map(aliasOf), ...workLinkRoutes];

@@ -1,4 +1,4 @@
-/** What a task of the work queue is. This area's wire names are in snake_case. Must not know routes. */
+/** The shape of a task of the work queue. This area's wire names are in snake_case. Must not know routes. */
 import { z } from 'zod';
 import { Time } from '../common/values.ts';
 
@@ -67,7 +67,7 @@ export const Lease = z
   .meta({ id: 'Lease' });
 export type Lease = z.infer<typeof Lease>;
 
-/** How long what waits does so already, in seconds: the upper ends of the groups; what is older is in the last. */
+/** How long tasks have waited, in seconds: the upper ends of the groups; older ones are in the last. */
 export const ageEnds = [10, 60, 600, 3600, 21_600, 86_400] as const;
 
 export const QueueAge = z
@@ -92,7 +92,7 @@ export type QueueWorker = z.infer<typeof QueueWorker>;
 /** A command may take a week. */
 export const longestSeconds = 7 * 24 * 3600;
 
-/** What `gantry worker` reads in a payload; other workers may read what they like. */
+/** The payload that `gantry worker` reads; other workers may use any. */
 export const CommandPayload = z.object({
   command: z
     .union([z.string().min(1), z.array(z.string()).min(1)])

@@ -1,4 +1,4 @@
-/** Records of what bots were run for. Written by hosted bots, workflows, messages and automation. */
+/** Records of bots' runs. Written by hosted bots, workflows, messages and automation. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, Time } from '../../common/values.ts';

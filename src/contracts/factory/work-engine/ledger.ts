@@ -1,4 +1,4 @@
-/** The record of what happened: query, verify, export. A person reads all of it; a bot reads only what it did. */
+/** The ledger: query, verify, export. A person reads all of it; a bot reads only its own actions. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, Time } from '../../common/values.ts';

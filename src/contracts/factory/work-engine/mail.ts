@@ -1,4 +1,4 @@
-/** Mail: every bot and the person have an inbox. Nothing is typed into a pane; the recipient looks when it is ready. */
+/** Mail: every bot and the person have an inbox. Mail is never typed into a pane; the recipient reads it when ready. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, QueryFlag, Time } from '../../common/values.ts';

@@ -5,7 +5,7 @@ import { readers } from '../route-parts.ts';
 
 /** Looks. */
 export const look = { method: 'GET', auth: readers, scope: 'agents:read' } as const;
-/** Changes what is the caller's own; a bot may, too. */
+/** Changes the caller's own objects; bots may, too. */
 export const act = { method: 'POST', auth: readers, scope: 'bots:act' } as const;
 /** Only the person: no key, no bot. */
 export const inPerson = { auth: ['owner', 'user', 'link'], scope: null } as const;

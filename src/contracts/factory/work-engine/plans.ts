@@ -1,4 +1,4 @@
-/** Plans: templates that are still being written. Anybody drafts and refines one, the person runs it. */
+/** Plans: templates that are still being written. Any party drafts and refines one, the person runs it. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Time } from '../../common/values.ts';

@@ -1,4 +1,4 @@
-/** Steering a bot: note where it stands, ask for its view, or interrupt it with a note. */
+/** Steering a bot: note its progress, ask for its view, or interrupt it with a note. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Paging, Time } from '../../common/values.ts';

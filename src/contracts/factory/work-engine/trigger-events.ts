@@ -1,7 +1,4 @@
-/**
- * What outsiders post to a trigger: the public route of the cloud API, and how the cloud brings it to the computer that the key
- * names.
- */
+/** Outsiders' posts to a trigger: the public route of the cloud API, and how the cloud brings them to the computer that the key names. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { Id, Time } from '../../common/values.ts';

@@ -1,11 +1,11 @@
-/** Triggers: addresses that turn what is posted to them into tickets of a bot. */
+/** Triggers: addresses that turn posts into tickets of a bot. */
 import { z } from 'zod';
 import { defineRoute } from '../../common/route.ts';
 import { QueryFlag, Time } from '../../common/values.ts';
 import { area, base, errors, people } from '../route-parts.ts';
 import { dryRun, oneOf, planned } from './parts.ts';
 
-/** What may be posted to a trigger, in bytes. */
+/** The largest post to a trigger, in bytes. */
 export const largestTriggerBody = 256 * 1024;
 /** `<computer id>~<secret>`: the cloud tells by the first part whose lane it is, the computer knows the rest. */
 export const triggerKey = /^([A-Za-z0-9_-]{1,100})~([A-Za-z0-9_-]{43})$/;
