@@ -1,11 +1,11 @@
-/** Who comes with a peer ticket. Must not know routes or where the pairing is kept. */
+/** Authenticates a peer ticket. Must not know routes or where the pairing is kept. */
 import type { TicketKey } from '../../contracts/link/pairings.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { bearerOf } from '../../kit/http/principals.ts';
 import type { Authenticator } from '../../kit/http/types.ts';
 import { verifyPeerTicket } from '../../kit/signing/peer-ticket.ts';
 
-/** What of a pairing tickets are checked with. */
+/** The pairing's values by which tickets are checked. */
 export interface TicketFacts {
   readonly keys: readonly TicketKey[];
   readonly computerId: string;
@@ -17,7 +17,7 @@ export interface TicketFacts {
   readonly aheadMs: number;
 }
 
-/** `pairing`: null while this computer is not paired; then nobody gets in. */
+/** `pairing`: null while this computer is not paired; then every ticket is refused. */
 export function createTicketAuthenticator(deps: { clock: Clock; pairing: () => TicketFacts | null }): Authenticator {
   return {
     name: 'peer-ticket',

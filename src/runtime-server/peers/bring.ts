@@ -1,6 +1,6 @@
 /**
- * Brings a team from another computer: checks everything first, then makes workspace, team folder and bots. A failure on the way
- * is reported bot by bot, in the same shape as success. Must not know HTTP or tickets.
+ * Accepts a team from another computer: checks everything first, then creates workspace, team folder and bots. A failure on the way is reported bot
+ * by bot, in the same shape as success. Must not know HTTP or tickets.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ export function createBring(deps: BringDeps): Bring {
 
     const around = { workspace: root, userHome: deps.userHome };
     const teamFolder = join(root, '.gantry', 'teams', name);
-    // What a clone brings is known only once it is there; what the team folder brings is checked with its file.
+    // A clone's files are known only once it is there; the team folder is checked with its team file.
     const isMissing = (folder: string) =>
       request.repo === undefined && folder !== root && !isInside(teamFolder, folder) && !existsSync(folder);
     const hindrances = guestHindrances(resolveTeam(whole, preset, around), named, { root, isMissing });
@@ -148,7 +148,7 @@ function results(
     });
 }
 
-/** Of named bots alone, in the order of the request; one error may stand for all. */
+/** Only the named bots, in the order of the request; one error may apply to all. */
 function failedResults(
   team: ResolvedTeam,
   named: ReadonlySet<string>,

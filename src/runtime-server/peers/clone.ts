@@ -40,7 +40,7 @@ const largestClone = 4 * 1024 ** 3;
 const measureEveryMs = 2000;
 const fullHash = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** What a URL or a repository could otherwise make git do: other protocols, hooks, links, redirects to elsewhere. */
+/** Blocks other effects that a URL or a repository could have on git: other protocols, hooks, links, redirects. */
 const settings = [
   'protocol.allow=never',
   'protocol.https.allow=always',
@@ -183,7 +183,7 @@ export function createClones(deps: ClonesDeps): Clones {
   };
 }
 
-/** What is wrong with the URL of a repository, in words; null when it is taken. */
+/** The problem of a repository's URL, in words; null when it is valid. */
 export function urlProblem(text: string): string | null {
   if (!/^[\x21-\x7e]{1,2000}$/.test(text)) return 'is not written in plain characters';
   let url: URL;

@@ -1,7 +1,7 @@
 /**
- * The bots of one team from another computer, in a workspace of their own: the same registry, team service, sends and homes as
- * for the bots of this computer, over that workspace. Each crew has its own, because an engine serves one workspace, and so a
- * crew sees nothing but itself. Must not know HTTP or tickets.
+ * The bots of one team from another computer, in a separate workspace: the same registry, team service, sends and homes as for the bots of this
+ * computer, over that workspace. Each crew has its own, because an engine serves one workspace, and so a crew sees only itself. Must not know HTTP
+ * or tickets.
  */
 import { join } from 'node:path';
 import type { Lanes } from '../../kit/lane/lane.ts';
@@ -63,7 +63,7 @@ export interface CrewDeps extends Base {
   /** Whether bots are started again whose pane host is gone; by default they are. */
   readonly restartBots?: boolean | undefined;
   readonly trust: Trust;
-  /** Of all bots of this computer: one queue a bot, whoever's it is. */
+  /** Shared by all bots of this computer: one queue a bot, whoever owns it. */
   readonly deliverer: Deliverer;
   readonly lanes: Lanes;
   /** Where queues find its bots. */
@@ -108,7 +108,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
       home: join(place.root, '..', `.${place.team}.home`),
       findBot: (id) => worktreeBot(registry.find(id)),
     }),
-    // What sets a worktree up is shown as a run, and runs are at the home of the team.
+    // A worktree's set-up is shown as a run, and runs are at the home of the team.
     setUp: () => {},
     secrets: noSecrets,
     abroad: nowhere,

@@ -15,7 +15,7 @@ export interface Crews {
   of(user: string): Crew[];
   all(): Crew[];
   find(user: string, team: string): Crew | null;
-  /** By `bot@team`, among the user's own alone. */
+  /** By `bot@team`, only among the user's own. */
   member(user: string, address: string): { crew: Crew; member: Member } | null;
   ensure(user: string, team: string): Promise<Crew>;
   /** The crew that an agent belongs to; null for a bot of this computer. */
@@ -30,7 +30,7 @@ export interface Crews {
 
 export function createCrews(deps: CrewDeps): Crews {
   const crews = new Map<string, Crew>();
-  /** Crews on their way: whoever asks meanwhile waits for the same. */
+  /** Crews being started: later callers wait for the same one. */
   const starting = new Map<string, Promise<Crew>>();
   const listeners = new Set<(user: string) => void>();
   const keyOf = (user: string, team: string) => JSON.stringify([user, team]);

@@ -1,6 +1,6 @@
 /**
- * The engine's own routes as a bot from another computer sees them: its hooks and verbs work on its own crew, and what belongs to
- * the workspace of this computer is not there for it. Must not know what a route does.
+ * The engine's own routes as a bot from another computer sees them: its hooks and verbs work on its own crew, and nothing of this computer's
+ * workspace exists for it. Must not know what a route does.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { getWorkspace, listDeliveries } from '../../contracts/factory/routes.ts';
@@ -45,7 +45,7 @@ export interface GuestDoors {
 }
 
 export function createGuestDoors(deps: GuestDoorsDeps): GuestDoors {
-  /** What each crew answers itself, by operation. Made with a crew's first call. */
+  /** The routes that each crew answers itself, by operation. Created with a crew's first call. */
   const made = new WeakMap<Crew, ReadonlyMap<string, BoundRoute['handler']>>();
   const handlersOf = (crew: Crew) => {
     const known = made.get(crew) ?? new Map(crewRoutes(deps, crew).map(({ route, handler }) => [route.op, handler]));

@@ -1,6 +1,6 @@
 /**
- * What a team from another computer may be here: bots in terminals, in its own workspace, without the secrets of this computer.
- * Its files were written elsewhere, so nothing in them may widen what they reach. Pure; must not know who asks.
+ * Limits of a team from another computer: bots in terminals, in its own workspace, without the secrets of this computer. Its files were written
+ * elsewhere, so nothing in them may widen their rights. Pure; must not know who asks.
  */
 import { relative, sep } from 'node:path';
 import type { TeamFile, TeamFileBot } from '../../contracts/factory/team-file.ts';

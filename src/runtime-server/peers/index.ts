@@ -1,7 +1,4 @@
-/**
- * Bots that other computers of a person brought here. Owns the composition of its parts; the factory gives it what its own bots
- * run on.
- */
+/** Bots that a person's other computers brought here. Owns the composition of its parts; the factory shares the services that run its own bots. */
 
 import type { DoctorCheck } from '../../contracts/common/doctor-check.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
@@ -28,12 +25,12 @@ export interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
 }
 
 export interface Peers {
-  /** For whoever sits here. */
+  /** For the person at this computer. */
   readonly ownRoutes: readonly BoundRoute[];
-  /** Behind tickets, on the peer port and the link's door `peer`. */
+  /** For tickets, on the peer port and the link's stream `peer`. */
   readonly routes: readonly BoundRoute[];
   readonly doors: GuestDoors;
-  /** For `doctor`: whoever sits here sees that others' bots run. */
+  /** For `doctor`: the person at this computer sees that others' bots run. */
   checks(): DoctorCheck[];
   start(): Promise<void>;
   stopAll(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Guests as whoever sits at this computer sees and stops them: contract → crews. */
+/** Routes by which the person at this computer sees and stops guests, from the contract to the crews. */
 import { type Guest, listGuests, stopGuests } from '../../contracts/factory/guest-routes.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';

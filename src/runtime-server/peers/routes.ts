@@ -40,7 +40,7 @@ const captureLines = 80;
 const scrollbackLines = 200;
 /** The check of a ticket tolerates 30 s of clock difference, so a stream may outlive its ticket by as much. */
 const graceMs = 30_000;
-/** Several changes of a moment are told as one. */
+/** Several changes of a moment are sent as one. */
 const gatherMs = 50;
 
 export interface PeerRoutesDeps {

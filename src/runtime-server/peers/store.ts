@@ -1,4 +1,4 @@
-/** Table of the teams that other computers brought here: which user's, and where their workspace lies. */
+/** Table of the teams that other computers brought here: their user, and the place of their workspace. */
 import type { Migration, Tx } from '../../kit/store/store.ts';
 import type { CrewPlace } from './crew.ts';
 

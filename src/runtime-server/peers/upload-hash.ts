@@ -1,4 +1,4 @@
-/** One hash of a team folder as it travels: both ends compute it from the same files. Pure. */
+/** One hash of a team folder in transit: both ends compute it from the same files. Pure. */
 import { createHash } from 'node:crypto';
 
 export function uploadHash(files: Readonly<Record<string, string>>): string {

@@ -1,6 +1,6 @@
 /**
- * Which paths of an uploaded folder are taken: those that read the same on every file system, name nothing outside the folder,
- * and have no special meaning for an operating system or git. Pure; must not know the disk.
+ * The valid paths of an uploaded folder: those that read the same on every file system, name nothing outside the folder, and have no special meaning
+ * for an operating system or git. Pure; must not know the disk.
  */
 
 const longestPath = 512;
@@ -10,14 +10,14 @@ const longestPart = 200;
 const controls = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 /** Marks that change the direction or are not seen, and code points that mean nothing to everybody. */
 const unseen = /[\p{Cf}\p{Cs}\p{Co}\p{Cn}]/u;
-/** Windows and the shells of others: drive letters, streams, wildcards, quotes, pipes. */
+/** Special on Windows and in other shells: drive letters, streams, wildcards, quotes, pipes. */
 const special = /[\\:*?"<>|]/;
 /** A device whatever follows the dot, also by superscript digits. */
 const device = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])\s*(\.|$)/i;
 /** A repository's own folder, also by the short name that Windows gives it. */
 const repository = /^(\.git|git~\d+)$/i;
 
-/** What is wrong with a relative path, in words; null when it is taken. */
+/** The problem of a relative path, in words; null when it is valid. */
 export function nameProblem(path: string): string | null {
   if (path === '') return 'is empty';
   if (Buffer.byteLength(path) > longestPath) return `is longer than ${longestPath} bytes`;
@@ -44,7 +44,7 @@ function partProblem(part: string): string | null {
   return null;
 }
 
-/** Two paths that are one file where upper and lower case or Unicode forms are not told apart; null when there are none. */
+/** Two paths that are one file where upper and lower case or Unicode forms are treated alike; null when there are none. */
 export function sameFile(paths: Iterable<string>): readonly [string, string] | null {
   /** Every file and folder by how a careless file system sees it. */
   const seen = new Map<string, { readonly path: string; readonly file: boolean }>();

@@ -83,7 +83,7 @@ export async function placeUpload(root: string, name: string, files: UploadFiles
     const fact = `${teams} cannot be made: a file is in its way.`;
     throw new AppError('refused', fact, 'Take .gantry out of the repository.', { status: 409, cause: error });
   });
-  // What a repository or a bot may have put there instead of a folder would lead outside.
+  // A link that a repository or a bot put there instead of a folder would lead outside.
   if ((await realpath(teams)) !== join(await realpath(root), '.gantry', 'teams')) {
     throw new AppError('refused', `${teams} leads elsewhere.`, 'Remove the link on that computer.', { status: 409 });
   }

@@ -1,6 +1,6 @@
 /**
- * Starts bots of a team on another computer: finds the computer, brings the team folder, and enters what it answers into the
- * registry. Must not know HTTP or how a bot is reached later.
+ * Starts bots of a team on another computer: finds the computer, sends the team folder, and enters its answer into the registry. Must not know HTTP
+ * or how a bot is reached later.
  */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
@@ -41,7 +41,7 @@ export interface AbroadDeps {
 export function createAbroad(deps: AbroadDeps): Abroad {
   const { calls } = deps;
 
-  /** What goes there, what stays, and what hinders. */
+  /** Sorts bots: which go there, which stay, and what prevents it. */
   const sort = (computer: OtherComputer, team: ResolvedTeam) => {
     const steps: TeamPlanStep[] = [];
     const going: ResolvedBot[] = [];

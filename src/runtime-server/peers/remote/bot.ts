@@ -1,6 +1,6 @@
 /**
- * A bot on another computer, as the factory sees any bot: its state is what that computer says, a message is a send there, keys
- * go there. A request that is repeated has one effect, because a delivery's id is its key. Must not know registry or rows.
+ * A bot on another computer, as the factory sees any bot: that computer reports its state, a message is a send there, keys go there. A repeated
+ * request has one effect, because a delivery's id is its key. Must not know registry or rows.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
@@ -15,7 +15,7 @@ import type { RemoteComputers } from './computers.ts';
 export interface RemoteBot extends HarnessBot {
   /** Why its computer cannot be reached; null while it can. */
   away(): string | null;
-  /** Ends it there. Fine when it is gone already; false where nobody here can end it any more, nor say whether it runs. */
+  /** Ends it there. Succeeds when it is gone already; false where this computer can neither end it any more nor know whether it runs. */
   stop(): Promise<boolean>;
   /** Asks that computer what it is now. */
   look(): Promise<void>;
@@ -34,7 +34,7 @@ export interface RemoteBotDeps {
   readonly onSession: (session: string) => void;
   /** It does not run there any more. */
   readonly onGone: (reason: string) => void;
-  /** What ends a turn of its harness from the keyboard. */
+  /** The keys that end a turn of its harness. */
   readonly interrupt: InterruptKeys;
   readonly timers: Timers;
   /** Whether there is a way to other computers at all. */
@@ -56,7 +56,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   let session = ref.session;
   let known = !deps.fresh;
   const born = clock.monotonic();
-  /** What a message waits for there: asked again when something changed there. */
+  /** The message's current obstacle there: asked again when something changed there. */
   let waits: string | null = null;
   let away: string | null = computers.away(computerId);
   let closed = false;

@@ -40,8 +40,8 @@ export interface PeerCalls {
   /** The person's computers. `transport` while the cloud cannot be reached. */
   computers(): Promise<readonly KnownComputer[]>;
   /**
-   * What that computer answered, whatever its status. `transport` while it or the cloud cannot be reached, `not_found` when the
-   * cloud does not know the computer (any more).
+   * That computer's answer, whatever its status. `transport` while it or the cloud cannot be reached, `not_found` when the cloud does not know the
+   * computer (any more).
    */
   call(computerId: string, call: PeerCall): Promise<PeerAnswer>;
   /** Events until the stream ends; rejects as {@link call}, and with the computer's own error when it refused. */
@@ -65,7 +65,7 @@ const Computers = z.object({
 });
 const CloudError = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 const largestAnswer = 64 * 1024 * 1024;
-/** A token is taken anew this long before it ends. */
+/** A token is renewed this long before it ends. */
 const marginMs = 30_000;
 /** An answer to anything but bringing a team is there by then; a send takes 10 s. */
 const answerMs = 40_000;
@@ -146,7 +146,7 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
   };
 }
 
-/** What another engine said, as an error of this one. */
+/** Another engine's error, as an error of this one. */
 export function peerFault({ status, body }: PeerAnswer): AppError {
   const parsed = FactoryError.safeParse({ error: (body as { error?: unknown } | null)?.error });
   if (!parsed.success) {

@@ -1,6 +1,6 @@
 /**
- * Other computers that bots of this workspace run on: one stream each tells their state, and that it flows says that the computer can
- * be reached. Comes back by itself after a cut. Must not know registry or panes.
+ * Other computers that run bots of this workspace: one stream each reports the bots' state, and shows that the computer can be reached. Reconnects
+ * automatically after a cut. Must not know registry or panes.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerAgents } from '../../../contracts/factory/peer-routes.ts';
@@ -14,7 +14,7 @@ const steadyMs = 5000;
 const backoffMs = [250, 500, 1000, 2000, 5000];
 
 export interface ComputerWatcher {
-  /** What the computer says of the bots of this person there. */
+  /** The computer's report on this person's bots there. */
   onAgents(agents: readonly PeerAgent[]): void;
   /** Why it cannot be reached, in words with since when; null when it can be again. */
   onAway(why: string | null): void;
@@ -22,11 +22,11 @@ export interface ComputerWatcher {
 
 export interface RemoteComputers {
   /**
-   * The first watcher of a computer opens its stream, the last one closes it. Nothing is told before this has returned: what was
-   * heard before may be older than what the watcher knows.
+   * The first watcher of a computer opens its stream, the last one closes it. Nothing is reported before this has returned: earlier reports may be
+   * older than the watcher's state.
    */
   watch(computerId: string, name: string, watcher: ComputerWatcher): () => void;
-  /** Why it cannot be reached now, in words; null while it can, or while nobody has tried. */
+  /** Why it cannot be reached now, in words; null while it can, or before the first try. */
   away(computerId: string): string | null;
   close(): void;
 }
@@ -45,7 +45,7 @@ interface Watched {
   readonly watchers: Set<ComputerWatcher>;
   readonly stop: AbortController;
   away: string | null;
-  /** Tries at once instead of when its pause is over. */
+  /** Tries at once instead of after its pause. */
   hurry: () => void;
 }
 
@@ -91,7 +91,7 @@ export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputer
           },
           signal,
         );
-        // A stream ends with its ticket every few minutes: that alone is no reason to call the computer away.
+        // A stream ends with its ticket every few minutes: that is not enough to call the computer away.
         if (heard && deps.clock.monotonic() - began >= steadyMs) {
           failures = 0;
           continue;

@@ -24,7 +24,7 @@ export interface RemotePanes extends PaneView {
   transcript(id: string, cursor: string | undefined): Promise<TranscriptPage>;
   /** From now on the session is this pane. */
   know(session: string, pane: RemotePane): void;
-  /** It is closed: whoever looks at it is told. */
+  /** It is closed: its viewers are notified. */
   forget(session: string, reason: string): void;
   close(): void;
 }
@@ -83,7 +83,7 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
     return screen;
   };
 
-  /** Follows one pane for as long as anybody looks. Only that computer can say that it is gone. */
+  /** Follows one pane while it has viewers. Only that computer can report that it is gone. */
   const follow = async (session: string, pane: Known, signal: AbortSignal): Promise<void> => {
     let failures = 0;
     while (!signal.aborted) {
@@ -145,7 +145,7 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
       if (start) {
         pane.stream?.abort();
         pane.stream = new AbortController();
-        // What was seen last, until the stream brings what is there now.
+        // The last screen, until the stream brings the current one.
         if (pane.last !== null) watchers.screen(session, pane.last);
         void follow(session, pane, pane.stream.signal);
       }

@@ -1,6 +1,6 @@
 /**
- * Puts bots on other computers into the registry: they live as long as their computer says so, over restarts of this one. Owns their
- * rows; must not know panes, HTTP or how a bot is reached.
+ * Puts bots on other computers into the registry: they live as long as their computer says so, over restarts of this one. Owns their rows; must not
+ * know panes, HTTP or how a bot is reached.
  */
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
@@ -60,7 +60,7 @@ export interface Remoting {
 }
 
 export function createRemoting({ attach, store, registry, log }: RemotingDeps): Remoting {
-  /** Written behind; what is lost by a crash is learned anew. */
+  /** Written in the background; a crash loses only what is reported again. */
   const behind = (what: string, write: (tx: Tx) => void) => {
     store.write(write).catch((error: unknown) => log.warn(`${what} could not be written.`, { error: String(error) }));
   };

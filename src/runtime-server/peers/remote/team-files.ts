@@ -1,4 +1,4 @@
-/** A team folder as it goes to another computer: every file as text. Reads only. */
+/** Packs a team folder for another computer: every file as text. Reads only. */
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { uploadBytes, uploadFiles } from '../../../contracts/factory/peer-routes.ts';
