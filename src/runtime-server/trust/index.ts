@@ -1,6 +1,6 @@
 /**
- * The workspace's trust as the rest of the runtime uses it: what waits, in words; a person's answer; the watch that tells when something
- * begins to wait. Must not know HTTP.
+ * The workspace's trust for the rest of the runtime: waiting files, in words; a person's answer; the watch that reports when a file begins to wait.
+ * Must not know HTTP.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { WorkspaceTrust } from '../../contracts/factory/trust-routes.ts';
@@ -22,7 +22,7 @@ export interface TrustAnswer {
 }
 
 export interface WorkspaceTrusts extends Trust, Pick<Waiting, 'demand' | 'demandSettings'> {
-  /** What waits, as a person reads it. */
+  /** The waiting files, as a person reads them. */
   show(): WorkspaceTrust;
   /** Files that wait, as `show` names them. Cheap. */
   waiting(): string[];

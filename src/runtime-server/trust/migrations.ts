@@ -1,4 +1,4 @@
-/** What its person said yes to of the files that say what may run. */
+/** Tables of the files that decide what may run, with the content that their person agreed to. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const trustMigrations: readonly Migration[] = [

@@ -1,7 +1,7 @@
 /**
- * A folder of packages as one text: a line a package with its version, how many files it has and a hash of all of them. Programs load such
- * folders as code, and nobody reads thousands of files: what a person agrees to is that these packages are these. Looks within limits, and
- * follows no link out of the folder. Must not know who agreed.
+ * A folder of packages as one text: a line a package with its version, its number of files and a hash of all of them. Programs load such folders as
+ * code, and nobody reads thousands of files: a person agrees that these packages are unchanged. Looks within limits, and follows no link out of the
+ * folder. Must not know who agreed.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
@@ -75,7 +75,7 @@ export function createPackages(): Packages {
       now.set(path, { print, hash, size });
       return hash;
     };
-    /** What a link leads to counts by its own name; it must lie in the folder. */
+    /** A link's target counts under its own name; it must lie in the folder. */
     const targetOf = (path: string, way: readonly string[]): string => {
       try {
         if (!isWithin(realpathSync(folder), realpathSync(path))) return refuse(`${way.join('/')} leads out of it.`);

@@ -1,4 +1,4 @@
-/** Doors of what the workspace says about what may run: what waits, and its person's answer. */
+/** Routes of a workspace's files that decide what may run: the waiting ones, and their person's answer. */
 import { answerTrust, getTrust } from '../../contracts/factory/routes.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
@@ -6,7 +6,7 @@ import type { WorkspaceTrusts } from './index.ts';
 
 export interface TrustRoutesDeps {
   readonly trust: Pick<WorkspaceTrusts, 'show' | 'answer'>;
-  /** Whoever reads next finds the teams as they were agreed to. */
+  /** Applied before the next read, so that it sees the teams as agreed. */
   readonly taken: () => Promise<void>;
 }
 

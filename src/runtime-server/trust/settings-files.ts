@@ -1,6 +1,6 @@
 /**
- * Finds the files of a folder that agent programs read to learn what they may run, by the names in `policy/what-runs.ts`. In a terminal
- * Claude Code and Codex ask about a new folder themselves; the others do not, and nobody is there to be asked when one runs without a pane.
+ * Finds the files of a folder from which agent programs learn what they may run, by the names in `policy/what-runs.ts`. In a terminal Claude Code
+ * and Codex ask about a new folder themselves; the others do not, and without a pane nobody is there to be asked.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,12 +20,12 @@ export interface SettingsFiles {
   readonly tooMany: string | null;
 }
 
-/** What all programs together read in one folder. */
+/** The files that all programs together read in one folder. */
 export function settingsIn(root: string): SettingsFiles {
   return found(root, [root], Object.values(settingsOfPrograms));
 }
 
-/** What this program reads when it is started in `cwd`; `alone`: nobody sits before it. */
+/** The files that this program reads when it is started in `cwd`; `alone`: no person sits at it. */
 export function settingsOf(harness: HarnessName, root: string, cwd: string, alone: boolean): SettingsFiles {
   const read = settingsOfPrograms[harness];
   if (read === undefined || (read.asksItself && !alone)) return { files: [], tooMany: null };

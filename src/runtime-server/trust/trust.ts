@@ -1,6 +1,6 @@
 /**
- * What its person said yes to of the files that say what may run: one row a file with the hash of its content, kept in Gantry's own
- * database, out of reach of the folder. What a file says now counts only while it is that content. Must not know what files mean.
+ * The person's agreement to files that decide what may run: one row a file with the hash of its content, kept in Gantry's own database, out of reach
+ * of the folder. A file counts only while it has that content. Must not know what files mean.
  */
 import { createHash } from 'node:crypto';
 import { isAbsolute, join, relative, sep } from 'node:path';
@@ -9,9 +9,9 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 
-/** What became of one file, compared with what its person said yes to. */
+/** One file, compared with its agreed content. */
 export interface Judged {
-  /** What lies there is not what the person said yes to: it counts for nothing. */
+  /** The current content is not the agreed one: it has no effect. */
   readonly waits: boolean;
   /** The content that counts: what the person said yes to, or what ran here before they were ever asked. Null: none. */
   readonly counts: string | null;
@@ -41,14 +41,14 @@ export interface Trust extends FileTrust {
   readonly workspace: string;
   /** Whether content with this hash (`none`: no file) is not what the person said yes to. */
   waits(path: string, hash: string): boolean;
-  /** What the person said yes to last. */
+  /** The last agreed content. */
   yesTo(path: string): Trusted | null;
   /** The person said no to exactly this content. */
   refused(path: string, hash: string): boolean;
   /** A person's yes, or what they wrote through Gantry. A null text: they want the file gone. */
   sayYes(files: readonly { readonly path: string; readonly text: string | null }[], by: By): Promise<void>;
   sayNo(files: readonly { readonly path: string; readonly hash: string }[], by: By): Promise<void>;
-  /** It ran here before anybody was asked: it runs on, and a new start asks. */
+  /** It ran here before Gantry asked: it keeps running, and a new start asks. */
   keepRunning(path: string, text: string): Promise<void>;
   /** Somebody answered. */
   onAnswer(listener: () => void): () => void;
@@ -72,7 +72,7 @@ interface Row {
   refused: string | null;
 }
 
-/** The hash of what is not there. */
+/** The hash of a missing file. */
 export const goneHash = 'none';
 export const hashOfText = (text: string | null): string =>
   text === null ? goneHash : createHash('sha256').update(text).digest('hex');
@@ -96,7 +96,7 @@ export async function createTrust(deps: TrustDeps): Promise<Trust> {
     return (outside ? path : way).replaceAll(sep, '/');
   };
 
-  /** A worktree of a bot is a copy of the workspace: what was said yes to there is said yes to here. */
+  /** A worktree of a bot is a copy of the workspace: agreement there holds here. */
   const sameInWorkspace = (path: string): string | null => {
     const found = /^\.gantry\/worktrees\/[^/]+\/[^/]+\/(.+)$/.exec(shown(path));
     return found === null ? null : join(workspace, found[1] as string);
@@ -194,7 +194,7 @@ export async function createTrust(deps: TrustDeps): Promise<Trust> {
   };
 }
 
-/** What a caller hears who wants to use what waits. */
+/** The error of a caller that wants to use a waiting file. */
 export function waitsForYes(files: readonly string[]): AppError {
   const named = files.slice(0, 10).join(', ');
   const more = files.length > 10 ? ` and ${files.length - 10} more` : '';

@@ -1,6 +1,6 @@
 /**
- * Finds the files that say what may run and wait for their person's yes. Reads the folder within limits: a file that cannot be read
- * has no effect, and its reader reports it.
+ * Finds the files that decide what may run and wait for their person's yes. Reads the folder within limits: a file that cannot be read has no
+ * effect, and its reader reports it.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
@@ -42,7 +42,7 @@ export interface Waiting {
   demandSettings(harness: HarnessName, cwd: string, alone: boolean): void;
 }
 
-/** Bytes of one file. The same for all kinds: what is larger cannot be agreed to. */
+/** Bytes of one file. The same for all kinds: nobody can agree to a larger one. */
 const largest = 256 * 1024;
 /** Of all files together; what comes after them is not looked at. */
 const mostBytes = 16 * 1024 * 1024;

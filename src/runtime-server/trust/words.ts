@@ -1,5 +1,5 @@
 /**
- * What a file lets run, a sentence each, and what differs from what was agreed to before. The person reads this before the diff, so each
+ * Describes what a file allows to run, a sentence each, and the difference from the agreed content. The person reads this before the diff, so each
  * sentence names the command, the folder or the variable itself. Pure: texts in, words out.
  */
 import { dirname } from 'node:path';
@@ -12,7 +12,7 @@ import { PolicyFile } from '../policy/file.ts';
 import { isPackageFolder } from './packages.ts';
 import type { FileKind } from './waiting.ts';
 
-/** Reads the steps of a template's file; null: the text is none. `id` is the file's name without its ending. */
+/** Reads the steps of a template's file; null: the text is no template. `id` is the file's name without its ending. */
 export type ReadSteps = (text: string, id: string, form: 'json' | 'md') => readonly TemplateStep[] | null;
 
 export interface Loads {
@@ -21,7 +21,7 @@ export interface Loads {
   readonly value: string;
 }
 
-/** More are not read by anybody; the diff has the rest. */
+/** Nobody reads more of them; the diff has the others. */
 const mostWords = 60;
 const longestWord = 300;
 /** Texts beyond are not compared line by line. Characters. */
