@@ -56,7 +56,7 @@ export function createActing(deps: ActingDeps) {
     );
     const finish = async (outcome: AuditEnd['outcome'], more: Omit<AuditEnd, 'stage' | 'outcome'> = {}) => {
       const closed = close(auditId, { outcome, ...more });
-      // A turn remembers places across a restart, so each is stored before it is reported.
+      // A turn repeats a call's result after a restart, so it is stored before it is reported.
       if (row.turnId !== null) {
         audit.flush();
         await closed;

@@ -1,4 +1,4 @@
-/** What the parts of the work engine need from outside. Each declares what it needs beyond this itself. */
+/** The interfaces that parts of the work engine share. Each part declares its other needs itself. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import type { Base } from '../base/base.ts';
 import type { BotEvents } from '../events/bot-events.ts';
@@ -11,7 +11,7 @@ export interface EnginePartDeps extends Pick<Base, 'store' | 'ledger' | 'clock' 
   readonly events: BotEvents;
 }
 
-/** One part: its doors, and who may see what they name. */
+/** One part: its routes, and who may see the objects that they name. */
 export interface EnginePart {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;

@@ -1,6 +1,6 @@
 /**
- * Who takes part in the work engine: the person, `owner`, and the bots of the workspace. Rows hold the agent's id, the wire its
- * address. Must not know routes or tables.
+ * The parties of the work engine: the person, `owner`, and the bots of the workspace. Rows hold the agent's id, the wire its address. Must not know
+ * routes or tables.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
@@ -10,7 +10,7 @@ import type { Actor } from '../base/actor.ts';
 /** The person, in rows and on the wire. No bot can be called so: an address has an `@`. */
 export const owner = 'owner';
 
-/** A bot, as far as whoever works with it has to know it. */
+/** A bot, as far as its partners need to know it. */
 export interface PartyBot {
   readonly id: string;
   readonly team: string;
@@ -62,7 +62,7 @@ export function createParties({ registry }: PartiesDeps): Parties {
   };
 }
 
-/** Whose rows are meant: those of the bot that is asked for, or all for the person; a bot has its own alone. */
+/** The owner of the requested rows: the named bot, or all for the person; a bot gets only its own. */
 export function ownOrAsked(
   parties: Parties,
   caller: Caller,

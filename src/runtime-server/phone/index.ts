@@ -84,11 +84,11 @@ export function createPhone(deps: PhoneDeps): Phone {
   };
 }
 
-/** For the bot and for whoever is told of the text. */
+/** For the bot, and for the text's notification. */
 const mayMeanStop =
   '[This may ask for no more texts. If it does, do not answer: its writer can be marked as opted out on the page of the number.]';
 
-/** Pictures and the like stay with the carrier: their addresses are told. */
+/** Pictures and other media stay with the carrier: the message names their addresses. */
 function messageOf({ messageId, numberId, botId, from, to, text, media, flag }: RelayedText): ChannelMessage {
   const attached = media.map(({ url, contentType }) => `Attached: ${contentType ?? 'a file'} ${url}`);
   return {

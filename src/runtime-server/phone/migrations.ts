@@ -1,4 +1,4 @@
-/** What the cloud said of this computer's numbers, and which texts it has brought. */
+/** Tables of this computer's numbers as the cloud reports them, and of the texts it has brought. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const phoneMigrations: readonly Migration[] = [

@@ -1,6 +1,6 @@
 /**
- * Which numbers belong to this computer, and which bot has each, as its home cloud says. Read at the start, when the home cloud
- * changes, when the cloud says that something changed, and when an unknown number is asked for. Must not know texts.
+ * The numbers of this computer, and the bot of each, as its home cloud reports them. Read at the start, when the home cloud changes, when the cloud
+ * reports a change, and when an unknown number is asked for. Must not know texts.
  */
 import { z } from 'zod';
 import { listNumbers } from '../../contracts/phone/number.ts';
@@ -15,7 +15,7 @@ export interface KnownNumber {
 export interface PhoneNumbers {
   /** As it was last read; null: not this computer's then. */
   known(id: string): Promise<KnownNumber | null>;
-  /** Reads them anew. Throws while the cloud cannot be asked; what was known stays. */
+  /** Reads them again. Throws while the cloud cannot be asked; the known ones stay. */
   read(signal: AbortSignal): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Texts on their way from a thread to the cloud: a lane a conversation, each once (the cloud knows it by its key). Owns what the cloud's
- * answers mean to who wrote. Must not know carriers.
+ * Texts on their way from a thread to the cloud: an outbox a conversation, each sent once (the cloud knows it by its key). Owns what the cloud's
+ * answers mean to the sender. Must not know carriers.
  */
 import { sendText } from '../../contracts/phone/texts.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
@@ -33,7 +33,7 @@ export interface Outgoing extends ChannelOut {
   close(): Promise<void>;
 }
 
-/** One text: the delivery that it is of has as many as it was cut into. */
+/** One text: its delivery has as many as it was cut into. */
 interface Piece extends OutgoingText {
   readonly place: number;
   readonly of: number;
@@ -54,7 +54,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
       reason: detail,
       commit(tx) {
         commit(tx);
-        // What would follow makes no sense without it.
+        // The remaining pieces make no sense without it.
         for (let place = piece.place + 1; place <= piece.of; place += 1)
           lanes.remove(tx, idOf(piece.deliveryId, place));
       },
@@ -85,11 +85,11 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
     }
     const said = answer.body as { error?: unknown; message?: unknown } | null;
     const why = typeof said?.message === 'string' ? said.message : `the cloud answered ${answer.status}`;
-    // The key is this text's alone: its first request was cut off, and asking again would never end.
+    // Only this text uses the key: its first request was cut off, and asking again would never end.
     if (said?.error === 'idempotency_conflict') {
       return end(piece, 'best_effort', 'the cloud was cut off over it: nobody knows whether it was sent');
     }
-    // 401: a clock that is off. 502: the carrier refused this text, and 503 with that name: there is none.
+    // 401: a clock that is off. 502: the carrier refused this text, and 503 with that name: there is no carrier.
     const lasting = answer.status === 502 || said?.error === 'phone_not_configured' || said?.error === 'daily_limit';
     const again = [401, 408, 409, 425, 429].includes(answer.status) || answer.status >= 500;
     return again && !lasting ? { to: 'retry', reason: why } : end(piece, 'failed', why);

@@ -1,4 +1,4 @@
-/** Cuts what a bot says into texts that carriers take: at most 1,600 characters and ten parts each. Pure. */
+/** Cuts a bot's message into texts that carriers take: at most 1,600 characters and ten parts each. Pure. */
 import { longestText } from '../../contracts/phone/values.ts';
 
 /**
@@ -10,7 +10,7 @@ const longestOther = 560;
 /** An answer of more is no text message. */
 export const mostPieces = 4;
 
-/** Letters that every carrier writes in seven bits; what is none costs the whole text its other alphabet. */
+/** Characters that every carrier writes in seven bits; any other makes the whole text use its other alphabet. */
 const plain = /^[\n\r\x20-\x5a\x61-\x7a_@£$¥èéùìòÇØøÅåÆæßÉÄÖÑÜ§¿äöñüà¡]*$/;
 
 /** In order; the last ends with an ellipsis where the rest was left out. None for a text that says nothing. */

@@ -1,4 +1,4 @@
-/** What the phone's half on this computer has of the factory, and the factory of it. Must not know how threads or sends are made. */
+/** The interfaces between the phone's half on this computer and the factory. Must not know how threads or sends are made. */
 import type { Tx } from '../../kit/store/store.ts';
 
 /** The outside end of a thread. `peer`: who is at the other end, as the carrier names them. */
@@ -17,11 +17,11 @@ export interface ChannelMessage {
   readonly text: string;
 }
 
-/** What a thread sends out. */
+/** An outgoing text of a thread. */
 export interface OutgoingText {
   readonly deliveryId: string;
   readonly channel: Channel;
-  /** Whose thread it is; null: nobody's any more. */
+  /** The bot of the thread; null: it no longer exists. */
   readonly botId: string | null;
   readonly text: string;
 }
@@ -37,7 +37,7 @@ export interface ChannelDoors {
   take(message: ChannelMessage): Promise<{ readonly threadId: string; readonly botId: string }>;
   /** Tells the person: once a message, in the transaction that notes it. */
   received(tx: Tx, message: ChannelMessage, threadId: string): void;
-  /** What became of a text that went out. */
+  /** The result of an outgoing text. */
   moved(tx: Tx, deliveryId: string, end: OutgoingEnd): void;
 }
 

@@ -2,12 +2,12 @@
 
 /** Cuts a line, sends its streams elsewhere, expands, opens a group: to a shell, outside of quotes. */
 const takenApart = /[;&|<>(){}`$]/;
-/** All that neither `cmd.exe` nor PowerShell gives a meaning of its own, quoted or not. */
+/** Characters that neither `cmd.exe` nor PowerShell interprets, quoted or not. */
 const plainOnWindows = /^[\p{L}\p{N} _.,:=+@~*?/\\"'-]*$/u;
 
 /**
- * False only for a line that is certain to be one program with its arguments: a shell reads nothing else in it, whether quoted,
- * escaped or in a comment. What cannot be told (a line that goes on, a quote that stays open, `$`, a comment) is compound.
+ * False only for a line that is certain to be one program with its arguments: a shell reads nothing else in it, whether quoted, escaped or in a
+ * comment. Unclear lines (one that continues, an open quote, `$`, a comment) are compound.
  */
 export function isCompound(line: string, platform: NodeJS.Platform = process.platform): boolean {
   // Where a line ends, a comment ends too, and with it what looked quoted. A tab is a blank.
@@ -26,7 +26,7 @@ export function isCompound(line: string, platform: NodeJS.Platform = process.pla
       if (char === '"') quote = null;
     } else if (char === '"' || char === "'") quote = char;
     else if (takenApart.test(char)) return true;
-    // Inside a word it is a letter, as in an address; elsewhere a comment begins, and quotes in it are none.
+    // Inside a word it is a character, as in an address; elsewhere it begins a comment, in which quotes have no meaning.
     else if (char === '#' && !/[\p{L}\p{N}_/:.=-]/u.test(line[at - 1] ?? '')) return true;
   }
   return quote !== null;

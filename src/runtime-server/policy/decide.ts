@@ -1,6 +1,6 @@
 /**
- * What may be done: the person's rules first, then the defaults, both within the mode. A mode can narrow what a rule allows, and
- * never overrides a rule. Pure. Must not know files.
+ * Decides about an action: the person's rules first, then the defaults, both within the mode. A mode can narrow what a rule allows, and never
+ * overrides a rule. Pure. Must not know files.
  */
 import { posix } from 'node:path';
 import type { PolicyRule } from './file.ts';

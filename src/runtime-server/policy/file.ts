@@ -15,7 +15,7 @@ import { namesInPath } from './what-runs.ts';
 /** Written by hand; anything larger is a mistake. Bytes. */
 export const largestPolicyFile = 256 * 1024;
 export const policyFile = '.gantry/policy.yaml';
-/** To find the line of each costs time, and nobody reads more of them at once. */
+/** Finding the line of each takes time, and nobody reads more of them at once. */
 const mostProblems = 100;
 
 const Glob = z.string().min(1).max(500);
@@ -39,7 +39,7 @@ export interface PolicyRule {
   readonly then: Verdict;
   /** `.gantry/policy.yaml line 4: no pushes` */
   readonly name: string;
-  /** What says what may run and is named in its path, in small letters: a rule about everything does not open those. */
+  /** Names in its path that decide what may run, in lower case: a rule about everything does not cover those. */
   readonly names: ReadonlySet<string>;
   /** It is about certain hosts: a rule about everything does not open private addresses. */
   readonly namesHost: boolean;

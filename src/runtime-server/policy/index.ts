@@ -33,16 +33,16 @@ export interface PolicyDeps {
 type Read = Rules & { readonly problems: readonly PolicyProblem[] };
 
 const nothing: Read = { rules: [], broken: null, problems: [] };
-/** What nobody said yes to is read only while that costs little: a larger file is as one that cannot be read. Bytes. */
+/** A file without its person's yes is read only while that costs little: a larger one counts as unreadable. Bytes. */
 const largestUnasked = 64 * 1024;
 const waitsNote = `a change of ${policyFile} waits for your yes`;
 
 export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
   const path = join(workspace, policyFile);
   let print: string | null = null;
-  /** What the person said yes to. */
+  /** The content that the person agreed to. */
   let agreed = nothing;
-  /** What lies there instead, and waits for their yes; null: nothing does. */
+  /** Different content that waits for their yes; null: none. */
   let waiting: Read | null = null;
   trust.onAnswer?.(() => {
     print = null;
@@ -57,7 +57,7 @@ export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
     const text = typeof found === 'string' ? found : null;
     const judged = trust.judge(path, text);
     const lying = unfit !== null ? broken([problem(unfit)]) : readText(text, judged.waits);
-    // What cannot be read is no content that anybody could have said yes to.
+    // Nobody can have agreed to unreadable content.
     agreed = judged.waits || unfit !== null ? readText(judged.counts, false) : lying;
     waiting = judged.waits || unfit !== null ? lying : null;
     if (lying.broken !== null) log.warn('The policy of the workspace cannot be read.', { problems: lying.problems });

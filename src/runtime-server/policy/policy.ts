@@ -1,6 +1,6 @@
 /**
- * What the policy answers. It is the only one: gates, tools, the executor, hosted bots and automation all ask it. Each declares
- * `Pick<Policy, 'decide'>` and gets it from the host. Must not know who asks.
+ * The interface of the policy. It is the only one: gates, tools, the executor, hosted bots and automation all ask it. Each declares `Pick<Policy,
+ * 'decide'>` and gets it from the host. Must not know who asks.
  */
 export const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
 export type PolicyMode = (typeof policyModes)[number];
@@ -10,7 +10,7 @@ export type Verdict = 'allow' | 'ask' | 'deny';
 export interface PolicyAction {
   /** `file`, `shell`, `http`, `system`, `time`, `document`, `computer`, `browser`, an attached server's name, … or `file.write`. */
   readonly tool: string;
-  /** `write` of `file`, where `tool` names the family alone. */
+  /** `write` of `file`, where `tool` names only the family. */
   readonly member?: string;
   /** Address or slug of the bot that acts; null: a person or the engine. */
   readonly bot: string | null;
@@ -42,7 +42,7 @@ export interface PolicyProblem {
 
 export interface Policy {
   decide(action: PolicyAction, mode: PolicyMode | null): PolicyVerdict;
-  /** What is wrong with the file now; while there is anything, nothing is allowed by a rule of it. */
+  /** Current problems of the file; while there are any, none of its rules allows anything. */
   problems(): readonly PolicyProblem[];
 }
 

@@ -28,7 +28,7 @@ const classes: Readonly<Record<string, ActionClass>> = {
   'http.get': 'act',
   'http.post': 'risky',
 };
-/** What the browser looks at is there already: looking at a page tells its host nothing. */
+/** The browser has already loaded the page: looking at it tells its host nothing. */
 const hands: ReadonlyMap<string, ActionClass> = new Map(
   toolsets.flatMap((toolset: Toolset) =>
     Object.entries(membersOf[toolset]).map(([name, member]) => [`${toolset}.${name}`, member.class] as const),

@@ -1,7 +1,7 @@
 /**
- * The one list of what says what may run: files and folders that Gantry, git, agent programs, editors and package managers read to
- * learn which commands to start, or what to tell a bot. The policy asks about changes in them, commands in the sandbox cannot change
- * them, and a workspace counts only with those its person has seen. Pure. Must not know who asks.
+ * The one list of files that decide what may run: files and folders that Gantry, git, agent programs, editors and package managers read to learn
+ * which commands to start, or what to tell a bot. The policy asks about changes in them, commands in the sandbox cannot change them, and a workspace
+ * counts only with those its person has seen. Pure. Must not know who asks.
  */
 
 import type { HarnessName } from '../../contracts/factory/agent.ts';
@@ -18,7 +18,7 @@ export interface ProgramSettings {
   readonly asksItself: boolean;
 }
 
-/** What agent programs read in a folder to learn what they may run: settings, hooks, permissions, servers, plugins. */
+/** Files of a folder from which agent programs learn what they may run: settings, hooks, permissions, servers, plugins. */
 export const settingsOfPrograms: Readonly<Partial<Record<HarnessName, ProgramSettings>>> = {
   claude: { files: ['.mcp.json'], folders: ['.claude'], variables: [], asksItself: true },
   codex: { files: [], folders: ['.codex'], variables: [], asksItself: true },
@@ -28,7 +28,7 @@ export const settingsOfPrograms: Readonly<Partial<Record<HarnessName, ProgramSet
     files: ['opencode.json', 'opencode.jsonc'],
     folders: ['.opencode'],
     variables: [],
-    // Tools are loaded also with --pure, which leaves out plugins alone.
+    // Tools are loaded also with --pure, which leaves out only plugins.
     packages: {
       folder: '.opencode/node_modules',
       loadedBy: ['tool', 'tools', 'plugin', 'plugins'].map((name) => `.opencode/${name}`),
@@ -37,7 +37,7 @@ export const settingsOfPrograms: Readonly<Partial<Record<HarnessName, ProgramSet
   },
 };
 
-/** Names that are read by themselves as soon as they lie in a folder. Whatever lies in a folder of such a name belongs to it. */
+/** Names that programs read automatically in any folder. Everything in a folder of such a name belongs to it. */
 const names: readonly string[] = [
   ...['.gantry', '.git'],
   ...Object.values(settingsOfPrograms).flatMap(({ files, folders }) => [...files, ...folders]),
@@ -48,7 +48,7 @@ const names: readonly string[] = [
 /** Instructions for agent programs. A rule that names one of them may let a command write it. */
 const instructions: readonly string[] = ['AGENTS.md', 'CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', 'QWEN.md'];
 
-/** What git runs or reads its settings from, in its own folder. The rest of that folder changes with every commit. */
+/** Files in git's own folder that it runs or reads its settings from. The rest of that folder changes with every commit. */
 const gitNames: readonly string[] = ['config', 'config.worktree', 'hooks', 'info', 'commondir', 'gitdir'];
 
 const known = new Set([...names, ...instructions].map((name) => name.toLowerCase()));

@@ -1,4 +1,4 @@
-/** Templates, boards and runs as clients of the tool server read them. Reads; changes nothing. Must not know protocols. */
+/** Templates, boards and runs as resources for clients of the tool server. Reads; changes nothing. Must not know protocols. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Template, TemplateStep } from '../../contracts/factory/workflow.ts';
 import { iso } from '../../kit/clock/clock.ts';

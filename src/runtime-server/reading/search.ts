@@ -1,6 +1,6 @@
 /**
- * Finds runs, steps, messages and ledger rows by words. Looks through the newest rows of each kind only, so that a search costs the same
- * however long Gantry has been running; says when there are older ones. Reads only.
+ * Finds runs, steps, messages and ledger rows by words. Reads only the newest rows of each kind, so that a search costs the same however long Gantry
+ * has been running; reports when there are older ones.
  */
 import { type Found, search } from '../../contracts/factory/search-routes.ts';
 import { iso } from '../../kit/clock/clock.ts';
@@ -11,12 +11,12 @@ type Read = Pick<Tx, 'get' | 'all'>;
 
 /** Rows of a kind that are looked through, newest first. */
 export const lookedThrough = 10_000;
-/** Of rows with long texts, in one read: the store answers one at a time. Titles alone are quick, and sorted anew for each read. */
+/** Rows with long texts per read: the store answers one read at a time. Titles without texts are quick, and sorted again for each read. */
 const fewAtATime = 500;
 /** Of one text; what stands behind is not looked at. Characters. */
 const mostText = 4_000;
 const usually = 6;
-/** Of what is shown of a text, before and after its first word. Characters. */
+/** Characters shown of a text, before and after its first match. */
 const before = 24;
 const after = 120;
 
@@ -49,7 +49,7 @@ export function searchRoutes(deps: SearchDeps): BoundRoute[] {
       for (const kind of [runs(deps.workspace), steps(deps.workspace), messages, events]) {
         const hits = new Map<string, Found>();
         let older = true;
-        // A portion at a time: what waits for the store goes in between. What is written meanwhile moves the rest on, so that some is met twice.
+        // In portions: other work of the store goes in between. Rows written in between shift the others, so that some appear twice.
         for (let from = 0; from < lookedThrough && older && hits.size < look.limit; from += kind.portion) {
           const { rows, more } = await deps.store.read((tx) => ({
             rows: kind.find(tx, look, from),
@@ -58,7 +58,7 @@ export function searchRoutes(deps: SearchDeps): BoundRoute[] {
           for (const row of rows) if (hits.size < look.limit) hits.set(row.id, row);
           older = more;
         }
-        // All that was asked for is there: nobody needs to know of more.
+        // The search has enough results: whether there are more does not matter.
         if (hits.size < look.limit && older) complete = false;
         found.push(...hits.values());
       }
@@ -169,7 +169,7 @@ const messages: Kind = {
   },
 };
 
-/** A conversation by phone has a page of its own; any other thread is shown with the pane of its bot. */
+/** A conversation by phone has its own page; any other thread is shown with the pane of its bot. */
 function pageOfThread({ thread_id, channel }: Pick<MessageFound, 'thread_id' | 'channel'>): string {
   if (channel !== null) {
     const { provider, numberId, peer } = JSON.parse(channel) as { provider: string; numberId: string; peer: string };

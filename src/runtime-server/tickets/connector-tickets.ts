@@ -1,4 +1,4 @@
-/** Tickets of connectors' events: what the door of events needs of tickets. Must not know subscriptions. */
+/** Tickets of connectors' events: the part of tickets that incoming events need. Must not know subscriptions. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
@@ -15,7 +15,7 @@ export interface ConnectorTicketDeps {
 }
 
 const kind = 'connector';
-/** Above every character that an event's id may go on with. */
+/** Above every character that may follow in an event's id. */
 const last = '\u{10ffff}';
 
 export function createConnectorTickets({

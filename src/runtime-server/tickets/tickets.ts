@@ -1,7 +1,6 @@
 /**
- * Tickets: work that came from outside for one bot. Whoever brings it (a trigger, a vendor send, a connector) opens the ticket in
- * its own operation; one source opens one ticket. A bot sees and closes its own.
- * Owns `engine_ticket`; must not know where tickets come from.
+ * Tickets: work from outside for one bot. Its source (a trigger, a vendor send, a connector) opens the ticket in its own operation; one source opens
+ * one ticket. A bot sees and closes its own. Owns `engine_ticket`; must not know where tickets come from.
  */
 import type { Ticket } from '../../contracts/factory/work-engine/tickets.ts';
 import * as table from '../../contracts/factory/work-engine/tickets.ts';
@@ -26,7 +25,7 @@ export interface NewTicket {
   readonly at: number;
 }
 
-/** Whoever brings work must not be able to fill the disk: beyond this, a bot gets no more until some are closed. */
+/** Sources of work must not be able to fill the disk: beyond this, a bot gets no more until some are closed. */
 export const mostOpenTickets = 1000;
 
 export interface TicketWriter {
@@ -58,7 +57,7 @@ interface TicketRow {
 export interface Tickets {
   /** For whatever brings work from outside. */
   readonly writer: TicketWriter;
-  /** Their doors. */
+  /** Their routes. */
   part(parties: Parties): EnginePart;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The vault: secrets by name, sealed at rest, opened only into the environment of a bot that is being started. No route gives a
- * value back, no row of the ledger holds one or its hash. For the person alone.
- * Owns `engine_secret`; must not know harnesses or panes.
+ * The vault: secrets by name, sealed at rest, opened only into the environment of a bot that is being started. No route returns a value, no row of
+ * the ledger holds one or its hash. Only for the person. Owns `engine_secret`; must not know harnesses or panes.
  */
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -17,7 +16,7 @@ import type { Parties } from '../parties/parties.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-/** What starts bots needs of the vault. */
+/** The part of the vault that starting a bot needs. */
 export interface BotSecrets {
   /**
    * The variables whose value is a reference, with what it stands for: never to be stored or logged. `usage` for a name that
@@ -31,7 +30,7 @@ export interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly ownerId: string;
 }
 
-/** Who could ask for a secret: bots with the variables of their team file. */
+/** The possible users of a secret: bots with the variables of their team file. */
 export interface SecretUsers {
   members(): readonly {
     readonly address: string;
@@ -42,7 +41,7 @@ export interface SecretUsers {
 export interface Vault {
   /** For whatever starts a bot. */
   readonly secrets: BotSecrets;
-  /** Its doors. */
+  /** Its routes. */
   part(around: { readonly parties: Parties; readonly registry: SecretUsers }): EnginePart;
 }
 

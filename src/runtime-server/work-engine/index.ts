@@ -1,4 +1,4 @@
-/** What bots and their person work with beside runs: mail, ledger, leases, plans, programs, steering, triggers. Composed by the factory. */
+/** The work engine, beside runs: mail, ledger, leases, plans, programs, steering, triggers. Composed by the factory. */
 import type { BoundRoute, OwnerLookups } from '../../kit/http/types.ts';
 import { createLeases } from './leases.ts';
 import { createLedgerDoors } from './ledger.ts';

@@ -1,7 +1,6 @@
 /**
- * Exclusive claims on a path of the workspace or on a name, for a while. They are advisory: whoever works together asks first,
- * and carries the fence to whatever it writes, which lets a later claim tell that it came late.
- * Owns `engine_lease`; must not know files.
+ * Exclusive claims on a path of the workspace or on a name, for a while. They are advisory: cooperating programs ask first, and attach the fence to
+ * their writes, by which a later claim recognises a late write. Owns `engine_lease`; must not know files.
  */
 import { relative, resolve, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -110,7 +109,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
     return row;
   }
 
-  /** Who holds it; the person may end anybody's. */
+  /** The holder; the person may end anybody's lease. */
   function allow(row: LeaseRow, caller: Caller): void {
     if (caller.bot === null || row.holder === caller.id) return;
     throw new AppError(

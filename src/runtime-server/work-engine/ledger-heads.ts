@@ -1,6 +1,6 @@
 /**
- * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes reveals a silent edit, but not a rewrite by
- * somebody who has the database file; a head that was noted elsewhere reveals that too. Knows the file; must not know rows.
+ * Exported heads: `.gantry/ledger/heads.jsonl`, one line an export. A chain of hashes reveals a silent edit, but not a rewrite by somebody who has
+ * the database file; a head that was noted elsewhere reveals that too. Knows the file; must not know rows.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -21,7 +21,7 @@ const Line = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   at: z.string(),
 });
-/** Into the file itself: not where a link leads, and not into a pipe that nobody reads. */
+/** Into the file itself: not through a link, and not into a pipe without a reader. */
 const appending =
   constants.O_WRONLY |
   constants.O_APPEND |
@@ -33,7 +33,7 @@ const largest = 16 * 1024 * 1024;
 
 export type Heads =
   | { readonly ok: true; readonly heads: readonly ExportedHead[] }
-  /** A line that is no head: it is told, never passed over. */
+  /** A line without a head: it is reported, never skipped. */
   | { readonly ok: false; readonly line: number };
 
 /** Heads of this engine; a workspace may have been another's before. */

@@ -1,7 +1,6 @@
 /**
- * The ledger for people: query, verify against its chain and the exported heads, export. A bot reads what it did itself.
- * Everything runs in slices: memory stays bounded and the loop gets its turns, however long the history is.
- * Owns no table; must not know what rows mean.
+ * The ledger for people: query, verify against its chain and the exported heads, export. A bot reads only its own actions. Everything runs in
+ * slices: memory stays bounded and the event loop free, however long the history is. Owns no table; must not know what rows mean.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,7 +57,7 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
     return { rows: shown.map(wire), head: await ledger.head(), nextCursor };
   }
 
-  /** A bot has its own rows alone. */
+  /** A bot gets only its own rows. */
   function actorOf(asked: Query, caller: Caller): string | undefined {
     const actor = asked.actor === undefined || asked.actor === owner ? asked.actor : idOf(asked.actor);
     if (caller.bot === null) return actor === owner ? caller.actor.actor : actor;

@@ -1,7 +1,6 @@
 /**
- * Inboxes of the bots and of their person: list, read, send. A bot sees what went to or came from itself; the person sees every
- * inbox. Nothing is typed into anybody's pane. Texts never enter the ledger, only their hash: it cannot forget.
- * Owns `engine_mail`; must not know panes or deliveries.
+ * Inboxes of the bots and of their person: list, read, send. A bot sees only mail that it sent or received; the person sees every inbox. Mail is
+ * never typed into a pane. Texts never enter the ledger, only their hash: it cannot forget. Owns `engine_mail`; must not know panes or deliveries.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Mail, MailRequest, MailSummary } from '../../contracts/factory/work-engine/mail.ts';
@@ -15,7 +14,7 @@ import { titleOf } from '../events/bot-events.ts';
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { type Caller, owner } from '../parties/parties.ts';
 
-/** An inbox that nobody reads must not grow without end: a bot in a loop writes faster than a person looks. */
+/** An unread inbox must not grow without end: a bot in a loop writes faster than a person reads. */
 export const mostUnread = 1000;
 const previewLength = 200;
 
@@ -59,7 +58,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
       party,
     )?.n ?? 0;
 
-  /** Whose box is asked for. A bot has its own alone. */
+  /** The requested inbox. A bot gets only its own. */
   function boxOf(caller: Caller, bot: string | undefined): string {
     if (bot === undefined) return caller.id;
     const party = parties.find(bot);

@@ -1,7 +1,7 @@
 /**
- * Programs on this computer that are no bots and still take part: they register under a name, beat, and get messages with each
- * beat, which they acknowledge. Who registered a program speaks for it; everybody may write to it.
- * Owns `engine_peer` and `engine_peer_message`; must not know processes.
+ * Programs on this computer that are no bots and still take part: they register under a name, send heartbeats, and get messages with each, which
+ * they acknowledge. The registrant speaks for its program; every party may write to it. Owns `engine_peer` and `engine_peer_message`; must not know
+ * processes.
  */
 import { byName } from '../../contracts/common/by-name.ts';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -52,7 +52,7 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
   const named = (tx: Read, name: string) =>
     tx.get<PeerRow>(`SELECT ${columns} FROM engine_peer p WHERE name = ?`, name);
 
-  /** The caller's own program of this name, or one whose time is over; null when the name is free. */
+  /** The caller's own program of this name, or an expired one; null when the name is free. */
   function claimable(tx: Read, name: string, caller: Caller): PeerRow | null {
     const row = named(tx, name);
     if (row === undefined) {
@@ -85,7 +85,7 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
       );
       return find(tx, before.id) as PeerRow;
     }
-    // A name whose owner is gone begins anew: what waited was not for the new one.
+    // A name whose owner is gone starts over: waiting messages were not for the new one.
     if (before !== null) tx.run('DELETE FROM engine_peer WHERE id = ?', before.id);
     const id = ids.next('peer');
     tx.run(

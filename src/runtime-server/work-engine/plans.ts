@@ -1,7 +1,7 @@
 /**
- * Plans: draft → refine → run. A plan holds a template that is checked as one on disk is; running it starts a run from it, after
- * which the plan stays as it was run. A bot drafts and refines its own; the person sees all and alone runs them.
- * Owns `engine_plan`; must not know how a run is carried out.
+ * Plans: draft → refine → run. A plan holds a template that is checked as one on disk is; running it starts a run from it, after which the plan
+ * stays as it was run. A bot drafts and refines its own; the person sees all, and only the person runs them. Owns `engine_plan`; must not know how a
+ * run is carried out.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Plan, PlanSummary } from '../../contracts/factory/work-engine/plans.ts';

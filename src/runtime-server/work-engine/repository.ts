@@ -1,4 +1,4 @@
-/** Where a folder's repository stands, or that it is none. Must not write. */
+/** Finds a folder's repository and its current state. Must not write. */
 import type { Git } from '../../kit/process/git.ts';
 
 export interface RepositoryState {

@@ -1,7 +1,7 @@
 /**
- * Steering: note where a bot stands (checkpoint), ask it in a thread of its own (consult), or end its turn and send a note
- * (interrupt). A bot checkpoints itself, consults anybody, and interrupts only those whom its team file lets it direct.
- * Owns `engine_checkpoint`; must not know how a harness is typed into.
+ * Steering: note a bot's progress (checkpoint), ask it in a separate thread (consult), or end its turn and send a note (interrupt). A bot
+ * checkpoints itself, consults any bot, and interrupts only those that its team file lets it direct. Owns `engine_checkpoint`; must not know how a
+ * harness is typed into.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';

@@ -1,8 +1,7 @@
 /**
- * Triggers: keys that turn what outsiders post into tickets of one bot. The key begins with this computer's id, so that the cloud
- * knows whose lane it is; only its hash is kept. What was posted never reaches a pane: the bot is told that a ticket waits, in
- * the words of whoever made the trigger, and reads the rest itself.
- * Owns `engine_trigger`; must not know HTTP servers or lanes.
+ * Triggers: keys that turn outsiders' posts into tickets of one bot. The key begins with this computer's id, so that the cloud knows which outbox to
+ * use; only its hash is kept. A post never reaches a pane: the bot gets a notice that a ticket waits, in the words of the trigger's author, and
+ * reads the rest itself. Owns `engine_trigger`; must not know HTTP servers or outboxes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import * as delivered from '../../contracts/factory/work-engine/trigger-events.ts';
@@ -92,7 +91,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     return { status: ticket.opened ? 'triggered' : 'duplicate', ticketId: ticket.id };
   }
 
-  /** What is posted for it then is dropped, and logged. */
+  /** Posts for it are then dropped, and logged. */
   function refuseFull(tx: Read, botId: string): void {
     const open = deps.tickets.openOf(tx, botId);
     if (open < mostOpenTickets) return;
@@ -100,7 +99,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     throw new AppError('refused', fact, 'Close some first.', { status: 409 });
   }
 
-  /** A bot that cannot be told (gone, its queue full) still has its ticket. */
+  /** A bot that gets no notice (gone, its queue full) still has its ticket. */
   async function tell(row: TriggerRow, ticketId: string): Promise<void> {
     const text = `New ticket ${ticketId}: ${row.title}\nRead it: gantry workspace tickets ${ticketId}`;
     try {

@@ -46,7 +46,7 @@ function driveClaude(context: DriverContext): Driver {
     composer: readComposer,
     holds: holdsOurs,
     transcript: () => promptsSince(() => transcriptOf(context.recall()), claudePrompt),
-    // The composer is redrawn within a frame; a loaded computer and long texts take longer.
+    // A paste is drawn within a frame; a loaded computer and long texts take longer.
     shownMs: 2000,
     // Hook and transcript report before the model is asked.
     witnessMs: 2000,

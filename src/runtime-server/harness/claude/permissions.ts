@@ -2,8 +2,8 @@
  * The questions that Claude Code asks now: each waits as an approval until a person answers it there or in the pane, whichever comes first. Owns
  * from when a question is open and how its end is noticed; must not know its content or who answers.
  *
- * Claude Code shows its dialog while the hook waits and takes whichever answer comes first. It does not tell a hook that a key has won: the dialog
- * leaves the screen, the tool runs, the turn ends, or the hook is killed.
+ * Claude Code shows its dialog while the hook waits and takes whichever answer comes first. It does not tell a hook that a key has won. The signs
+ * are: the dialog leaves the screen, the tool runs, the turn ends, or the hook is killed.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import type { DriverContext } from '../adapter.ts';

@@ -31,7 +31,7 @@ const pasteMark = /\[[^\]\n]*\b[Pp]aste[^\]\n]*\]/gu;
 const maxLineBytes = 1000;
 
 export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
-  /** Reports a word that the shell does not know now, or the pane would close at once. */
+  /** Reports an unknown command here: the pane would only close at once. */
   async function checkCommand(bot: BotSpec, shell: string, launchEnv: Record<string, string>): Promise<void> {
     const word = bot.command?.split(' ')[0] ?? '';
     const ran = await processes.run([shell, '-c', 'command -v -- "$1"', 'sh', word], {

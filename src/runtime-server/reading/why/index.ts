@@ -1,4 +1,4 @@
-/** `why`: finds what is asked about, gathers what the sentence needs from state and ledger, and names the receipts. Reads only. */
+/** `why`: finds the subject, gathers state and ledger for the sentence, and names the receipts. Reads only. */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import { explainWhy, type Why, type WhySubject } from '../../../contracts/factory/why-routes.ts';
@@ -36,7 +36,7 @@ export function whyRoutes(deps: WhyDeps): BoundRoute[] {
   return [bind(explainWhy, async ({ params, query }) => ({ body: await explain(deps, params.id, query.run ?? null) }))];
 }
 
-/** `dagId` given: `id` may be a step of that run. `not_found` for what is not there. */
+/** `dagId` given: `id` may be a step of that run. `not_found` for an unknown id. */
 export async function explain(deps: WhyDeps, id: string, dagId: string | null = null): Promise<Why> {
   const answer = await deps.store.read((tx): Why | null => {
     const facts = factsFrom(deps, tx);
@@ -111,7 +111,7 @@ function answerOf(tx: Read, subject: WhySubject, told: Told, since: string | nul
 
 async function receiptsOf(deps: WhyDeps, answer: Why): Promise<string[]> {
   const { kind, id } = answer.subject;
-  // What a bot does is told by its pane; the ledger has its nodes and deliveries.
+  // A bot's pane shows its current work; the ledger has its nodes and deliveries.
   const own =
     kind === 'bot' ? [] : await deps.ledger.query({ subject: `${kind}:${id}`, order: 'descending', limit: 1 });
   return [...new Set([...own.map((row) => row.id), ...answer.receipts])].slice(0, mostReceipts);

@@ -1,6 +1,6 @@
 /**
- * Why something is as it is, as a person would say it: one sentence that follows the chain of causes to its end. Pure: facts in,
- * words out; the same words stand in the terminal and on screen.
+ * Explains a state as a person would: one sentence that follows the chain of causes to its end. Pure: facts in, words out; the same words in the
+ * terminal and on screen.
  */
 import type { Agent } from '../../../contracts/factory/agent.ts';
 import type { Delivery, DeliveryEvidence } from '../../../contracts/factory/delivery.ts';
@@ -16,7 +16,7 @@ export interface WhyFacts {
   proofs(node: RunNode): readonly string[];
 }
 
-/** What a sentence leans on, nearest first. */
+/** The causes in a sentence, nearest first. */
 export type Because =
   | { readonly kind: 'node'; readonly node: RunNode }
   | { readonly kind: 'bot'; readonly agent: Agent }
@@ -27,7 +27,7 @@ export interface Told {
   readonly because: readonly Because[];
 }
 
-/** A chain of causes that is longer ends here: nobody follows more in one sentence. */
+/** A longer chain of causes ends here: nobody follows more in one sentence. */
 const deepest = 3;
 const longestDetail = 240;
 
@@ -36,7 +36,7 @@ export function whyNode(facts: WhyFacts, run: Run, node: RunNode): Told {
   return { words: sentence(`${quoted(node.title)} ${told.words}`), because: told.because };
 }
 
-/** What is said of a node after its name: `waits for "Fix it", which …`. */
+/** The text after a node's name: `waits for "Fix it", which …`. */
 function predicate(facts: WhyFacts, run: Run, node: RunNode, depth: number): Told {
   const only = (words: string): Told => ({ words, because: [] });
   const words = nodeCauses[node.cause];
