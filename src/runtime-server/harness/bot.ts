@@ -326,7 +326,7 @@ export function createBot(options: BotOptions): LiveBot {
   };
 }
 
-/** No escape character in a paste, nor the one that stands for it with a bracket: it could end the frame and have the rest taken as typed. */
+/** Removes escape characters from a paste, also the C1 form with a bracket: they could end the frame and have the rest taken as typed. */
 function pasteBytes(text: string, framed: boolean): string {
   const plain = text.replace(/[\x1b\x9b]/g, '');
   return framed ? `\x1b[200~${plain}\x1b[201~` : plain;

@@ -67,7 +67,7 @@ export interface BotState {
   readonly since: number;
 }
 
-/** Whether a text may be put in now. `why` is the queue's reason in words. `setup`: a first-run screen holds it. */
+/** Whether a text may be typed now. `why` is the queue's reason as text. `setup`: a first-run screen blocks it. */
 export type Gate = { readonly open: true } | { readonly open: false; readonly why: string; readonly setup: boolean };
 
 export interface Outgoing {
@@ -152,7 +152,7 @@ export interface HarnessBot {
     /** Approvals in which its program's own questions wait for a person. */
     readonly approvals: readonly string[];
   };
-  /** While it is `blocked`: what its harness says of the limit that stops it. Absent where nothing can be said. */
+  /** While it is `blocked`: its harness's report on the limit that stops it. Absent where there is none. */
   limit?(): UsageLimit | null;
   /** The limit has ended, or a person lets the bot try again: it is no longer blocked. */
   unblock?(): void;
@@ -194,7 +194,7 @@ export interface Harnesses {
   prepare(bot: BotSpec, doors: BotDoors): Promise<Launch>;
   /** Whether {@link Harnesses.exec} can run it, held to a mode. */
   hasExec(harness: HarnessName): boolean;
-  /** For a bot that runs elsewhere: what would end its turn from the keyboard. */
+  /** For a bot that runs elsewhere: the keys that would end its turn. */
   interruptKeys(harness: HarnessName): InterruptKeys;
   /** One text to a new process without a pane, to its end. `usage` where the harness has no such mode. */
   exec(bot: BotSpec, doors: BotDoors, text: string, options: ExecOptions): Promise<ExecResult>;
@@ -221,7 +221,7 @@ export interface PermissionAsk {
   readonly agentId: string;
   readonly actionHash: string;
   readonly expiresInMs: number;
-  /** The same question asked once more (a second hook, a restarted runtime) joins the first. */
+  /** A repeat of the same question (a second hook, a restarted runtime) joins the first. */
   readonly dedupeKey: string;
 }
 

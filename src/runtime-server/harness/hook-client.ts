@@ -52,7 +52,7 @@ export async function runHook(event: string, { env, stdin, stdout }: HookProcess
   return 0;
 }
 
-/** Knocks until the engine answers; a cut connection or an engine that is away means: once more. */
+/** Asks until the engine answers; retries when the connection is cut or the engine is away. */
 async function waitForAnswer(door: Door): Promise<string | null> {
   const signal = AbortSignal.timeout(waitingDeadlineMs);
   for (let pause = firstRetryMs; ; pause = Math.min(2 * pause, longestRetryMs)) {

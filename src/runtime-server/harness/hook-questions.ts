@@ -46,7 +46,7 @@ export interface HookQuestions<Q extends HookQuestion> {
   note(seen: string): void;
   /** The decision of a person's rule, as the hook prints it. */
   ruled(found: { readonly verdict: 'allow' | 'deny'; readonly rule: string }): Record<string, unknown>;
-  /** Resolves to what the hook prints, once a person has answered or the question is gone. */
+  /** Resolves to the hook's output, once a person has answered or the question is gone. */
   wait(question: Q, payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   withdraw(which: (entry: OpenQuestion<Q>) => boolean, surface: 'pane' | 'engine'): void;
   /** Runs once hooks from before a restart had time to return; `withdraw` ends the approvals that none has asked for again. */
@@ -134,7 +134,7 @@ export function createHookQuestions<Q extends HookQuestion>(
       const answer = await Promise.race([entry.answer, gone(signal)]);
       entry.hooks -= 1;
       if (answer !== 'gone' && answer !== 'released') return decisionOf(answer);
-      // Nobody is left who could hand a decision over.
+      // No hook is left that could deliver a decision.
       const hookless = () => {
         if (entry.hooks === 0) entry.cut({ kind: 'withdrawn', surface: ways.hooklessAt() });
       };

@@ -23,7 +23,7 @@ import { createQwenAdapter } from './qwen/adapter.ts';
 import { createShellAdapter } from './shell/adapter.ts';
 import { quote } from './shell/start-file.ts';
 
-/** How long a look at the installed harnesses is good for. */
+/** How long a lookup of the installed harnesses is valid. */
 const foundForMs = 30_000;
 
 export interface HarnessesDeps {

@@ -8,7 +8,7 @@ import { botEnvironment } from './environment.ts';
 import { findProgram } from './find-program.ts';
 import type { BotDoors, BotSpec, Launch } from './harness.ts';
 
-/** The harness's program on PATH; `title` is what a person calls it. */
+/** The harness's program on PATH; `title` is its name for a person. */
 export async function installedProgram({ env }: Surroundings, harness: HarnessName, title: string): Promise<string> {
   const entry = catalogue.find(({ name }) => name === harness);
   const program = entry?.program ?? harness;
@@ -32,7 +32,7 @@ export function paneLaunch(
   return { command, cwd: bot.cwd, env: botEnvironment(around.env, bot, doors, own), cols: 120, rows: 40 };
 }
 
-/** A harness's name of a conversation stands in an argument of the next start: it must be no option and no path. */
+/** A harness's name of a conversation becomes an argument of the next start: it must be no option and no path. */
 const sessionName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 type Facts = Readonly<Record<string, unknown>>;

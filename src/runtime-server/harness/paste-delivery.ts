@@ -13,11 +13,11 @@ export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 
 
 export interface PasteWays {
   composer(facts: PaneFacts): Composer;
-  /** Whether the composer holds exactly this text, or what it collapses to. */
+  /** Whether the composer holds exactly this text, or the marker that replaces it. */
   holds(composer: Composer, text: string): boolean;
   /** Asked before the first byte is typed. */
   transcript(): Promise<PromptsSince>;
-  /** How long the text must have stood in the composer before Enter is heeded; default: not at all. */
+  /** How long the text must be in the composer before it accepts Enter; default: not at all. */
   settleMs?(text: string): number;
   /** While it starts it shows a composer and loses its input: then the message is held and retried. */
   readonly losesEarly?: boolean;
@@ -35,7 +35,7 @@ export interface PasteDelivery {
   taken(prompt: string): void;
   /** `draft`, a closed composer, a text of ours that could not be removed. null: nothing is in the way. */
   obstacle(): string | null;
-  /** A person's keys are about to be written: what stands in the composer may be theirs from now on. */
+  /** A person's keys are about to be written: the composer's text may be theirs from now on. */
   touched(): void;
 }
 
@@ -51,7 +51,7 @@ export function createPasteDelivery(context: DriverContext, ways: PasteWays): Pa
   const { judge, panes, paneId } = context;
   /** The message on its way, while it waits for its witness. */
   let pending: { readonly text: string; submitted: boolean } | null = null;
-  /** A text that was pasted and not taken: it may stand in the composer, or come up there late. `stuck`: it could not be removed. */
+  /** A text that was pasted and not taken: it may be in the composer, or appear there late. `stuck`: it could not be removed. */
   let left: { readonly text: string; readonly deliveryId: string; stuck: boolean } | null = null;
 
   function composer(): Composer {

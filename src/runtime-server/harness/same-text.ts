@@ -28,7 +28,7 @@ export function sameText(shown: string, ours: string, { tail = false } = {}): bo
   return places.has(seen.length);
 }
 
-/** In how many places the text, or the end of a long one, stands on the screen. */
+/** How often the screen shows the text, or the end of a long one. */
 export function countText(screen: string, ours: string): number {
   const seen = [...squeeze(screen)];
   let places = new Set(seen.keys());

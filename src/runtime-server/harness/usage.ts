@@ -3,7 +3,7 @@
  * know prices, budgets or queues.
  */
 
-/** One answer of a model, as the harness's transcript counts it. Tokens; what was cached is not counted in `input` again. */
+/** One answer of a model, as the harness's transcript counts it. Tokens; `input` excludes cached ones. */
 export interface UsageLine {
   /**
    * Names this answer in every transcript that holds it: resumed and forked conversations copy it, and it is counted once. Without the harness's

@@ -21,8 +21,8 @@ function oneLine(text: string): string {
 }
 
 /**
- * The message as it stands in a composer. The first line names the sender, so that a leading `!` or `/` never stands first;
- * it carries the delivery's id, which makes the submitted prompt findable. `raw` is the bare text.
+ * The message as a composer shows it. The first line names the sender, so that a leading `!` or `/` never comes first; it carries the delivery's id,
+ * which makes the submitted prompt findable. `raw` is the bare text.
  */
 export function composePrompt(message: Outgoing): string {
   if (message.raw) return clean(message.text);

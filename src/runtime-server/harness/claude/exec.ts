@@ -48,7 +48,7 @@ function parseResult(stdout: string): Record<string, unknown> | null {
       const result = list.findLast((entry) => entry?.type === 'result');
       if (result) return result as Record<string, unknown>;
     } catch {
-      // Not JSON: a warning or an error in words.
+      // Not JSON: a warning or an error as text.
     }
   }
   return null;

@@ -7,7 +7,7 @@ import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 /** A dialog may come up over anything; the hook that announces it may be late or lost. */
 const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const;
 
-/** The hook of a question comes before its dialog is drawn: the turn's row still stands for a moment. */
+/** The hook of a question comes before its dialog is drawn: the turn's row stays for a moment. */
 const afterQuestion = { needs_you: 700 } as const;
 
 const setup = (id: string, regex: string, reason: string): ScreenRule => ({
@@ -181,7 +181,7 @@ export const claudeRules: Ruleset = {
   events,
 };
 
-/** Dim text that stands in an empty composer. Dimness is the rule; these are the words seen, should a theme not dim them. */
+/** Dim text in an empty composer. Dimness is the rule; these are the texts seen, in case a theme does not dim them. */
 export const ghostTexts: readonly RegExp[] = [
   /^Press up to edit queued messages$/u,
   /^Resend your message to try again$/u,

@@ -8,7 +8,7 @@ import { readJsonLines } from '../json-lines.ts';
 import type { UsageAsk, UsageCursor, UsageLine, UsagePage } from '../usage.ts';
 import { count, objectOf } from '../values.ts';
 
-/** Transcripts of earlier sessions that are still looked at: their last lines may come late. */
+/** Transcripts of earlier sessions that are still checked: their last lines may be written late. */
 const mostTranscripts = 3;
 const mostFiles = 1000;
 

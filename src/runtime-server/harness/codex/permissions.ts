@@ -9,7 +9,7 @@ import { askElsewhereMs } from './launch.ts';
 import { actionsOf, type Payload, patchFiles, type Question, questionOf } from './questions.ts';
 
 export interface Permissions {
-  /** Resolves to what the hook prints: a decision, or nothing where Codex is to ask in the pane. */
+  /** Resolves to the hook's output: a decision, or nothing where Codex should ask in the pane. */
   ask(payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   /** A hook waits for a person. */
   waiting(): boolean;

@@ -48,7 +48,7 @@ export function patchFiles(patch: string): string[] {
 
 type Action = Parameters<PermissionPolicy['decide']>[0];
 
-/** The question as the policy reads it, one action for each file of a patch: Codex's tools by Gantry's names for what they do. */
+/** The question as the policy reads it, one action for each file of a patch: Codex's tools under Gantry's names for the same actions. */
 export async function actionsOf(
   bot: { slug: string; team: string; cwd: string },
   workspace: string | null,
@@ -70,7 +70,7 @@ const isShell = (tool: string) => ['Bash', 'shell', 'exec_command', 'local_shell
 
 function wordsOf(tool: string, input: Payload): Words {
   const command = commandOf(input);
-  // It asks only for what its own walls would not let through.
+  // It asks only about actions that its own sandbox blocks.
   const why = text(input.description);
   const reason = why === '' ? {} : { reason: why };
   if (isShell(tool)) {

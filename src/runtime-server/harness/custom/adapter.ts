@@ -15,7 +15,7 @@ import { customRules } from './rules.ts';
 const quietMs = 1000;
 /** Output counts as work only after this long: an echo or a clock is not work. */
 const printingMs = 400;
-/** The program draws what was typed within this time, or it has not taken it. */
+/** The program draws typed text within this time, or it has not taken it. */
 const shownMs = 2500;
 /** Between the drawing of a paste and Enter, for programs that take both together as one paste. */
 const settleMs = 150;
@@ -27,7 +27,7 @@ const mostLines = 12;
 const frame = /^[\s│┃|║▌▐]+|[\s│┃|║▌▐█]+$/gu;
 /** Markers that programs show instead of a paste. */
 const pasteMark = /\[[^\]\n]*\b[Pp]aste[^\]\n]*\]/gu;
-/** A line-reading program loses what is longer than the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
+/** A line-reading program loses text beyond the terminal's line buffer (1024 bytes on macOS, 4096 on Linux). */
 const maxLineBytes = 1000;
 
 export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
@@ -86,7 +86,7 @@ function driveCustom(context: DriverContext): Driver {
   let lastOutput = clock.monotonic();
   let cancel = timers.after(quietMs, quiet);
   let cancelAnswered: (() => void) | null = null;
-  /** The message whose text was typed without Enter: it may stand there, unseen. */
+  /** The message whose text was typed without Enter: it may still be there, unseen. */
   let left: string | null = null;
 
   const dialogStands = () => judge.sees()?.startsWith('custom.dialog.') === true;
@@ -123,7 +123,7 @@ function driveCustom(context: DriverContext): Driver {
     };
   }
 
-  /** Whether the screen comes to show what was just typed. */
+  /** Whether the screen shows the typed text in time. */
   async function comesUp(text: string, before: ReturnType<typeof look>): Promise<boolean> {
     if (squeeze(text) === '') return true;
     return context.until(() => {

@@ -10,7 +10,7 @@ import { ghostTexts } from './rules.ts';
 const top = /^▄{20,}\s*$/u;
 const end = /^▀{20,}\s*$/u;
 const rule = /^─{20,}\s*$/u;
-/** Between the rule and the composer stands at most what it says of its mode. */
+/** Between the rule and the composer is at most its mode line. */
 const rowsUnderRule = 3;
 /** Gemini CLI shows this instead of a paste of more than five lines or about five hundred characters. */
 const pasteMarker = /^\[Pasted Text: \d+ (?:lines|chars)\](?: #\d+)?$/u;
@@ -22,7 +22,7 @@ export function readComposer(view: View): Composer {
   if (first < 0) return { kind: 'closed' };
   const above = bottom.slice(Math.max(0, first - rowsUnderRule), first);
   const behind = bottom.slice(last + 1);
-  // Behind it stands nothing but the footer: a dialog or an answer is drawn under what was sent.
+  // Only the footer follows it: a dialog or an answer is drawn under a sent message.
   if (!above.some((row) => rule.test(row)) || behind.some((row) => /^ ?[╭│╰✦ℹ✕▄─]/u.test(row)))
     return { kind: 'closed' };
   const [row = '', ...rest] = bottom.slice(first + 1, last);

@@ -33,12 +33,12 @@ export function readEvents({ stdout, stderr, code }: Ran, resume: string | null 
   return failed(said, String(objectOf(result?.error)?.message ?? complaint(stderr) ?? `exit code ${code}`));
 }
 
-/** In plan mode a file is a parameter that is not valid; only its words tell why. */
+/** In plan mode a file counts as an invalid parameter; only the message says why. */
 function isRefusal(error: Readonly<Record<string, unknown>> | null): boolean {
   return refusals.test(String(error?.type ?? '')) || String(error?.message ?? '').startsWith('Access denied');
 }
 
-/** The first words that tell of more than the terminal it would like. */
+/** The first line that is more than a complaint about the terminal. */
 function complaint(stderr: string): string | undefined {
   const lines = stderr.replace(/\x1b\[[\d;]*m/gu, '').split('\n');
   return lines.find((line) => line.trim() !== '' && !/^(Warning:|Ripgrep is not|Approval mode)/u.test(line));

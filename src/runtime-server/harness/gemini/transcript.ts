@@ -26,7 +26,7 @@ export async function findTranscripts(home: string, cwd: string, sessionId: stri
   return [];
 }
 
-/** The same out of what the bot remembers. */
+/** The same from the bot's remembered facts. */
 export async function rememberedTranscripts(facts: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   const { geminiHome, cwd, sessionId } = facts;
   const known = [geminiHome, cwd, sessionId].every((one) => typeof one === 'string');

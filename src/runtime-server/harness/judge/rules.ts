@@ -99,7 +99,7 @@ export function compileRules(ruleset: Ruleset): Matcher {
         let seen = '';
         const all = tests.every(({ condition, regex, not }) => {
           const text = regionText(view, condition.region, condition.rows);
-          // A region that is not there cannot hold what must not be in it.
+          // A missing region cannot hold forbidden text.
           if (text === null) return condition.contains === undefined && regex === null;
           if (condition.contains !== undefined && !text.includes(condition.contains)) return false;
           if (not?.test(text)) return false;

@@ -48,7 +48,7 @@ function driveOpencode(context: DriverContext): Driver {
   const { judge, timers } = context;
   const ended = new AbortController();
   let server: OpencodeServer | null = null;
-  /** The stream of events stands, and what was before it has been asked for. */
+  /** The stream of events is connected, and the earlier state has been requested. */
   let connected = false;
   /** Ends the stream that stands: its server was found not to answer. */
   let hangUp = () => {};
@@ -131,7 +131,7 @@ function driveOpencode(context: DriverContext): Driver {
                 askWhetherItLives();
                 tell();
               })
-              // Without what was before, the events say nothing that can be relied on.
+              // Without the earlier state, the events are not reliable.
               .catch(hangUp);
           },
           (event) => {

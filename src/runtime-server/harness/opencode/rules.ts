@@ -60,7 +60,8 @@ const screen: readonly ScreenRule[] = [
     claim: { state: 'idle' },
     from: ['starting', 'working', 'needs_you', 'blocked'],
     holdMs: behindServerMs,
-    // The first turn of a start may be seconds away from its message. What the provider refused it may grant later: a blocked bot is tried again after a quarter of an hour.
+    // The first turn of a start may be seconds away from its message. A provider's refusal may be temporary: a blocked bot retries after a quarter
+    // of an hour.
     holdFrom: { starting: 300, working: 10_000, needs_you: afterQuestionMs, blocked: 15 * 60_000 },
   },
 ];
@@ -87,7 +88,7 @@ export const opencodeRules: Ruleset = {
   version: 'opencode/1.18.33',
   covers: { from: '1.18.0', below: '1.19.0' },
   authority: 'hook',
-  // Messages go to its server: a dialog that no rule knows holds none of them up.
+  // Messages go to its server: an unknown dialog blocks none of them.
   unclearAfterMs: null,
   // Asked for a second time before it ends the turn; used where its server does not answer.
   interrupt: { keys: ['Escape', 'Escape'], apartMs: 600 },

@@ -23,7 +23,7 @@ export interface OpencodeEvent {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Nobody listens there: nothing was taken. */
+/** No program listens there: nothing was taken. */
 export class NotListening extends Error {}
 
 export interface OpencodeServer {
@@ -86,7 +86,7 @@ export function createOpencodeServer(
           if (held > mostEventChars) throw new Error('an event of its server has no end');
           for (const { data } of messages) {
             const event = eventOf(parse(data));
-            // A damaged event is passed over: what it said is asked for at the next look.
+            // Skips a damaged event: the next look requests its content.
             if (event) onEvent(event);
           }
         }

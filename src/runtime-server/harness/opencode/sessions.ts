@@ -31,7 +31,7 @@ export interface Sessions {
   level(): Level;
   /** The conversations that are in a turn. */
   busy(): readonly string[];
-  /** In words what a question asks that only a person at the pane can answer; null: nothing. */
+  /** The text of a question that only a person at the pane can answer; null: none. */
   waiting(): string | null;
   current(): string | null;
   choose(id: string | null): void;

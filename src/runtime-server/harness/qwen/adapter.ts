@@ -17,7 +17,7 @@ import { promptOf, questionIn, toolResultsIn } from './lines.ts';
 import { qwenRules } from './rules.ts';
 import { readQwenUsage } from './usage.ts';
 
-/** It looks at its file every half second. */
+/** It checks its file every half second. */
 const witnessMs = 7000;
 const answerMs = 5000;
 
@@ -46,7 +46,7 @@ function driveQwen(context: DriverContext): Driver {
   const files = isChannel(facts.channel) ? facts.channel : null;
   /** The message on its way, while it waits to be reported. */
   let pending: { text: string; seen: boolean } | null = null;
-  /** Questions whose answer was sent: what the program said of it. */
+  /** Questions whose answer was sent, with the program's reaction. */
   const answers = new Map<string, 'taken' | 'gone' | null>();
   /** Which tool call a question is about. */
   const calls = new Map<string, string>();

@@ -15,7 +15,7 @@ export type Line = Readonly<Record<string, unknown>>;
 
 export interface ChannelEnd {
   send(line: Line): Promise<void>;
-  /** Everything that stands in the file now has been taken. */
+  /** Everything in the file so far has been read. */
   readonly ready: Promise<void>;
   close(): void;
 }

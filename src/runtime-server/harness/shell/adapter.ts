@@ -69,7 +69,7 @@ function driveShell(context: DriverContext): Driver {
   const { nonce, messageFile } = shellFacts(context.recall());
   /** OSC that came while the journal was being read, in order. null: it has been read. */
   let early: PaneOsc[] | null = [];
-  /** End of the journal when it was read: signals up to there are known, also when they are reported once more. */
+  /** End of the journal when it was read: signals up to there are known, also when they are reported again. */
   let readTo = 0;
   let reading = false;
   /** The engine came or went while it was being read. */
@@ -80,7 +80,7 @@ function driveShell(context: DriverContext): Driver {
   /** Counts commands that were started, prompts for more, and new prompts: it moves when Enter was taken. */
   let moves = 0;
   let draft = false;
-  /** Whether a person may have typed since the prompt came: else what stands behind it was printed by a background job. */
+  /** Whether a person may have typed since the prompt came: otherwise text after it was printed by a background job. */
   let touched = true;
   /** The message whose text the shell has put into its line and not entered yet. */
   let standing: string | null = null;
@@ -132,9 +132,9 @@ function driveShell(context: DriverContext): Driver {
     const tail = await panes.read(paneId, Math.max(0, end - journalTailBytes), journalTailBytes).catch(() => null);
     reading = false;
     if (!tail && stirred) return catchUp();
-    // Not readable now: once more when the engine is back.
+    // Not readable now: retried when the engine is back.
     if (!tail && !panes.engine().running) return;
-    // Readable, but without this journal: what the shell says from now on has to do.
+    // Readable, but without this journal: the shell's later signals have to suffice.
     const signals = tail ? signalsIn(Buffer.from(tail.bytes).toString('utf8'), nonce) : [];
     const last = signals.findLastIndex(({ signal }) => signal === 'ready' || signal === 'start' || signal === 'more');
     readTo = tail?.end ?? 0;
@@ -160,7 +160,7 @@ function driveShell(context: DriverContext): Driver {
       if (draft) return 'draft';
       // Our own text is no person's draft. If somebody has changed it, the shell says so when the next message comes.
       if (standing !== null) return null;
-      // A screen older than the prompt says nothing; the shell itself looks once more when the message is taken.
+      // A screen older than the prompt shows nothing new; the shell itself checks again when the message is taken.
       if (facts.offset < prompt.offset || !touched) return null;
       return last.startsWith(prompt.text) && last.slice(prompt.text.length).trim() !== '' ? 'draft' : null;
     },
@@ -191,7 +191,7 @@ function driveShell(context: DriverContext): Driver {
     return put(message, 'anew');
   }
 
-  /** Offers a text to the shell and enters it. `stands`: only if it stands in the line already; nothing is put there. */
+  /** Offers a text to the shell and enters it. `stands`: only if the line holds it already; nothing is put there. */
   async function put(message: Outgoing, how: 'anew' | 'stands'): Promise<DeliverResult> {
     const text = composeCommands(message);
     const offer = async (sign: '' | '='): Promise<'took' | 'draft' | null> => {
