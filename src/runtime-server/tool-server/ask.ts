@@ -24,7 +24,7 @@ export interface Waiting {
 export type Answered =
   | { readonly how: 'approved'; readonly id: string }
   | { readonly how: 'refused'; readonly id: string | null; readonly why: string }
-  /** Nobody has answered yet; the question stays. */
+  /** No answer yet; the question stays. */
   | { readonly how: 'open'; readonly id: string };
 
 export interface AskerDeps {

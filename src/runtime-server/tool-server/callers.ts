@@ -23,7 +23,7 @@ export interface CallersDeps {
 export interface ToolCallers {
   /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
-  /** The same, with what its calls need. */
+  /** The same, with the dependencies of its calls. */
   of(principal: Principal, signal: AbortSignal): Promise<ToolCaller> | ToolCaller;
 }
 

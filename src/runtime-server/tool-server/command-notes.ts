@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { CommandNote } from './what-runs-guard.ts';
 
 export interface CommandNotes {
-  /** Answers what takes it away again. */
+  /** Returns the function that removes it. */
   keep(note: CommandNote): () => void;
   /** Those of a Gantry that was killed. */
   left(): { readonly note: CommandNote; remove(): void }[];

@@ -19,7 +19,7 @@ const largestWrite = 4 * 1024 * 1024;
 const mostEdits = 1000;
 const mostListed = 5000;
 const listedByDefault = 500;
-/** Of what says what may run in a folder that is removed: each is held against all rules. */
+/** Files that decide what may run, in a folder that is removed: each is checked against all rules. */
 const mostInner = 500;
 /** Named in a list, but not entered unless asked for. */
 const notEntered = new Set(['.git', 'node_modules']);
@@ -41,7 +41,7 @@ export interface FileToolsDeps {
 
 export function createFileTools(deps: FileToolsDeps): Tool[] {
   const jailOf = ({ root }: ToolCaller): Promise<Jail> => createJail({ ...deps, root });
-  /** Where it leads in truth: a link must not give a guarded folder, or what a rule is about, another name. */
+  /** The real path: a link must not give a guarded folder, or the subject of a rule, another name. */
   const at = async (jail: Jail, path: string, last = true) => {
     const located = await jail.lands(path, last);
     // A change there changes what may run: a mode that accepts edits does not cover it.
@@ -385,7 +385,7 @@ function wholly(from: string, to: string, old: string, next: string): string {
   return formatPatch({ ...names, index: undefined, hunks: [hunk] });
 }
 
-/** Every entry below, folder by folder; `take` answers false to stop. Answers whether it was stopped. */
+/** Every entry below, folder by folder; `take` returns false to stop. Returns whether it was stopped. */
 async function walk(
   jail: Jail,
   folder: Place,

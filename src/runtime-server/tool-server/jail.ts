@@ -229,7 +229,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     }
   }
 
-  /** A folder on the way became a link since it was looked at. */
+  /** A folder on the way became a link since the check. */
   function stillThere(found: string, seen: string | undefined, path: string): void {
     if (seen === undefined || seen === found) return;
     const fact = `${JSON.stringify(path)} leads to ${JSON.stringify(found)} now, not to ${JSON.stringify(seen)}.`;
@@ -352,7 +352,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
   };
 }
 
-/** Disks of these systems do not tell capitals apart. */
+/** Disks of these systems ignore case. */
 const alike = (path: string): string => (linux ? path : path.toLowerCase());
 
 function holds(folder: string, path: string): boolean {

@@ -31,8 +31,8 @@ export interface Placed extends Pick<RunOptions, 'command' | 'cwd' | 'env' | 'as
   /** Folders that it may write. */
   readonly roots: readonly string[];
   /**
-   * To be called once, when the command has ended or could not be started. Puts right what it did about what says what may run; the
-   * sentences tell the caller.
+   * Call it once, when the command has ended or could not be started. Reverts its changes to files that decide what may run; the sentences tell the
+   * caller.
    */
   settle(): Promise<string[]>;
 }
@@ -43,7 +43,7 @@ export interface ShellSandbox {
   /** Null: it confines commands. Otherwise why not, as half a sentence. */
   missing(): Promise<string | null>;
   place(at: CommandPlace): Promise<Placed>;
-  /** Before the first command: looks after those that were cut short when Gantry was killed. What it found, in sentences. */
+  /** Before the first command: cleans up after those that were cut short when Gantry was killed. Returns its findings as sentences. */
   recover(): Promise<string[]>;
 }
 
@@ -92,7 +92,7 @@ export function createShellSandbox({ env, hidden, notes, wanted, clock, freshNam
         .map((path) => realpathSync(path))
         .map((path): [string, string[]] => [path, cover(path)]),
       ...changed.map((path): [string, string[]] => [path, ['--bind', path, path]]),
-      // Where one is gone in this moment the command begins all the same: what comes into its place is looked at afterwards.
+      // If one disappears at this moment the command still begins: its replacement is checked afterwards.
       ...kept.map(({ path, access }): [string, string[]] => [
         path,
         [access === 'read' ? '--ro-bind-try' : '--bind-try', path, path],

@@ -11,12 +11,12 @@ import type { PolicyMode, PolicyVerdict } from '../policy/policy.ts';
 export interface ToolCaller {
   /** Null: a program of the person's. */
   readonly bot: { readonly agentId: string; readonly address: string } | null;
-  /** Which client: what a person allows to one is nothing to another. */
+  /** Which client: a person's permission for one does not extend to another. */
   readonly client: string;
   /** For the ledger: user or agent, and the surface. */
   readonly actor: string;
   readonly surface: string;
-  /** Null for a person: who may act, and is asked before what cannot be taken back. */
+  /** Null for a person: they may act, and are asked before an irreversible action. */
   readonly mode: PolicyMode | null;
   /** The allowed root. */
   readonly root: string;
@@ -41,7 +41,7 @@ export interface ToolCaller {
 export interface ToolPlan<Out> {
   /** For the policy: absolute path, command, host (with its port unless that is the scheme's own). */
   readonly path?: string;
-  /** Absolute paths of what goes with `path` and says what may run: each must be allowed as well. */
+  /** Absolute paths that go with `path` and decide what may run: each must be allowed as well. */
   readonly also?: readonly string[];
   readonly command?: string;
   readonly host?: string;
@@ -60,7 +60,7 @@ export interface ToolPlan<Out> {
   readonly details?: readonly ApprovalDetail[];
   /** `summary` is a diff. */
   readonly isDiff?: boolean;
-  /** Does exactly what the plan says, or fails. `may`: what the policy says to this same call at another host. */
+  /** Does exactly what was planned, or fails. `may`: the policy's verdict on this same call at another host. */
   run(signal: AbortSignal, may: (host: OtherHost) => PolicyVerdict): Promise<Out>;
 }
 

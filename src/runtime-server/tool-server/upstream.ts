@@ -28,7 +28,7 @@ interface Wish {
 const pushed = /\bpush\b[^;&|]*\s(?:-[a-zA-Z]*u[a-zA-Z]*|--set-upstream)(?:\s|$)/;
 const said = /^branch '([^'\n]+)' set up to track '([^'\n]+)'/gm;
 
-/** In sentences, what was set or could not be. Looks for nothing unless the command or its output speaks of an upstream. */
+/** In sentences, which upstreams were set or could not be. Does nothing unless the command or its output mentions an upstream. */
 export async function setUpstreams(request: UpstreamRequest): Promise<string[]> {
   const { cwd, line, printed } = request;
   const named = [...printed.matchAll(said)];

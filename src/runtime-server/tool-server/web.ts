@@ -26,7 +26,7 @@ export interface WebAnswer extends EgressAnswer {
 export interface Web extends DocumentFetch {
   /** Only from its text: no name is looked up before anybody was asked, since a lookup tells the name's owner something. */
   host(url: string): Required<OtherHost>;
-  /** `planned`: what the policy was asked about. A redirect elsewhere that it would not simply allow is the answer itself. */
+  /** `planned`: the host that the policy decided about. A redirect elsewhere that it would not simply allow is itself the answer. */
   request(request: EgressRequest, planned: OtherHost, may: (host: OtherHost) => PolicyVerdict): Promise<WebAnswer>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
   const guarded = createEgress(options);
 
   function host(url: string): Required<OtherHost> {
-    // An address that is private is the policy's matter; all else is wrong at once.
+    // The policy decides about private addresses; any other problem is an error at once.
     const bad = createEgress({ ...options, allow: URL.canParse(url) ? [placeOf(url)] : [] }).refusal(url);
     if (bad !== null) throw bad;
     return { host: hostOf(url), privateHost: guarded.refusal(url) !== null || localName.test(hostOf(url)) };

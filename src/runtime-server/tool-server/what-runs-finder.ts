@@ -18,7 +18,7 @@ export interface Found {
 export interface Look {
   /** Outer ones first. */
   readonly found: readonly Found[];
-  /** There were more folders than are looked at. */
+  /** There were more folders than the limit. */
   readonly cut: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Finder {
 
 /** Folders of one look. A walk of as many that have not changed takes a fraction of a second. */
 export const maxFolders = 20_000;
-/** Folders that are looked at before others get their turn: some milliseconds. */
+/** Folders read before other work gets its turn: some milliseconds. */
 const slice = 200;
 /** The clock of a disk is coarse: what changes this soon after a look may leave no trace in the times of its folder. */
 const settledMs = 100;
@@ -42,7 +42,7 @@ type As = 'plain' | 'git' | 'worktrees';
 interface Folder {
   readonly print: string;
   readonly found: readonly { readonly name: string; readonly kind: Found['kind'] }[];
-  /** To be looked at in turn. */
+  /** Folders still to read. */
   readonly inner: readonly { readonly name: string; readonly as: As }[];
 }
 

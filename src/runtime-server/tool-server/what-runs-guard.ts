@@ -26,7 +26,7 @@ export interface GuardRequest {
   readonly roots: readonly string[];
   /** Folders that no command sees. */
   readonly hidden: readonly string[];
-  /** For git, which is asked what its settings name. */
+  /** For git, which lists the paths in its settings. */
   readonly env: Readonly<Record<string, string>>;
   /** Whether a rule lets it write this file of instructions (`AGENTS.md` and its like). */
   readonly mayWrite: (path: string) => boolean;
@@ -48,7 +48,7 @@ export interface Guard {
   readonly note: CommandNote;
   /** In this order after the mounts of the roots. `write`: as the root that it lies in, and cannot be moved. */
   readonly mounts: readonly { readonly path: string; readonly access: 'read' | 'write' }[];
-  /** After the command. Sentences for the caller about what was not as it should be. */
+  /** After the command. Sentences for the caller about unexpected changes. */
   settle(): Promise<string[]>;
   /** When the command was not begun. */
   close(): void;
@@ -201,7 +201,7 @@ interface AftermathDeps extends Pick<CommandNote, 'roots' | 'found' | 'kept' | '
   readonly while: string;
 }
 
-/** Puts right what the command did; sentences about it. */
+/** Reverts the command's changes; returns sentences about them. */
 function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
   const { roots, freshName, look } = deps;
   const root = roots[0]!;
@@ -224,7 +224,7 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
     return join(dirname(path), name);
   }
 
-  /** Folders on the way to it, where the command took them away. What lies in their place now is set aside. */
+  /** Restores folders on its path that the command removed. Entries in their place are set aside. */
   function makeWay(folder: string): void {
     if (roots.includes(folder)) return;
     makeWay(dirname(folder));

@@ -37,7 +37,7 @@ function changedMeanwhile(fact = 'What waits is not what you were shown: it has 
   return new AppError('refused', fact, 'Look again, then answer.', { status: 409 });
 }
 
-/** How often the folder is looked at: a few names, and the content of those that changed. Milliseconds. */
+/** How often the folder is checked: a few names, and the content of changed files. Milliseconds. */
 const lookMs = 2000;
 
 export async function createWorkspaceTrust(

@@ -32,7 +32,7 @@ class TooMuch extends Error {}
 export const isPackageFolder = (path: string): boolean => basename(path) === 'node_modules';
 
 export function createPackages(): Packages {
-  /** By folder, of each file what it looked like and the hash that it had then. */
+  /** By folder, the last seen state of each file and its hash then. */
   const known = new Map<
     string,
     Map<string, { readonly print: string; readonly hash: string; readonly size: number }>
@@ -81,7 +81,7 @@ export function createPackages(): Packages {
         if (!isWithin(realpathSync(folder), realpathSync(path))) return refuse(`${way.join('/')} leads out of it.`);
       } catch (fault) {
         if (fault instanceof TooMuch) throw fault;
-        // A link to nothing loads nothing; it counts by what it says.
+        // A link without a target loads nothing; it counts by its text.
       }
       return readlinkSync(path);
     };

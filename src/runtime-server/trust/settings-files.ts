@@ -8,15 +8,15 @@ import type { HarnessName } from '../../contracts/factory/agent.ts';
 import { isWithin, listWithin } from '../../kit/files/within.ts';
 import { type ProgramSettings, settingsOfPrograms } from '../policy/what-runs.ts';
 
-/** Written by the programs as they work, or fetched by them: they say nothing about what may run. Packages that are loaded count as a whole. */
+/** Written by the programs as they work, or fetched by them: they do not decide what may run. Packages that are loaded count as a whole. */
 const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', 'node_modules', 'tmp', '.git']);
 const mostFiles = 500;
 const deepest = 6;
 
 export interface SettingsFiles {
-  /** Absolute paths. A folder of packages stands for all that is in it. */
+  /** Absolute paths. A folder of packages represents all its files. */
   readonly files: readonly string[];
-  /** A folder with more files than are looked at; null where all were. */
+  /** A folder with more files than the limit; null where all were read. */
   readonly tooMany: string | null;
 }
 

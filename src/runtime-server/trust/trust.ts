@@ -13,7 +13,7 @@ import type { Store, Tx } from '../../kit/store/store.ts';
 export interface Judged {
   /** The current content is not the agreed one: it has no effect. */
   readonly waits: boolean;
-  /** The content that counts: what the person said yes to, or what ran here before they were ever asked. Null: none. */
+  /** The content that counts: the agreed one, or the one that ran here before Gantry asked. Null: none. */
   readonly counts: string | null;
 }
 
@@ -39,13 +39,13 @@ export interface Trusted {
 
 export interface Trust extends FileTrust {
   readonly workspace: string;
-  /** Whether content with this hash (`none`: no file) is not what the person said yes to. */
+  /** Whether content with this hash (`none`: no file) differs from the agreed one. */
   waits(path: string, hash: string): boolean;
   /** The last agreed content. */
   yesTo(path: string): Trusted | null;
   /** The person said no to exactly this content. */
   refused(path: string, hash: string): boolean;
-  /** A person's yes, or what they wrote through Gantry. A null text: they want the file gone. */
+  /** A person's yes, or text that they wrote through Gantry. A null text: they want the file gone. */
   sayYes(files: readonly { readonly path: string; readonly text: string | null }[], by: By): Promise<void>;
   sayNo(files: readonly { readonly path: string; readonly hash: string }[], by: By): Promise<void>;
   /** It ran here before Gantry asked: it keeps running, and a new start asks. */

@@ -23,7 +23,7 @@ export interface WaitingFile {
   readonly path: string;
   readonly kind: FileKind;
   readonly change: 'new' | 'changed' | 'removed';
-  /** Of what lies there now; `none` for what was removed. */
+  /** Of the current content; `none` for a removed file. */
   readonly hash: string;
   /** Its person said no to this content. */
   readonly refused: boolean;
@@ -44,13 +44,13 @@ export interface Waiting {
 
 /** Bytes of one file. The same for all kinds: nobody can agree to a larger one. */
 const largest = 256 * 1024;
-/** Of all files together; what comes after them is not looked at. */
+/** Of all files together; files beyond it are not read. */
 const mostBytes = 16 * 1024 * 1024;
 const mostFiles = 1000;
 /** Places outside the workspace that somebody wanted to start a program in. */
 const mostAsked = 200;
 
-/** Folders of packages have thousands of files: so long the last look at one holds, but where somebody starts or answers. Milliseconds. */
+/** Folders of packages have thousands of files: a result is reused for this long, except when somebody starts or answers. Milliseconds. */
 const packagesLookMs = 30_000;
 
 const absent = { is: 'absent' } as const;
@@ -64,7 +64,7 @@ function hashed(text: ReturnType<typeof readTextWithin>): { readonly hash: strin
 export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Waiting {
   const root = trust.workspace;
   const packages = createPackages();
-  /** Of folders of packages: what the last look found, and when. */
+  /** Of folders of packages: the last result, and its time. */
   const looked = new Map<string, { readonly hash: string | null; readonly size: number; readonly at: number }>();
   /** Of files that have not changed since: their hash and size. */
   const known = new Map<string, { readonly print: string; readonly hash: string | null; readonly size: number }>();

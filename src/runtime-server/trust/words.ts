@@ -121,7 +121,7 @@ function teamOf(text: string): TeamFile | null {
 
 type Overrides = Omit<TeamFileBot, 'bot'>;
 
-/** Each bot, and what the presets make of it. */
+/** Each bot, with the presets applied. */
 function* botsOf(team: TeamFile): Generator<readonly [string, Overrides]> {
   for (const { bot, ...given } of team.bots) yield [bot, given];
   for (const [preset, { bots }] of Object.entries(team.presets ?? {})) {

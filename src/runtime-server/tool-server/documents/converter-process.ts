@@ -57,7 +57,7 @@ const complaintBytes = 8192;
 const widest = 3;
 
 export function startConverterProcess([program, file]: readonly [string, ...string[]]): ConverterProcess {
-  // Its own code, wherever it lies: beside `src/` the packages, beside `out/` the package.json that says what its files are.
+  // Its own code, wherever it is: beside `src/` the packages, beside `out/` the package.json that declares the type of its files.
   const own = resolve(dirname(file as string), '..', '..');
   const rights = [
     '--permission',

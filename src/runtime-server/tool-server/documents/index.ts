@@ -21,10 +21,10 @@ export interface DocumentToolsDeps {
   readonly after: (ms: number, effect: () => void) => () => void;
 }
 
-/** About ten thousand tokens: what the usual clients show a model without a warning. Characters. */
+/** About ten thousand tokens: the usual clients show a model this much without a warning. Characters. */
 const usualPart = 40_000;
 const largestPart = 1_000_000;
-/** Markdown up to this stands in the structured result as well; beyond it would be sent twice for nothing. Characters. */
+/** Shorter Markdown is in the structured result as well; longer would be sent twice for nothing. Characters. */
 const twiceUpTo = 10_000;
 /** A document read in parts is converted once: the last ones are kept this long. Milliseconds. */
 const keptMs = 5 * 60_000;

@@ -29,7 +29,7 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
     // An asynchronous schema would reject where no caller waits.
     if ('$async' in validate) return () => null;
   } catch {
-    // It says something that ajv does not take; the server knows what it meant.
+    // The schema has content that ajv refuses; the server knows its meaning.
     return () => null;
   }
   return (args) => {
@@ -91,8 +91,8 @@ export function weigh(root: Schema): number {
 const unfolded = (name: string) => name !== '$defs';
 
 /**
- * The schema without what could take long, and without what would then be wrong: everything that is left out makes it accept more,
- * so nothing may stay that turns more into less (`not`, `if`, exactly one of, nothing unevaluated).
+ * The schema without slow parts, and without those that would then be wrong: each omission makes it accept more, so nothing may stay that turns more
+ * into less (`not`, `if`, exactly one of, nothing unevaluated).
  */
 function withoutCostly(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutCostly);

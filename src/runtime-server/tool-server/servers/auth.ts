@@ -11,8 +11,8 @@ export interface ServerAuth {
   /** The access token to send, refreshed where it has to be; null: none is known, the server is asked without. */
   tokenFor(server: AuthServer, signal: AbortSignal): Promise<string | null>;
   /**
-   * The server answered 401, or 403 for want of scope. `wwwAuthenticate`: what it said with it, null for nothing. A sign-in that is
-   * under way already is answered again with the same address. Never throws.
+   * The server answered 401, or 403 for want of scope. `wwwAuthenticate`: its header, null for none. A sign-in that is under way already returns the
+   * same address again. Never throws.
    */
   challenge(
     server: AuthServer,
@@ -21,6 +21,6 @@ export interface ServerAuth {
   ): Promise<ChallengeAnswer>;
   /** Tokens, registrations and sign-ins of a server that is detached, or that is another one now. */
   forget(serverId: string): Promise<void>;
-  /** Told when a sign-in was answered, with a token or without. Answers the way to listen no more. */
+  /** Called when a sign-in was answered, with a token or without. Returns the function that unsubscribes. */
   onAnswered(listener: (serverId: string, signedIn: boolean) => void): () => void;
 }

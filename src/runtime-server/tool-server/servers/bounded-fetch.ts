@@ -81,7 +81,7 @@ async function* events(
 type Body = NonNullable<Response['body']>;
 const tooLarge = (most: number) => new UpstreamFault('answer', `Its answer has more than ${most} bytes`);
 
-/** Reports the request of this body as lost, once what was read is answered: an answered one is not waited for any more. */
+/** Reports the request of this body as lost, once the read answers are delivered: an answered one no longer waits. */
 function lostOf(deps: BoundedFetchDeps, init: RequestInit | undefined, status: number): (why: string) => void {
   const id =
     status === 200 && typeof init?.body === 'string' ? /"id":(\d+)\}$/.exec(init.body.slice(-64))?.[1] : undefined;

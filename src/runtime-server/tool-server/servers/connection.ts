@@ -52,7 +52,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Connected for so long, a server has earned a quick try again. Milliseconds. */
+/** After this long a connection, a server has earned a quick retry. Milliseconds. */
 const steadyMs = 60_000;
 /** The address of a sign-in ends after ten minutes: a person who comes later finds another. Milliseconds. */
 const signInAgainMs = 10 * 60_000 + 1000;

@@ -82,7 +82,7 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
   }
   if ((status === 404 || status === 410) && session) return new UpstreamFault('session', words, error);
   const gone = (status !== null || typeof code === 'number') && saysSessionGone(words);
-  // A status of 4xx refuses the request before a tool sees it. Any other answer may be what the tool itself said.
+  // A status of 4xx refuses the request before a tool sees it. Any other answer may be the tool's own.
   const refused = status !== null && status >= 400 && status < 500;
   if (gone && (refused || listing)) return new UpstreamFault('session', words, error);
   if (gone) return new UpstreamFault('answer', words, error, null, true);
@@ -150,7 +150,7 @@ const knownCodes: Readonly<Record<string, string>> = {
 const badPort =
   'Its port is one that programs for the web never call (fetch blocks it). Let the server listen on another.';
 
-/** Nobody took the connection, so nothing was sent. */
+/** No server took the connection, so nothing was sent. */
 export function isUnsent(error: unknown): boolean {
   return causes(error).some(({ code, message }) => {
     return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || message === 'bad port';
@@ -175,7 +175,7 @@ interface Cause {
   readonly fact?: unknown;
 }
 
-/** The error and what it came from, from the outside in. */
+/** The error and its causes, from the outside in. */
 function causes(error: unknown): Cause[] {
   const all: Cause[] = [];
   for (

@@ -151,7 +151,7 @@ function readTool(sent: unknown, index: number): ListedTool | string {
   };
 }
 
-/** Characters that show nothing, or turn the direction of what follows, could hide a text from the person and not from the model. */
+/** Characters that are invisible, or change the direction of the text after them, could hide a text from the person and not from the model. */
 const invisible =
   /[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
 

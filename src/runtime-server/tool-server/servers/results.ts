@@ -7,7 +7,7 @@ import { isDeeper } from '../../../kit/schemas/limits.ts';
 import type { FilledPrompt } from '../foreign-tools.ts';
 import { isObject } from './schemas.ts';
 
-/** All text of one result, characters: far beyond what a model reads, far below what hurts. */
+/** All text of one result, characters: far more than a model reads, far less than does harm. */
 export const longestText = 256 * 1024;
 /** One picture, sound or file, base64 characters: model vendors take 5 MB. */
 export const largestBlob = 5 * 1024 * 1024;
@@ -17,8 +17,8 @@ const mostBlocks = 500;
 const deepest = 64;
 
 /**
- * A block that clients know as it is; any other as text that says what it was: one of a kind that no version has, or with a picture that is no
- * base64, would cost the caller the whole answer. `isKnown` is the schema of the protocol.
+ * A known block unchanged; any other as text that names its kind: an unknown kind, or a picture that is no base64, would cost the caller the whole
+ * answer. `isKnown` is the schema of the protocol.
  */
 export function readableBlock(block: unknown, isKnown: (block: unknown) => boolean): unknown {
   if (isKnown(block)) return block;

@@ -165,7 +165,7 @@ function checkReferences(schema: Schema): void {
 
 /** The targets of the `$ref`s in one normalised schema. */
 export interface References {
-  /** Each one that stands in it, once. */
+  /** Each reference in it, once. */
   readonly all: ReadonlySet<string>;
   /** Undefined where there is nothing, or nothing that is a schema. */
   resolve(reference: string): unknown;
@@ -217,7 +217,7 @@ function decode(step: string): string | null {
   }
 }
 
-/** How much there is to read of what was sent as a schema: characters, and no more than are ever read. */
+/** The size of a sent schema: characters, at most as many as are ever read. */
 export function sizeOf(given: unknown): number {
   try {
     return Math.min(JSON.stringify(given ?? null).length, longestSchema);
@@ -231,7 +231,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The schemas that stand in one, of the members that `wanted` takes. */
+/** The subschemas of one, in the members that `wanted` accepts. */
 export function* partsOf(schema: Schema, wanted: (member: string) => boolean = () => true): Generator<unknown> {
   for (const [name, value] of Object.entries(schema)) {
     if (!wanted(name)) continue;

@@ -60,7 +60,7 @@ export interface Upstreams {
   explain(id: string, thrown: unknown): Failure | null;
   /** The person's sign-in or key was revoked: no part hears that it is back before they have given another one. */
   signedOut(id: string): Promise<void>;
-  /** Answers the way to listen no more, here as below. `lost`: it wants another credential; `back`: it was lost or new, and it works. */
+  /** Returns the function that unsubscribes, here as below. `lost`: it wants another credential; `back`: it was lost or new, and it works. */
   onCredential(listener: (id: string, is: 'lost' | 'back') => void): () => void;
   /** Detached, disabled, or another one now; as it was. */
   onGone(listener: (server: AttachedServer) => void): () => void;
@@ -173,7 +173,7 @@ export function createServers(deps: ServersDeps): Servers {
     await connection?.close();
   }
 
-  /** A list that says the same stays what it is, byte for byte, in whatever order it came. */
+  /** An equal list stays byte for byte the same, in whatever order it came. */
   function heard(entry: Entry, sent: UpstreamList): void {
     const { id, name } = entry.record;
     const before = entry.list;
@@ -367,7 +367,7 @@ export function createServers(deps: ServersDeps): Servers {
         entry.record = changed;
         if (other || how?.signedOut) await deps.auth?.forget(id);
         if (other) {
-          // Another program: what the one before listed says nothing about it.
+          // Another program: the earlier one's list does not describe it.
           entry.list = null;
           await records.dropList(id);
         }

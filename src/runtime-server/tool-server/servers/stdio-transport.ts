@@ -56,7 +56,7 @@ export function createStdioTransport({
     },
     onLong(line) {
       const id = idOf(line);
-      // Nobody could tell whose it is: without an answer each that waits has its own deadline.
+      // It cannot be matched to a request: each of those has its own deadline.
       if (id === null) return;
       const message = `Its answer has ${line.length} bytes, more than ${largestMessage}`;
       transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: -32603, message } });

@@ -35,10 +35,7 @@ export interface Upstream {
     args: Readonly<Record<string, string>>,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<FilledPrompt>;
-  /**
-   * One request of an extension, and its answer as it came. Throws {@link UpstreamFault}; its cause has what the server said, see
-   * `saidBy`.
-   */
+  /** One request of an extension, and its unchanged answer. Throws {@link UpstreamFault}; its cause has the server's message, see `saidBy`. */
   ask(
     method: string,
     params: Readonly<Record<string, unknown>>,
@@ -92,7 +89,7 @@ async function connect(
     {
       capabilities: {},
       versionNegotiation: { mode, probe: { timeoutMs: deps.limits.probeMs } },
-      // Nobody sits at this client who could answer a question of the server's.
+      // No person is at this client to answer a question of the server's.
       inputRequired: { autoFulfill: false },
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 200, onChanged: onListChanged },
@@ -185,13 +182,13 @@ async function connect(
 }
 
 /**
- * Reads messages before the SDK does, for what it leaves out or refuses: capabilities that it does not know, answers of
- * extensions whose guides show them without `resultType`, and content blocks for each of which it would refuse the whole answer.
+ * Reads messages before the SDK does, because it drops or refuses some: unknown capabilities, answers of extensions whose guides show them without
+ * `resultType`, and content blocks for each of which it would refuse the whole answer.
  */
 function readUnread(transport: SdkTransport, { isSpecType }: Sdk) {
   let capabilities: Record<string, unknown> | null = null;
   let asked = 0;
-  // The SDK calls what stands here first. It must be there before it connects.
+  // The SDK calls an existing handler first. It must be set before it connects.
   transport.onmessage = (message) => {
     const result = 'result' in message ? (message.result as Record<string, unknown>) : null;
     if (result === null) return;
