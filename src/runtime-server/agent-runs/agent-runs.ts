@@ -13,7 +13,7 @@ import { ownOrAsked, type Parties } from '../parties/parties.ts';
 
 export interface AgentRunWriter {
   begin(tx: Tx, run: { id: string; botId: string; source: AgentRun['source']; at: number }): void;
-  /** Ends a run once: what has ended stays as it is. Answers whose it was; null when nothing ended. */
+  /** Ends a run once: one that has ended stays as it is. Returns its owner; null when nothing ended. */
   end(
     tx: Tx,
     id: string,

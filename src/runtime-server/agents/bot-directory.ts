@@ -6,7 +6,7 @@ import type { Registry } from './registry.ts';
 type Bots = Pick<Registry, 'find' | 'bot'>;
 
 export interface BotDirectory {
-  /** Answers the way to take it out again. */
+  /** Returns the function that removes it. */
   add(registry: Bots): () => void;
   /** Only by agent id: two bots may have the same address, one of them brought by another computer. */
   find(agentId: string): Member | null;

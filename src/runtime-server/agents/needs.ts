@@ -35,7 +35,7 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
   const told = () => {};
 
   const off = registry.onState(({ agentId, state }) => {
-    // A restart shows a bot as starting before it shows what it waits for.
+    // After a restart a bot is starting before it shows what it waits for.
     if (state === 'starting') return;
     if (state !== 'needs_you') {
       needing.get(agentId)?.();
@@ -55,7 +55,7 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
 
   function emit(tx: Tx, agentId: string): void {
     const member = registry.find(agentId);
-    // The computer that a bot runs on tells: it knows what waits as an approval, also while this one is off.
+    // The computer that runs the bot reports it: it knows which questions are approvals, also while this one is off.
     if (member === null || !member.placement.keptHere) return;
     if (member.shown.state !== 'needs_you' || asks(tx, agentId, member.shown.since)) return;
     const reason = (member.shown.reason ?? 'it waits for a person').slice(0, longestReason);

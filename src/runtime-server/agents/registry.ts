@@ -24,7 +24,7 @@ export type { Member } from './member.ts';
 
 export interface Registry {
   start(): Promise<void>;
-  /** Takes what the team files say now. */
+  /** Applies the current team files. */
   define(teams: readonly ResolvedTeam[], isUp: (team: string) => boolean): Promise<void>;
   /** Agents that exist: named by a file, or live. */
   members(team?: string): Member[];
@@ -253,7 +253,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     return entry;
   };
 
-  /** Brings the entries in line with what the engine lists. Only while it can be read. */
+  /** Aligns the entries with the engine's list. Only while it can be read. */
   const reconcile = () => {
     if (!deps.panes.engine().running) return;
     const listed = new Map(deps.panes.list().map((info) => [info.id, info]));
@@ -334,7 +334,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       });
       for (const listener of definedListeners) listener(teams, isUp);
       for (const entry of entries.values()) {
-        // A bot without a pane, live when Gantry ended: there is nothing that would tell of its end.
+        // A bot without a pane, live when Gantry ended: nothing would report its end.
         if (entry.live || entry.shown.state === 'offline' || entry.panes.length > 0) continue;
         show(entry, { state: 'offline', reason: 'its team is not up', since: deps.clock.now() });
       }

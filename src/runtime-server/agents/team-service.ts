@@ -58,7 +58,7 @@ export interface TeamService {
   planDown(name: string, options?: { readonly here?: boolean }): TeamPlanStep[];
   /** `here`: those on other computers run on. */
   down(name: string, by: Actor, options?: { readonly here?: boolean }): Promise<TeamDown>;
-  /** Takes what the files say now; resolves when it is known everywhere. */
+  /** Applies the current files; resolves when every part knows them. */
   refresh(): Promise<void>;
   close(): void;
 }
@@ -313,7 +313,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       }
       if (plan.starts.length > 0) refuseUnreadable(deps.panes);
       const prepared = await prepareAll(team, plan.starts, null, request.adopts);
-      // First what may fail on other computers: here everything is prepared by now.
+      // Other computers first, where a start may fail: everything here is prepared by now.
       const elsewhere = await upElsewhere(team, machines, request);
       await startAll(team, prepared);
       await markUp(team, by);

@@ -5,12 +5,12 @@ import type { Registry } from './registry.ts';
 
 export interface TokenEndsDeps {
   readonly tokens: Pick<BotTokens, 'revoke'>;
-  /** Tries what waits for the agent. */
+  /** Retries what waits for the agent. */
   readonly wake: (agentId: string) => void;
   readonly log: Log;
 }
 
-/** Follows the agents of a registry. Answers the way to stop. */
+/** Follows the agents of a registry. Returns the function that stops it. */
 export function createTokenEnds({
   tokens,
   wake,

@@ -73,11 +73,11 @@ interface Waiter {
 export const answerKeptMs = 10 * 60_000;
 /** After a restart, askers with a key have this long to ask again. */
 export const askAgainMs = 60_000;
-/** Ended holds are shown by node pages and `why`; the ledger keeps what happened for good. */
+/** Node pages and `why` show ended holds; the ledger keeps them for good. */
 const endedKeptMs = 30 * 24 * 60 * 60_000;
 /** Questions of one bot, or of one client, that wait at a time: more would bury the person's inbox, and be approved unread. */
 export const mostOfOne = 50;
-/** The wall clock may jump: deadlines are looked at this often. */
+/** The wall clock may jump: deadlines are checked this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;
 /** Ends this close count as one: an asker that leaves as its time runs out moves nothing. */
@@ -144,7 +144,7 @@ export function createDesk(deps: DeskDeps): Desk {
       if (deadline > found.deadline) endsAt(tx, found, deadline);
       return found.id;
     }
-    // Another action under the same key: what was asked before is not asked any more.
+    // Another action under the same key replaces the earlier question.
     else end(tx, found.id, 'withdraw', { ...nobody, surface: 'engine' });
     return null;
   }
@@ -217,7 +217,7 @@ export function createDesk(deps: DeskDeps): Desk {
     else end(tx, id, 'expire', { ...nobody, surface: null });
   }
 
-  /** Ends a live hold and tells those who wait, once it is durable. False: it had ended before. */
+  /** Ends a live hold and notifies its askers, once it is durable. False: it had ended before. */
   function end(
     tx: Tx,
     id: string,
@@ -366,7 +366,7 @@ function verdictOf(hold: Hold): ApprovalVerdict {
   return { kind: hold.decision!, note: hold.note, by, at: iso(hold.endedAt!) };
 }
 
-/** The same answer once more: the cloud did not hear that it had arrived. */
+/** The same answer again: the cloud did not learn that it had arrived. */
 function isSame(hold: Hold, body: ApprovalAnswerBody): boolean {
   return (
     hold.decision === body.decision && hold.user === body.resolvedBy.user && hold.answeredAt === Date.parse(body.at)

@@ -61,8 +61,8 @@ export interface AskOptions {
   /** Aborted when the asker leaves: the hold stays, and its answer waits for the next ask with the same key. */
   readonly signal?: AbortSignal;
   /**
-   * Runs in the transaction that takes the answer: what it writes is there exactly when the answer counts as applied. For
-   * effects outside the database wait for `answer` instead: they happen at most once.
+   * Runs in the transaction that takes the answer: its writes exist exactly when the answer counts as applied. For effects outside the database wait
+   * for `answer` instead: they happen at most once.
    */
   readonly apply?: (tx: Tx, verdict: ApprovalVerdict) => void;
 }

@@ -26,7 +26,7 @@ export interface Hold {
   readonly surface: string | null;
   /** When the person answered, or when it was withdrawn or found expired; by this computer's clock. */
   readonly endedAt: number | null;
-  /** When the person answered, as the cloud's clock says; the same answer once more is known by it. */
+  /** When the person answered, by the cloud's clock; identifies a repeated answer. */
   readonly answeredAt: number | null;
   readonly takenAt: number | null;
 }

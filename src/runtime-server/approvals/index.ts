@@ -31,7 +31,7 @@ export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
 export interface HeldApprovals {
   readonly desk: Desk;
   readonly routes: readonly BoundRoute[];
-  /** Home can be reached again: what waits is sent at once. */
+  /** Home can be reached again: waiting reports are sent at once. */
   wake(): void;
 }
 

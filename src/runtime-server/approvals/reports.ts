@@ -39,7 +39,7 @@ export interface Reports {
   waiting(): Promise<ReadonlySet<string>>;
   /** Why nothing arrives; null while all does. */
   trouble(): Promise<string | null>;
-  /** Home can be reached again: what waits is sent at once. */
+  /** Home can be reached again: waiting reports are sent at once. */
   wake(): void;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -61,7 +61,7 @@ export function createReports({ openLanes, call, knows, clock, engineId, botName
       body === null ? { status: 200 } : call({ method: putApproval.method, path, body, signal });
     const body = bodyFor(item.body as Kept, known, item.id.includes(moved), clock.now());
     const first = await put(body);
-    // Another replica of the cloud, of an older version, may have been asked what it knows: nothing is lost by that.
+    // Another, older replica of the cloud may have answered the capabilities request: nothing is lost by that.
     const { status } =
       first.status === 400 && known.size > 0
         ? await put(bodyFor(item.body as Kept, new Set(), item.id.includes(moved), clock.now()))

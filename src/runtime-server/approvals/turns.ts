@@ -1,7 +1,7 @@
 /** One yes, one use: decides which of several askers with the same question uses its answer. Must not know what they ask. */
 
 export interface Turns {
-  /** Begins to wait. `leave(true)` answers whether the approval is this caller's to use. */
+  /** Begins to wait. `leave(true)` returns whether this caller may use the approval. */
   join(id: string): { leave(use: boolean): boolean };
 }
 

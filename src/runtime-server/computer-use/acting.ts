@@ -97,7 +97,7 @@ export function createActing(deps: ActingDeps) {
     return { kind: 'done', auditId, result, executed: true };
   }
 
-  /** On the page that was seen last. Null where it is another now: nothing was done, and it has to be looked at. */
+  /** Acts on the last seen page. Null where another is shown now: nothing was done, and it needs a look. */
   async function actAsSeen(way: Way, rule: string): Promise<ToolsetOutcome | null> {
     try {
       return await act(way, rule, null);
@@ -146,7 +146,7 @@ export function createActing(deps: ActingDeps) {
   return {
     act,
     actAsSeen,
-    /** Ends at once what a holder does who has lost control. */
+    /** Stops the actions of a holder who has lost control. */
     stopActsOf({ kind, id }: Holder): void {
       for (const { place, holder } of acting.values()) {
         if (holder.kind === kind && holder.id === id) program.tell({ do: 'stop', place });

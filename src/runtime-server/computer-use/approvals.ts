@@ -79,7 +79,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
     const { holderId, seen, shown, ...rest } = question;
     let id: string | null = null;
     let given: Answer | null = null;
-    // With what was seen: a question that outlived a restart showed a person that, and its answer is good for nothing else.
+    // Includes the screen: a question that outlived a restart showed it to a person, and its answer is valid only for that.
     const key = `executor:${holderId}:${question.actionHash}:${hash('sha256', seen, 'hex')}`;
     const asked = await questions.ask({ ...rest, key, expiresInMs }, (tx, answer) => {
       given = answer;

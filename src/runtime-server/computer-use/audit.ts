@@ -132,7 +132,7 @@ export function createAudit({ store, clock, timers, ids }: AuditDeps) {
   }
 
   return {
-    /** Resolves when the row is durable. `also` is in the same transaction; what it throws leaves no row. */
+    /** Resolves when the row is durable. `also` is in the same transaction; if it throws, there is no row. */
     write(call: AuditCall, end: AuditEnd, also?: (tx: Tx) => void): Promise<string> {
       flush();
       return store.write((tx) => {

@@ -16,7 +16,7 @@ import { createSessions } from './sessions.ts';
 import { createUploads } from './uploads.ts';
 import { createView } from './view.ts';
 
-/** Of our environment, what a browser and a display need beside the plain one. */
+/** Variables of our environment that a browser and a display need beside the plain ones. */
 const passedOn = [
   'DISPLAY',
   'XAUTHORITY',

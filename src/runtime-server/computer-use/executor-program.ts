@@ -41,7 +41,7 @@ export interface ExecutorProgram {
   request(request: Request): Promise<ExecutorAnswer>;
   /** Without starting it, and without an answer. False: it does not run. */
   tell(request: Request): boolean;
-  /** Counts starts: what was open in an earlier one is not any more. */
+  /** Counts starts: requests of an earlier one are closed. */
   readonly generation: number;
   readonly running: boolean;
   close(): Promise<void>;

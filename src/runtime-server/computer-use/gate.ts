@@ -43,14 +43,14 @@ export type ApprovalState = 'pending' | 'approved' | 'denied' | 'used' | 'expire
 
 export interface ToolsetGate {
   /**
-   * Throws what the contract says: 400 `invalid_toolset_call`, 423 `take_control_first`, 403 `approval_denied`, 503 `display_unavailable`
-   * or `browser_crashed`. Never acts twice for one (turn_id, call_index).
+   * Throws the contract's errors: 400 `invalid_toolset_call`, 423 `take_control_first`, 403 `approval_denied`, 503 `display_unavailable` or
+   * `browser_crashed`. Never acts twice for one (turn_id, call_index).
    */
   call(call: ToolsetCall, caller: ToolsetCaller, signal: AbortSignal): Promise<ToolsetOutcome>;
   /** Told of every answer to a question of this gate, also of those that expired. */
   onApproval(listener: (id: string, state: Exclude<ApprovalState, 'pending'>, by: string | null) => void): () => void;
   approvalState(id: string): ApprovalState | null;
-  /** Nobody waits for its answer any more. */
+  /** No caller waits for its answer any more. */
   withdrawApproval(id: string): Promise<void>;
   readonly control: {
     now(): Control;
@@ -71,7 +71,7 @@ export interface ToolsetGate {
     close(session: string, wipe: boolean): Promise<void>;
     page(session: string): { readonly url: string; readonly title: string } | null;
   };
-  /** Video of a place; `stop` answers the file, or null where nothing could be recorded. */
+  /** Video of a place; `stop` returns the file, or null where nothing could be recorded. */
   record(place: Place, file: string): Promise<{ stop(): Promise<string | null> }>;
   /** `secret`: something was typed into a credential field since its browser came up, and a trace would hold it. */
   saveTrace(session: string, file: string): Promise<{ readonly file: string | null; readonly secret: boolean }>;

@@ -24,7 +24,7 @@ export interface HandsDeps {
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Program and arguments of the executor: `programCommand('executor')`. */
   readonly command: readonly [string, ...string[]];
-  /** Of this process; the executor is given what it needs of it (`DISPLAY`, …). */
+  /** Of this process; the executor gets the variables that it needs (`DISPLAY`, …). */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute; profiles, downloads and videos lie below it. */
   readonly folder: string;

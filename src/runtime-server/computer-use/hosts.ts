@@ -30,7 +30,7 @@ export interface Hosts {
 export interface HostsDeps {
   readonly policy: Pick<Policy, 'decide'>;
   readonly ownPorts: () => readonly number[];
-  /** Of this computer; default: what its interfaces have. */
+  /** Of this computer; default: those of its interfaces. */
   readonly ownAddresses?: () => readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The gate's tables in `runtime.db`: the audit of every call, and what a person was asked. Must not know runs. */
+/** The gate's tables in `runtime.db`: the audit of every call, and questions to a person. Must not know runs. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const handsMigrations: readonly Migration[] = [

@@ -35,6 +35,6 @@ export interface AskedQuestion {
 export interface Questions {
   /** `apply` runs in the transaction that takes the answer of a person, at most once; expiry has none. */
   ask(question: Question, apply: (tx: Tx, answer: Answer) => void): Promise<AskedQuestion>;
-  /** Nobody waits for it any more. */
+  /** No caller waits for it any more. */
   withdraw(id: string): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { AuditRow, Outcome } from './audit.ts';
 
 export type TurnVerdict =
   | { readonly kind: 'go' }
-  /** It has acted: what it ended with is the answer. */
+  /** It has acted: the answer is its recorded result. */
   | { readonly kind: 'again'; readonly row: AuditRow }
   | { readonly kind: 'stopped'; readonly by: AuditRow };
 

@@ -35,7 +35,7 @@ interface Watcher {
 
 export interface ViewDeps {
   readonly control: () => Control;
-  /** Asks the executor; what it says against it does not matter here. False: it does not run. */
+  /** Asks the executor; its errors do not matter here. False: it does not run. */
   readonly tell: (request: Request) => boolean;
 }
 

@@ -34,7 +34,7 @@ export type Ended = { readonly answer: ToolsetOutcome };
 export type Seen = Ended | { readonly way: Way };
 export type Judged = Ended | { readonly rule: string; readonly grant: ApprovalRow | null };
 
-/** Of so many places; the oldest is looked at again. */
+/** For this many places; the oldest needs a new look. */
 const mostScreens = 200;
 
 /** Screens as they were last. */
@@ -62,7 +62,7 @@ export interface EndsDeps {
 }
 
 type More = Omit<AuditEnd, 'stage' | 'outcome'>;
-/** Writes how it ended; answers the id of its row. */
+/** Records its end; returns the id of its row. */
 export type Finish = (outcome: Outcome, more: More) => Promise<string>;
 
 /** The ends of calls that are no success. */
@@ -98,7 +98,7 @@ export function createEnds({ audit, screens, sessions }: EndsDeps) {
     /** An executor error: a page's fault is an answer, a missing browser or display is not. */
     async faulted({ place, looked }: Way, { fault }: ExecutorFault, finish: Finish): Promise<ToolsetOutcome> {
       const { code } = fault;
-      // The page may say again what was typed.
+      // The page may repeat typed text.
       const message = looked?.credential === true ? null : fault.message;
       if (fault.sort === 'device') {
         if (place.kind === 'browser') sessions.lost(place.session);

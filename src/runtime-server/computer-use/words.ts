@@ -91,7 +91,7 @@ function pointOf(input: Input): string | null {
   return target.type === 'ref' ? String(target.ref) : `at ${target.x}, ${target.y}`;
 }
 
-/** `report.pdf`, `3 files`: the whole paths stand in the words. */
+/** `report.pdf`, `3 files`: the description has the whole paths. */
 function filesOf({ paths }: Input): string {
   const names = Array.isArray(paths) ? paths.map(String) : [];
   if (names.length !== 1) return names.length === 0 ? 'no file' : `${names.length} files`;

@@ -13,7 +13,7 @@ const keyShape = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,23}$/u;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Such as `#12 Build fails on arm`; null: nothing in it says what it is about. */
+/** Such as `#12 Build fails on arm`; null: the data names no subject. */
 export function aboutOf(data: unknown): string | null {
   if (!isObject(data)) return null;
   const nested = Object.values(data).find(isObject);

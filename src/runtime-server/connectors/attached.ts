@@ -32,7 +32,7 @@ export interface AttachedPort {
       options: { readonly signal: AbortSignal; readonly timeoutMs: number },
     ): Promise<JsonObject>;
     capabilities(id: string, signal: AbortSignal): Promise<JsonObject>;
-    /** Without secrets; null: what was thrown is no fault of a server. */
+    /** Without secrets; null: the thrown value is no fault of a server. */
     explain(id: string, thrown: unknown): Failure | null;
     signedOut(id: string): Promise<void>;
     onCredential(listener: (id: string, is: 'lost' | 'back') => void): () => void;

@@ -10,12 +10,12 @@ import type { Tx } from '../../kit/store/store.ts';
 type Read = Pick<Tx, 'get' | 'all'>;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-// ---- Servers: what a connector is to subscriptions.
+// ---- Servers: a connector as subscriptions see it.
 
 export interface ConnectorRef {
   readonly id: string;
   readonly name: string;
-  /** As the person gave it: part of what a subscription's id is made of. */
+  /** As the person gave it: part of a subscription's id. */
   readonly url: string;
   readonly enabled: boolean;
 }
@@ -41,7 +41,7 @@ export interface ConnectorServers {
   events(id: string, signal: AbortSignal): Promise<readonly EventDefinition[] | null>;
   /** One request of the events extension. Throws {@link EventFault}; the answer is at most 1 MiB, and an object. */
   ask(id: string, method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
-  /** The credential was there and is lost: revoked, or it cannot be renewed. Answers the way to listen no more. */
+  /** The credential is lost: revoked, or it cannot be renewed. Returns the function that unsubscribes. */
   onLost(listener: (id: string) => void): () => void;
   /** A sign-in or a reconnection made it work again. */
   onBack(listener: (id: string) => void): () => void;
@@ -66,7 +66,7 @@ export interface Schemas {
   close(): Promise<void>;
 }
 
-// ---- Bots: what the factory gives.
+// ---- Bots: the factory's part.
 
 export interface ConnectorBots {
   /** All of this computer's own, by name. */
@@ -92,7 +92,7 @@ export interface ConnectorTickets {
       readonly at: number;
     },
   ): { readonly id: string; readonly opened: boolean };
-  /** By a run that did what it asks for; one that is closed stays as it was. */
+  /** By a run that completed its work; a closed ticket stays as it was. */
   close(tx: Tx, ticketId: string, jobId: string): void;
   /** For the dry run of a rule: what past events of this subscription said, newest first. */
   past(
@@ -126,7 +126,7 @@ export interface TakenEvent {
 export interface AutomationPort {
   /** Throws `usage`/`refused` for a rule that cannot be (bot, mode, schema); changes nothing. */
   checkDefault(subscription: SubscriptionRef, automation: Automation): Promise<void>;
-  /** Writes the default rule, `<subscription id>:default`; of the same content it stays what it is. */
+  /** Writes the default rule, `<subscription id>:default`; the same content changes nothing. */
   saveDefault(tx: Tx, subscription: SubscriptionRef, automation: Automation): void;
   /** Which rules want this event: asked before the transaction, for schemas are checked elsewhere. */
   matching(subscriptionId: string, data: unknown): Promise<readonly string[]>;
@@ -153,7 +153,7 @@ export interface SubscriptionLookup {
   live(tx: Read, connectorId: string, subscriptionId: string): SubscriptionRef | null;
   /** Live, or stopped and with history. */
   known(tx: Read, connectorId: string, subscriptionId: string): boolean;
-  /** Throws what a rule is refused with whose event the server does not offer (any more). */
+  /** Throws the refusal of a rule whose event the server does not offer (any more). */
   advertised(connectorId: string, subscriptionId: string): Promise<void>;
   /** The connector of one that is known; null: none is. */
   connectorOf(tx: Read, subscriptionId: string): string | null;
@@ -169,7 +169,7 @@ export interface Execution {
   readonly mode: RuleMode;
   readonly text: string;
   readonly timeoutMs: number;
-  /** Aborted: stop. Resolves when nothing of it runs any more. */
+  /** Aborted: stop. Resolves when none of its work runs any more. */
   readonly signal: AbortSignal;
   /** Called when it begins to wait for a person's yes, and when it continues. */
   readonly waits?: (forPerson: boolean) => void;
@@ -201,7 +201,7 @@ export interface RunRecords {
     tx: Tx,
     run: { readonly id: string; readonly botId: string; readonly jobId: string; readonly at: number },
   ): void;
-  /** Once: with the notice that it has ended, which says which run and how, and nothing of what it was about. */
+  /** Once: with the notice that it has ended, which names the run and the result, and nothing of its content. */
   end(
     tx: Tx,
     id: string,

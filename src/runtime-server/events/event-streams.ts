@@ -38,7 +38,7 @@ type Start = { readonly at: string; readonly reset: string | null };
 interface Reader {
   readonly sink: EventSink;
   place: Place;
-  /** It waits for its client, or reads what the tail no longer has. */
+  /** It waits for its client, or reads rows that the tail no longer has. */
   busy: boolean;
 }
 
@@ -185,7 +185,7 @@ async function startOf(ledger: Ledger, cursors: Cursors): Promise<Start> {
   const largest = numbers.reduce<bigint | null>((a, b) => (a === null || b > a ? b : a), null);
   const cursor = largest === null ? null : String(largest);
   if (cursor !== null && (cursor === '0' || (await ledger.knows(cursor)))) return { at: cursor, reset: null };
-  // An id of an approval, or of another engine's ledger: what came before it here is not known.
+  // An id of an approval, or of another engine's ledger: its place here is unknown.
   return { at: await ledger.head(), reset: `The event ${all.join(' or ')} is not known here.` };
 }
 

@@ -71,7 +71,7 @@ export function createEventTail(deps: EventStreamDeps, from: number, onState: ()
   // States are latest-only: an agent that changes faster than a client reads shows its newest. In order of their numbers.
   const states = new Map<string, { readonly number: number; readonly text: string }>();
   let state = 0;
-  // Nearly all streams stand at the same place.
+  // Nearly all streams are at the same place.
   let last: { readonly from: Place; readonly head: number; readonly state: number; readonly portion: Portion } | null =
     null;
 

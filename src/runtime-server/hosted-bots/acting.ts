@@ -16,7 +16,7 @@ export interface ActingOrder {
   readonly mode: HostedMode;
   readonly target: Target;
   readonly node: NodeRef | null;
-  /** Where its tools work, and what its commands see. */
+  /** The folder of its tools, and the environment of its commands. */
   readonly place: () => { readonly folder: string; readonly env: Readonly<Record<string, string>> };
   /** Tools that it has not got. */
   readonly withheld: ReadonlySet<string>;

@@ -34,7 +34,7 @@ const longestOutput = 20_000;
 /** How long a service that takes no more requests for now is waited for. */
 const limitPatienceMs = 60_000;
 
-/** Never throws for what the model, its service or its tools do. */
+/** Never throws for errors of the model, its service or its tools. */
 export async function runAlone(
   deps: HostedDeps,
   order: AloneOrder & { readonly spec: HostedSpec; readonly target: Target; readonly limits: TurnLimits },

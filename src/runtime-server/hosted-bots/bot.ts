@@ -29,9 +29,9 @@ export interface HostedBot extends HarnessBot {
   update(spec: HostedSpec): void;
   /** `node`: only when it works on that one. */
   interrupt(why: string, node?: { dagId: string; nodeId: string }): Promise<Interrupted>;
-  /** Why its model is not asked now, although a message could be taken; null: nothing of its model holds it. */
+  /** Why its model is not asked now, although a message could be taken; null: no hold on its model. */
   held(): ModelHold | null;
-  /** Lets go of a turn as it is, to be found as interrupted. Resolves when nothing of it runs any more. */
+  /** Abandons a turn as it is, to be found as interrupted. Resolves when none of its work runs any more. */
   abandon(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   let turn: RunningTurn | null = null;
   /** A separate run. */
   let alone: { readonly abort: AbortController; readonly over: Promise<unknown> } | null = null;
-  /** From the moment a message is taken up, before its turn exists. */
+  /** From the moment a message is accepted, before its turn exists. */
   let taking = false;
   let closed = false;
   const closing = new AbortController();
@@ -248,7 +248,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     return notTaken(first.fault);
   }
 
-  /** A message may have come between the look at the gate and the run. */
+  /** A message may have come between the check of the gate and the run. */
   function freed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {

@@ -45,7 +45,7 @@ export function composeHosted(deps: HostedBotsDeps): Hosted {
     async folderOf({ folder, worktree, team, slug }) {
       if (!worktree) return folder;
       await deps.worktrees.create(folder, team, slug);
-      // Where it cannot be moved it works on what it has.
+      // Where it cannot be moved the bot works on its current state.
       await deps.worktrees.catchUp(folder, team, slug).catch((error: unknown) => {
         deps.log.warn(`The worktree of ${slug}@${team} could not be brought up to date.`, { error: String(error) });
       });

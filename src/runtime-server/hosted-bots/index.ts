@@ -17,9 +17,9 @@ export { type HostedSpec, hostedSpec } from './spec.ts';
 export { createReportTools } from './tools.ts';
 
 export interface Hosted {
-  /** Finds what an earlier run left; nothing of it is done again. Before any {@link attach}. */
+  /** Finds turns of an earlier process; repeats none of them. Before any {@link attach}. */
   recover(): Promise<void>;
-  /** Says in threads that what was under way was interrupted. Once sends can be made. */
+  /** Reports interrupted turns in their threads. Once sends can be made. */
   tellInterrupted(): Promise<void>;
   attach(spec: HostedSpec): HostedBot;
   /** The conversation as text, after the line `after`. */

@@ -84,7 +84,7 @@ export function moveTurn(tx: Tx, id: string, status: TurnStatus, reason: string 
   tx.run('UPDATE hosted_turn SET status = ?, reason = ?, ended_at = ? WHERE id = ?', status, reason, endedAt, id);
 }
 
-/** A turn that no model has taken: nothing of it happened. */
+/** A turn that no model has taken counts as never begun. */
 export function dropTurn(tx: Tx, id: string): void {
   tx.run('DELETE FROM hosted_message WHERE turn_id = ?', id);
   tx.run('DELETE FROM hosted_turn WHERE id = ?', id);
@@ -105,7 +105,7 @@ export function openTurns(tx: Read): TurnRecord[] {
   return tx.all<TurnRow>('SELECT * FROM hosted_turn WHERE ended_at IS NULL ORDER BY id').map(toTurn);
 }
 
-/** One line of a conversation; results of tools stand one by one, so that each is kept as soon as it is there. */
+/** One line of a conversation; results of tools are separate lines, so that each is stored at once. */
 export type Line =
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'assistant'; readonly message: Extract<Message, { role: 'assistant' }> }

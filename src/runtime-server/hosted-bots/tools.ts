@@ -9,7 +9,7 @@ import type { HostedDeps, NodeWork } from './deps.ts';
 const Done = z.strictObject({ ok: z.literal(true) });
 const ok = { ok: true as const };
 
-/** Kinds by the end of a name; the rest is what a proof's own default is. */
+/** Kinds by the end of a name; other names use the default of a proof. */
 const mimes: Readonly<Record<string, string>> = {
   txt: 'text/plain',
   log: 'text/plain',

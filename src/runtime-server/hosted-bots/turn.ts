@@ -41,7 +41,7 @@ export interface NotTaken {
 }
 
 export type TurnOutcome =
-  /** The model never took the message: nothing of it is left. */
+  /** The model never took the message: no trace of it remains. */
   | { readonly how: 'not_taken'; readonly fault: NotTaken }
   | { readonly how: 'done' | 'refused' | 'limit' | 'stopped' | 'failed'; readonly reason: string | null };
 

@@ -19,7 +19,7 @@ export type Polled =
   | { readonly is: 'over'; readonly why: string };
 
 export interface AskCloud {
-  /** Throws what the cloud said, or `transport`. */
+  /** Throws the cloud's error, or `transport`. */
   begin(cloudUrl: string, about: { computerId: string; name: string; version: string }): Promise<Begun>;
   /** Never throws. */
   poll(cloudUrl: string, deviceCode: string): Promise<Polled>;

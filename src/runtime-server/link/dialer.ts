@@ -27,7 +27,7 @@ export interface DialerDeps {
   readonly serve: {
     /** A connection to the engine, as if it came through a socket. */
     engine(connection: Duplex): void;
-    /** The same for what needs a peer ticket. */
+    /** The same for requests that need a peer ticket. */
     peer(connection: Duplex): void;
   };
   /** A fresh bearer for the next connection; the one before may still be under way. */

@@ -11,7 +11,7 @@ export interface HomeSecret {
   readonly computerId: string;
   readonly user: { readonly id: string; readonly name: string };
   readonly deviceToken: string;
-  /** The one before, for what the cloud signed with it. */
+  /** The previous one, for requests that the cloud signed with it. */
   readonly previousToken: string | null;
   readonly homeCredential: string;
   /** When the device token was made, milliseconds since the epoch. */

@@ -63,7 +63,7 @@ export interface HomeDeps {
 export interface SwitchableHome extends Home {
   /** The pairing that holds from now on; null: back to the embedded one. Says nothing to listeners when nothing changed. */
   become(paired: PairedHome | null): void;
-  /** Whether this key is good for what a cloud signs to this computer. */
+  /** The keys that are valid for the cloud's signatures to this computer. */
   keysOf(computerId: string): readonly string[];
 }
 

@@ -47,7 +47,7 @@ export interface Pairing {
   status(): LocalPairing;
   /** Asks the cloud for a code and waits for the person in the background. */
   begin(cloudUrl: string): Promise<LocalPairing>;
-  /** The refusals of `begin`, without asking. Answers the address as it would be used. */
+  /** The refusals of `begin`, without asking. Returns the address as it would be used. */
   check(cloudUrl: string): Promise<string>;
   /** Ends the pairing or the wait for it. */
   end(): Promise<LocalPairing>;

@@ -12,7 +12,7 @@ export interface Refusal {
 
 const largest = 64 * 1024;
 const latestEpoch = 1e14;
-/** Nobody waits longer than between two tries of our own. */
+/** The longest wait: that between two tries of our own. */
 const longestWaitMs = 30_000;
 
 /** Calls `done` exactly once, also when a proxy in front sends its own response, or breaks off. */

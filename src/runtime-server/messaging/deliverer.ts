@@ -37,7 +37,7 @@ export interface DelivererDeps {
 }
 
 export interface Deliverer extends LaneWorker {
-  /** Why nothing can be typed into this bot now, in words; null when it can take a message. */
+  /** Why nothing can be typed into this bot now; null when it can take a message. */
   obstacle(agentId: string): string | null;
   /** A caller waits for a send to this bot: the lane is tried even if the bot cannot take it. Returns the end of waiting. */
   accepted(agentId: string): () => void;

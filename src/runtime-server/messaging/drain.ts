@@ -7,7 +7,7 @@ import type { Member } from '../agents/registry.ts';
 import type { Deliverer } from './deliverer.ts';
 import { agentOfLane, laneOf } from './model.ts';
 
-/** A head takes at most 10 s (harness.ts, `deliver`); a drain waits a little less and answers what it knows. Milliseconds. */
+/** A head takes at most 10 s (harness.ts, `deliver`); a drain waits a little less and returns the current result. Milliseconds. */
 const waitMs = 9500;
 
 export interface DrainResult {
@@ -40,7 +40,7 @@ export function createDrain(deps: DrainDeps): Drain {
     return lanes.depth(laneOf(member.id)) > 0 ? [laneOf(member.id)] : [];
   };
 
-  /** Resolves when the lane was tried once more. */
+  /** Resolves when the outbox was tried again. */
   const tryNow = async (lane: string): Promise<void> => {
     const agentId = agentOfLane(lane);
     const release = deliverer.accepted(agentId);

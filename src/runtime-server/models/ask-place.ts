@@ -31,7 +31,7 @@ const lists: Readonly<Record<Wire, { path: string; headers: (key: string) => Rec
 export async function askPlace({ wire, baseUrl, key }: AskedPlace): Promise<ServerHeard> {
   const { host, hostname, port, protocol } = new URL(baseUrl);
   const { path, headers, field } = lists[wire];
-  // The person's own choice: it may stand in their own network.
+  // The person's own choice: it may be in their own network.
   const egress = createEgress({
     plain: true,
     allow: [`${bare(hostname)}:${port || (protocol === 'http:' ? 80 : 443)}`],

@@ -10,13 +10,13 @@ export interface FaultContext {
   readonly signal: AbortSignal;
   /** The answer had begun. */
   readonly started: boolean;
-  /** Where was asked, in words: `api.anthropic.com`. */
+  /** The server that was asked: `api.anthropic.com`. */
   readonly where: string;
   readonly secret: string | null;
 }
 
 const longestMessage = 400;
-/** Nobody is made to wait longer on a server's word. */
+/** The longest wait that a server can request. */
 const longestWaitMs = 7 * 24 * 3600 * 1000;
 
 export function faultOf(error: unknown, context: FaultContext): ModelFault {
@@ -62,7 +62,7 @@ function look(error: unknown): { status: number | null; words: string; type: str
     type?: unknown;
   };
   const own = typeof message === 'string' ? message : String(error);
-  // "Connection error." hides what happened: the cause of the cause names it (ECONNREFUSED).
+  // "Connection error." hides the reason: the cause of the cause names it (ECONNREFUSED).
   const inner = deepest(cause);
   return {
     status: typeof status === 'number' && status >= 100 ? status : null,

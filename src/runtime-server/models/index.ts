@@ -46,7 +46,7 @@ export interface ComputerModel {
 }
 
 export interface Models {
-  /** Where this model is asked, or what has to be set first. */
+  /** The address of this model, or the setting that is missing. */
   find(model: string): Found;
   /** The same for computer use; null: the one that the settings name, else the first known one that can be asked. */
   findForComputer(model: string | null): ComputerModel | Exclude<Found, { target: Target }>;
@@ -54,11 +54,11 @@ export interface Models {
   endpoints(): readonly EndpointFacts[];
   /** Whether its price is known. */
   priced(model: string): boolean;
-  /** Writes down what a request cost, millionths of a dollar; null: the price is not known. */
+  /** Records the cost of a request, millionths of a dollar; null: the price is unknown. */
   record(tx: Tx, request: Omit<Spend, 'microUsd'>): number | null;
   /**
-   * Writes down a request that somebody else made and counted, once by its id. `microUsd` null: the price list says what it cost. False
-   * where it is written down already.
+   * Records a request that another program made and counted, once by its id. `microUsd` null: the price list decides. False where it is recorded
+   * already.
    */
   note(tx: Tx, request: Spend): boolean;
   /** Told of each request once it is durable. */

@@ -56,9 +56,9 @@ export interface TurnHooks {
   readonly step?: () => Promise<boolean>;
   /** The model has accepted a request; called for each. */
   started(): void;
-  /** To be kept before its calls are carried out. Answers what the step cost, millionths of a dollar; null: not known. */
+  /** Stored before its calls are carried out. Returns the cost of the step, millionths of a dollar; null: unknown. */
   answered(message: Extract<Message, { role: 'assistant' }>, usage: Usage): Promise<number | null>;
-  /** Carries a call out. Never rejects for what the tool refuses. */
+  /** Carries a call out. Never rejects when the tool refuses. */
   call(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
   /** To be kept before the next call. */
   result(result: ToolResult): Promise<void>;
@@ -150,7 +150,7 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
       steps += 1;
       const usage = answer.usage ?? noUsage;
       tokens += usage.input + usage.cachedInput + usage.cacheWrite + usage.output;
-      // Calls of a cut or refused answer may be incomplete: they are not part of what was said.
+      // Calls of a cut or refused answer may be incomplete: they are left out.
       const calls = answer.stop === 'tools' ? answer.calls : [];
       const whole = answer.stop === 'tools' || answer.stop === 'end';
       const said: Extract<Message, { role: 'assistant' }> = {

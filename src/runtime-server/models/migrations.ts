@@ -1,4 +1,4 @@
-/** What models cost, one row a request. Times are milliseconds since the epoch, costs millionths of a dollar; null: not known. */
+/** Costs of models, one row a request. Times are milliseconds since the epoch, costs millionths of a dollar; null: unknown. */
 import type { Migration } from '../../kit/store/store.ts';
 
 export const modelMigrations: readonly Migration[] = [

@@ -64,7 +64,7 @@ export type Message =
     }
   | { readonly role: 'tools'; readonly results: readonly ToolResult[] };
 
-/** Tokens. `input` is without what was read from or written to a cache. */
+/** Tokens. `input` excludes those read from or written to a cache. */
 export interface Usage {
   readonly input: number;
   readonly cachedInput: number;

@@ -57,7 +57,7 @@ function messagesOf(messages: readonly Message[]): ChatCompletionMessageParam[] 
           tool_call_id: result.callId,
           content: result.isError ? `Error: ${result.text}` : result.text,
         })),
-        // Results are text on this wire: what was seen follows them.
+        // Results are text on this wire: pictures follow them.
         ...(pictures.length === 0
           ? []
           : [

@@ -85,7 +85,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     each((listener) => listener.onEngine?.(next));
   }
 
-  /** Never rejects: what went wrong is shown by `engine()` and tried again. */
+  /** Never rejects: `engine()` shows the error, and it is retried. */
   async function reach(): Promise<void> {
     try {
       const found = await host.connect({ event: onEvent, lost: onLost });
@@ -102,7 +102,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
       unreadable(
         error instanceof AppError ? error.fact : `The pane host cannot be reached: ${(error as Error).message}.`,
       );
-      // Nobody will tell of their end: their host is dead, and none comes after it.
+      // Nothing will report their end: their host is dead, and no host follows it.
       for (const info of first ? [...panes.values()] : []) {
         if (info.alive) ended({ ...info, alive: false, endReason: hostEnded });
       }

@@ -23,7 +23,7 @@ export interface HostReachOptions {
 }
 
 export interface HostReach {
-  /** Rejects with what a person can read. */
+  /** Rejects with an error for a person. */
   connect(events: ConnectionEvents): Promise<HostConnection>;
   /** The connection has ended. */
   lost(): void;
@@ -33,7 +33,7 @@ export interface HostReach {
 const startMs = 10_000;
 const pollMs = 25;
 const startAgainMs = 1000;
-/** One that served this long, ms, did not die of what made it die before. */
+/** A host that served this long, ms, did not die of the earlier problem. */
 const settledMs = 60_000;
 const mostRestarts = 5;
 /** Before the first start again, the second and so on. */

@@ -10,7 +10,7 @@ export interface PaneSpec {
   /** argv; never a shell string. */
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
-  /** The whole environment of the program: nothing else is inherited; the host adds `GANTRY_PANE_RECORD`, by which it finds what it started. */
+  /** The whole environment of the program: nothing else is inherited; the host adds `GANTRY_PANE_RECORD`, by which it finds its programs. */
   readonly env: Readonly<Record<string, string>>;
   readonly cols: number;
   readonly rows: number;

@@ -2,9 +2,9 @@
 
 export interface Plain {
   readonly text: string;
-  /** Bytes that were used; what follows is the begin of something whose end has not come yet. */
+  /** Bytes that were used; the others begin something that is still incomplete. */
   readonly used: number;
-  /** Whether nothing stands on the line at its end: give it with the bytes that follow. */
+  /** Whether the last line is empty: pass it with the bytes that follow. */
   readonly lineStart: boolean;
 }
 

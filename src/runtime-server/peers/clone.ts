@@ -193,7 +193,7 @@ export function urlProblem(text: string): string | null {
     return 'is not a URL';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'ssh:') return `has the protocol ${url.protocol.slice(0, -1)}`;
-  // Not only `https:` without slashes: what git reads must be what was checked here.
+  // Not only `https:` without slashes: git must read the same URL that was checked here.
   if (!text.startsWith(`${url.protocol}//`)) return 'is not written as protocol://host/path';
   if (url.password !== '') return 'holds a password';
   if (url.protocol === 'https:' && url.username !== '') return 'holds a user name';

@@ -21,7 +21,7 @@ export interface Crews {
   /** The crew that an agent belongs to; null for a bot of this computer. */
   ofAgent(agentId: string): Crew | null;
   stopAll(): Promise<void>;
-  /** A bot of the user's changed in a way that its registry does not tell. */
+  /** A bot of the user's changed in a way that its registry does not report. */
   touch(user: string): void;
   /** Told when a bot of the user's changed. */
   onChange(listener: (user: string) => void): () => void;

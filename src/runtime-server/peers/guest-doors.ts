@@ -55,7 +55,7 @@ export function createGuestDoors(deps: GuestDoorsDeps): GuestDoors {
   const crewOf = ({ kind, agentId }: Principal): Crew | null =>
     kind === 'bot' && agentId !== undefined ? deps.crews.ofAgent(agentId) : null;
 
-  /** A guest whose crew could not be taken up must not pass for a bot of this workspace. */
+  /** A guest whose crew could not be restored must not pass for a bot of this workspace. */
   const refuseNobody = ({ kind, agentId = '' }: Principal) => {
     if (kind !== 'bot' || deps.isOwn(agentId)) return;
     throw new AppError('refused', 'This bot is in no team of this computer.', 'Start its team again.');

@@ -85,7 +85,7 @@ export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
   const viewer = (principal: Principal) => `peer ${principal.userId}`;
   const by = (principal: Principal) => ({ actor: principal.userId, surface: 'peer' });
 
-  /** Ends the stream when its ticket does. Answers the way to stop waiting for that. */
+  /** Ends the stream when its ticket does. Returns the function that cancels this. */
   const untilExpired = (principal: Principal, sink: SseSink): void => {
     const end = () => {
       sink.send({ event: 'gone', data: { reason: ticketExpired } });

@@ -39,7 +39,7 @@ interface Piece extends OutgoingText {
   readonly of: number;
 }
 
-/** An answer to a text is of use for so long. */
+/** How long an answer to a text is useful. */
 const keptMs = 24 * 60 * 60_000;
 
 export function createOutgoing({ openLanes, numbers, doors, call, clock }: OutgoingDeps): Outgoing {

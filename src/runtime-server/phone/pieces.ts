@@ -33,7 +33,7 @@ export function piecesOf(text: string): readonly string[] {
   return pieces;
 }
 
-/** After a paragraph, a sentence or a word of the second half; never within a letter of two units. */
+/** After a paragraph, a sentence or a word of the second half; never within a character of two units. */
 function cutAt(text: string, longest: number): number {
   const head = text.slice(0, longest);
   for (const mark of ['\n\n', '\n', '. ', ' ']) {

@@ -41,7 +41,7 @@ export interface ChannelDoors {
   moved(tx: Tx, deliveryId: string, end: OutgoingEnd): void;
 }
 
-/** For the factory: takes over what a thread with a channel sends, in its transaction. */
+/** For the factory: takes the messages of a thread with a channel, in its transaction. */
 export interface ChannelOut {
   append(tx: Tx, text: OutgoingText): void;
 }

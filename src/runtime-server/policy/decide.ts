@@ -18,7 +18,7 @@ export interface Rules {
 export function decide({ rules, broken }: Rules, given: PolicyAction, mode: PolicyMode | null): PolicyVerdict {
   const action = given.path === undefined ? given : { ...given, path: posix.normalize(given.path) };
   const kind = classOf(action);
-  // A file that says what may run, however deep it lies: a general rule or mode does not open it.
+  // A file that decides what may run, however deep: a general rule or mode does not cover it.
   const guarded = kind === 'observe' ? [] : namesInPath((action.path ?? '').replaceAll('\\', '/'));
   const planOnly = mode === 'PLAN_ONLY' && kind !== 'observe';
   if (broken !== null && !planOnly) {

@@ -22,7 +22,7 @@ export { type ActionClass, classOf, riskOf } from './risk.ts';
 export interface PolicyDeps {
   /** Absolute path. */
   readonly workspace: string;
-  /** Which content of the file counts, and whether what lies there waits for its person's yes. */
+  /** Which content of the file counts, and whether the current one waits for its person's yes. */
   readonly trust: {
     judge(path: string, text: string | null): { readonly waits: boolean; readonly counts: string | null };
     onAnswer?(listener: () => void): () => void;

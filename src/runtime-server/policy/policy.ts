@@ -30,7 +30,7 @@ export interface PolicyAction {
 
 export interface PolicyVerdict {
   readonly verdict: Verdict;
-  /** Which rule decided, in words for a person: `.gantry/policy.yaml line 4: no pushes`, `default: acting asks`. */
+  /** The rule that decided, as text for a person: `.gantry/policy.yaml line 4: no pushes`, `default: acting asks`. */
   readonly rule: string;
 }
 

@@ -48,6 +48,6 @@ export function classOf(action: PolicyAction): ActionClass {
   const member = hands.get(name);
   if (member !== undefined) return member;
   const kind = classes[name] ?? families[name.split('.')[0]!] ?? 'act';
-  // Whatever asks a host tells it something: an address can carry a secret out.
+  // Every request to a host reveals something: an address can carry a secret out.
   return kind === 'observe' && action.host !== undefined ? 'act' : kind;
 }

@@ -55,7 +55,7 @@ const known = new Set([...names, ...instructions].map((name) => name.toLowerCase
 const told = new Set(instructions.map((name) => name.toLowerCase()));
 const ofGit = new Set(gitNames);
 
-/** Whether a file or folder of this name says what may run. Disks that do not tell capitals apart are why these do not count. */
+/** Whether a file or folder of this name decides what may run. Ignores case, because some disks do. */
 export function saysWhatRuns(name: string): boolean {
   return known.has(name.toLowerCase());
 }
@@ -70,10 +70,10 @@ export function saysWhatGitRuns(name: string): boolean {
   return ofGit.has(name);
 }
 
-/** Worktrees of bots lie in Gantry's own folder: what follows is what counts. */
+/** Worktrees of bots lie in Gantry's own folder: only the path below it counts. */
 const worktrees = /(?:^|\/)\.gantry(?=\/worktrees\/)/gi;
 
-/** The names in a path, with forward slashes, that make it one that says what may run; empty for every other. As they are written. */
+/** The names in a path, with forward slashes, that decide what may run; empty if there are none. In their original case. */
 export function namesInPath(path: string): string[] {
   return path.replace(worktrees, '').split('/').filter(saysWhatRuns);
 }

@@ -13,7 +13,7 @@ type Read = Pick<Tx, 'get' | 'all'>;
 export const lookedThrough = 10_000;
 /** Rows with long texts per read: the store answers one read at a time. Titles without texts are quick, and sorted again for each read. */
 const fewAtATime = 500;
-/** Of one text; what stands behind is not looked at. Characters. */
+/** Of one text; the rest is not searched. Characters. */
 const mostText = 4_000;
 const usually = 6;
 /** Characters shown of a text, before and after its first match. */
@@ -34,7 +34,7 @@ interface Kind {
   readonly table: 'factory_run' | 'factory_node' | 'factory_message' | 'ledger';
   /** Rows of one read. */
   readonly portion: number;
-  /** Among the rows of a portion that begins after so many newer ones. */
+  /** Among the rows of a portion that begins after this many newer ones. */
   find(tx: Read, look: Look, from: number): Found[];
 }
 
@@ -67,7 +67,7 @@ export function searchRoutes(deps: SearchDeps): BoundRoute[] {
   ];
 }
 
-/** `?` for each word and place: the word stands in one of them. */
+/** `?` for each word and place: one of the places contains the word. */
 function where(words: readonly string[], places: readonly string[]): { sql: string; values: string[] } {
   const one = `(${places.map((place) => `${place} LIKE ? ESCAPE '\\'`).join(' OR ')})`;
   const values = words.flatMap((word) => {

@@ -31,9 +31,9 @@ export const mostOpenTickets = 1000;
 export interface TicketWriter {
   /** Tickets of a bot that are open, counted to {@link mostOpenTickets}. */
   openOf(tx: Pick<Tx, 'get'>, botId: string): number;
-  /** Answers the id of the source's ticket, and whether it was opened just now. The caller tells the ledger why. */
+  /** Returns the id of the source's ticket, and whether it was opened just now. The caller records the reason in the ledger. */
   open(tx: Tx, ticket: NewTicket): { readonly id: string; readonly opened: boolean };
-  /** One that is closed stays as it was. `jobId`: the run of a rule that did what it asked for; the ledger names it. */
+  /** A closed ticket stays as it was. `jobId`: the run of a rule that completed its work; the ledger names it. */
   close(
     tx: Tx,
     id: string,

@@ -17,7 +17,7 @@ export interface Budgets {
   set(subject: string, dailyCents: number | null, by: { actor: string; surface: string }): Promise<void>;
   /** One message more. */
   letOn(agentId: string): Promise<void>;
-  /** A message was taken: what was granted for it is used up. */
+  /** A message was taken: its one-time permission is used up. */
   taken(agentId: string): void;
   /** The members of teams may have changed. */
   look(): void;

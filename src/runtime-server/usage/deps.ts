@@ -62,7 +62,7 @@ export interface MeteringDeps {
   needsPerson(tx: Tx, bot: string | null, reason: string, id: string): void;
 }
 
-/** Anything that waits for a time looks at the wall clock this often: a computer that sleeps stops every timer. */
+/** Everything that waits for a time checks the wall clock this often: a sleeping computer stops every timer. */
 export const lookEveryMs = 30_000;
 
 const dayMs = 24 * 3_600_000;

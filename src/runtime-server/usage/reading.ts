@@ -13,8 +13,8 @@ const onceMoreMs = 3000;
 const lateMs = 120_000;
 const microPerCent = 10_000;
 /**
- * Tokens of one answer, and millionths of a dollar: far above any, and a million of such lines can still be summed. A transcript is a
- * file that its bot can write to, and what stands there must not break the counting of all others.
+ * Tokens of one answer, and millionths of a dollar: far above any, and a million of such lines can still be summed. A bot can write to its
+ * transcript, and its content must not break the counting of all others.
  */
 const mostOfOne = 1e10;
 

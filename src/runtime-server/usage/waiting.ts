@@ -41,7 +41,7 @@ interface Row {
 export function createWaiting(deps: MeteringDeps): Waiting {
   const { store, clock, timers, bots } = deps;
   const holds = deps.holds.limits;
-  /** Bots that were at work when they were last looked at. */
+  /** Bots that were working at the last check. */
   const working = new Set<string>();
   let waitOut = true;
   let cancel = () => {};

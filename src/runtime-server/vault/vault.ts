@@ -19,8 +19,8 @@ type Env = Readonly<Record<string, string>>;
 /** The part of the vault that starting a bot needs. */
 export interface BotSecrets {
   /**
-   * The variables whose value is a reference, with what it stands for: never to be stored or logged. `usage` for a name that
-   * is not there, `refused` when another master key sealed it.
+   * The variables whose value is a reference, with the secret's value: never to be stored or logged. `usage` for an unknown name, `refused` when
+   * another master key sealed it.
    */
   open(env: Env): Promise<Record<string, string>>;
 }
@@ -149,7 +149,7 @@ function createDoors({ store, ledger, clock, sealer, parties, registry, place, f
   };
 }
 
-/** The name that a value of team.yaml refers to. A reference that is no name stays what it says, and is then missing. */
+/** The name that a value of team.yaml refers to. An invalid reference is kept as its text, and is then missing. */
 function nameIn(value: string): string[] {
   const name = secretReference.exec(value)?.[1];
   return name === undefined ? [] : [name];

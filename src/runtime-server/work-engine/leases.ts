@@ -56,7 +56,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
     throw new AppError('usage', `${request.path} is outside of the workspace.`, 'Claim it by name instead.');
   }
 
-  /** The caller's own lease on exactly this, or null. 409 names who holds it, or what it lies in. */
+  /** The caller's own lease on exactly this, or null. 409 names the holder, or the lease that contains it. */
   function admit(tx: Read, claim: Claim, caller: Caller): LeaseRow | null {
     const all = live(tx);
     const held = all.find((row) => row.kind === claim.kind && row.holder !== caller.id && overlaps(row.key, claim));
@@ -200,7 +200,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
   };
 }
 
-/** A folder holds all that is in it; names stand for themselves. */
+/** A folder includes everything in it; a name covers only itself. */
 function overlaps(held: string, { kind, key }: Claim): boolean {
   if (held === key) return true;
   if (kind === 'name') return false;

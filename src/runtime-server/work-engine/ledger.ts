@@ -65,14 +65,14 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
     throw new AppError('refused', 'A bot reads what it did itself.', 'Leave `actor` out.');
   }
 
-  /** A bot may be named by its address; users and `engine` stand for themselves. */
+  /** A bot may be named by its address; users and `engine` are used as they are. */
   function idOf(actor: string): string {
     return actor.includes('@') ? parties.bot(actor).id : actor;
   }
 
   let running: Promise<LedgerVerdict> | null = null;
   let next: Promise<LedgerVerdict> | null = null;
-  /** One check at a time. Who comes during one shares the one after it: it must see what stands now. */
+  /** One check at a time. Callers during one share the next: it must see the current state. */
   function verify(): Promise<LedgerVerdict> {
     if (running === null) {
       running = check().finally(() => {

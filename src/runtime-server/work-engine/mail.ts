@@ -66,7 +66,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
     throw new AppError('refused', `A bot cannot read the mail of ${parties.name(party)}.`, 'Leave `bot` out.');
   }
 
-  /** Its recipient; refuses what cannot be sent. */
+  /** Its recipient; refuses invalid mail. */
   function check(tx: Read, { to: address, inReplyTo }: MailRequest, caller: Caller): string {
     const to = parties.find(address);
     if (to === caller.id) throw new AppError('usage', 'Sender and recipient are the same.', 'Name somebody else.');

@@ -19,7 +19,7 @@ export const mostPeers = 50;
 /** Messages that wait for one program, and those that one beat brings. */
 export const mostWaiting = 200;
 const oneBeat = 50;
-/** A program not heard of for so long is taken off the list. */
+/** A program that is silent for this long is removed from the list. */
 const keptMs = 24 * 3600 * 1000;
 
 interface PeerRow {

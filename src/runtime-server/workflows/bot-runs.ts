@@ -18,7 +18,7 @@ export interface Moment {
 export interface BotRuns {
   /** After a move of the node: the record of who worked until now ends, that of who works from now on begins. */
   moved(tx: Tx, node: RunNode, from: RunNode['status'], moment: Moment): void;
-  /** Its checker has been asked. Answers whether the node has changed. */
+  /** Its checker has been asked. Returns whether the node has changed. */
   asked(tx: Tx, node: RunNode, at: number): boolean;
 }
 
@@ -44,7 +44,7 @@ export function createBotRuns({ ids, agentRuns, workforce }: BotRunsDeps): BotRu
     moved(tx, node, from, { at, actor, output }) {
       if (node.agentRun !== null && node.status !== from) {
         const checked = from === 'checking';
-        // A verdict is what a checker is asked for, either way; a node that others have moved took its check away.
+        // A checker was asked for a verdict, and gave one either way; a node that others moved took its check away.
         const byChecker = node.checker !== null && workforce.inTerminal(node.checker) === actor;
         const status = checked ? (byChecker ? 'completed' : 'cancelled') : endOfWork(node);
         agentRuns.end(tx, node.agentRun, {

@@ -15,14 +15,14 @@ import type { Work } from './work.ts';
 
 export interface BotTurns {
   add(node: RunNode, turn: Turn): void;
-  /** Has the checker of the node look at what its executor did. */
+  /** Has the checker of the node review its executor's work. */
   review(work: Work, node: RunNode): void;
-  /** Hands over what waits for free bots and is of this run. */
+  /** Hands over waiting nodes of this run to free bots. */
   startDue(work: Work): void;
   pump(): void;
   /** The bot holds nothing any more. */
   freed(address: string): void;
-  /** Sends once more, with the same key, what may not have been sent. */
+  /** Sends again, with the same key, a message that may not have been sent. */
   again(work: Work, node: RunNode): void;
   delivered(delivery: Delivery): void;
   tellCancelled(work: Work, node: RunNode): void;

@@ -19,11 +19,11 @@ export interface CommandTurns {
   /** Puts the node's verify command in the queue. */
   verify(work: Work, node: RunNode): void;
   pollGate(work: Work, node: RunNode): void;
-  /** Begins what stands first in the queue as long as it is of this run and slots are free. */
+  /** Begins the first commands in the queue as long as they are of this run and slots are free. */
   startDue(work: Work): void;
   /** Gives other runs the free slots. */
   pump(): void;
-  /** Gives back the slots of what was not begun after all. */
+  /** Returns the slots of commands that did not begin. */
   forget(dagId: string): void;
   stop(node: RunNode, reason: StopReason): void;
   /** Processes that an earlier run of this program left of this node. */

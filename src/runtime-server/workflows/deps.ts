@@ -98,7 +98,7 @@ export interface GateDesk {
   ofNode(dagId: string, nodeId: string): Promise<Approval | null>;
 }
 
-/** Where it is written what bots were run for. Ending what has ended changes nothing. */
+/** Stores the records of bots' runs. Ending an ended one changes nothing. */
 export interface AgentRunBook {
   begin(
     tx: Tx,
@@ -146,7 +146,7 @@ export interface WorkflowLog {
 /** Stops a bot's work on a node at once where possible. False: a message must tell it. */
 export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
 
-/** Why a bot takes nothing more for what it has spent, as a question to a person; null: it does. */
+/** Why a bot over its budget takes no more work, as a question to a person; null: it does. */
 export type OverBudget = (address: string) => string | null;
 
 export interface WorkflowDeps {

@@ -7,7 +7,7 @@ import type { Actor, GateDesk, GateVerdict, WorkflowLog } from './deps.ts';
 import type { RunNode } from './model.ts';
 
 export interface Gates {
-  /** Brings the question in line with the node, after what it says was committed. */
+  /** Aligns the question with the node, after the node was committed. */
   sync(node: RunNode, runTitle: string): void;
   /** The node was moved on this surface: a question that ends now names it. */
   through(nodeId: string, surface: string): void;
@@ -28,7 +28,7 @@ export interface Where {
   readonly by: Actor;
 }
 
-/** Nobody has to be quick at a gate; a question that ran out is asked again. */
+/** A gate needs no quick answer; an expired question is asked again. */
 const questionLivesMs = 7 * 24 * 3600 * 1000;
 
 interface Question {

@@ -115,7 +115,7 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
   };
 }
 
-/** SHA-256 of what lies there now; null when nothing does. A file that was changed proves nothing. */
+/** SHA-256 of the current file; null when there is none. A changed file proves nothing. */
 async function hashOf(workspace: string, file: string): Promise<string | null> {
   const handle = openWithin(workspace, file);
   if (typeof handle !== 'number') return handle.is === 'absent' ? null : 'unfit';

@@ -17,7 +17,7 @@ export function recover(work: Work, ways: RecoveryWays): void {
   // A verify command that was cut off is as unknown as the work itself; asked before the queue is filled.
   for (const node of run.nodes.values()) {
     const byUs = node.assignee === 'shell' || (node.status === 'checking' && node.cause !== 'reviewing');
-    // Its bot stands at a usage limit: it works on nothing, and how far it came it knows itself.
+    // Its bot is at a usage limit: it works on nothing, and knows itself how far it came.
     if (node.status === 'working' && node.cause === 'usage_limit') continue;
     if ((node.status === 'working' && node.assignee !== 'owner') || (node.status === 'checking' && byUs)) {
       node.wakeAt = null;

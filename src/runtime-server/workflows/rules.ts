@@ -12,13 +12,13 @@ import { holds, parseCondition } from './template/when.ts';
 export interface Play {
   readonly run: Run;
   readonly now: number;
-  /** Moves a node; refuses what the table of moves does not have. */
+  /** Moves a node; refuses a move outside the table. */
   move(node: RunNode, to: NodeStatus, cause: NodeCause, detail?: string | null): void;
   /** Notes that something other than the status has changed. */
   touch(node: RunNode): void;
   /** Makes the node wait its turn for a process or its bot. */
   enqueue(node: RunNode): void;
-  /** Begins the check of what the node's executor did. */
+  /** Begins the check of the executor's work. */
   check(node: RunNode, by: 'command' | 'bot'): void;
   /** Begins to ask the gate's command. */
   pollGate(node: RunNode): void;
@@ -141,7 +141,7 @@ export function executed(play: Play, node: RunNode): void {
   if (node.step.verify !== undefined) play.check(node, 'command');
   else if (node.checker !== null && node.assignee !== 'owner') play.check(node, 'bot');
   else if (node.assignee !== 'shell' && node.assignee !== 'owner' && node.step.proof.some((proof) => proof.required)) {
-    // Nobody but the executor could say that the proof holds: a person does.
+    // Only the executor could confirm the proof: a person does instead.
     play.move(node, 'needs_you', 'proof_to_accept');
   } else prove(play, node, 'proven');
 }
@@ -267,7 +267,7 @@ function reset(node: RunNode): void {
   node.gate = 'closed';
 }
 
-/** A node has ended: its children will look at their parents again. */
+/** A node has ended: its children check their parents again. */
 function settled(play: Play, node: RunNode): void {
   play.ended.push(node);
 }
@@ -319,7 +319,7 @@ export function resume(play: Play): void {
   for (const node of held) advance(play, node);
 }
 
-/** Nothing new starts; what waits is cancelled; what works is asked to end. Answers the nodes that still work. */
+/** Nothing new starts; waiting nodes are cancelled; working ones are asked to end. Returns the nodes that still work. */
 export function cancel(play: Play, deadline: number): RunNode[] {
   play.run.cancelAt = deadline;
   const working: RunNode[] = [];

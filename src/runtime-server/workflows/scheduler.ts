@@ -100,7 +100,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
           },
         });
 
-  /** One operation in somebody else's transaction. Whether that holds is not known here, so nothing of it stays in memory. */
+  /** One operation in a caller's transaction. Whether it commits is unknown here, so nothing of it stays in memory. */
   function inside(tx: Tx, dagId: string, by: Actor, change: (work: Work) => void): void {
     live.delete(dagId);
     const run = loadRun(tx, deps.workspace, dagId);

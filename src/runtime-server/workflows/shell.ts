@@ -39,9 +39,9 @@ export interface Placement {
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Given to its descriptor 3. */
   readonly aside?: string | undefined;
-  /** Stands above what it prints. */
+  /** Printed above its output. */
   readonly preface: string;
-  /** Once it has ended or could not be started. What it answers stands below what was printed. */
+  /** Called when it has ended or could not be started. The returned text follows its output. */
   settle(end: { readonly code: number | null }): Promise<string>;
 }
 
@@ -141,7 +141,7 @@ export function createShell(deps: ShellDeps): Shell {
     let handle: number;
     let child: ChildProcess;
     try {
-      // A new file: what a bot may have put under its name is neither followed nor written to.
+      // A new file: one that a bot put under its name is neither followed nor written to.
       rmSync(file, { force: true });
       handle = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND, 0o600);
     } catch (error) {
@@ -273,7 +273,7 @@ function lastOf(handle: number): string {
     .replaceAll('\0', '');
 }
 
-/** Marked processes, from what the system shows of their environment. Only where it shows it (Linux). */
+/** Marked processes, by the environment that the system shows. Only where it does (Linux). */
 function leftovers(keys: ReadonlySet<string>): number[] {
   if (keys.size === 0 || process.platform !== 'linux') return [];
   return readdirSync('/proc').flatMap((name) => {

@@ -40,7 +40,7 @@ export interface Verbs {
   gate(node: NodeRef, by: Caller, note: string | null): Answer;
 }
 
-/** Rolls the operation of a dry run back and carries what it would have done. */
+/** Rolls back the operation of a dry run and carries its result. */
 class DryRun extends Error {
   readonly plan: NodePlan;
   constructor(plan: NodePlan) {

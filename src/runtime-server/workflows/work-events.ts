@@ -3,7 +3,7 @@ import { runWords } from '../../contracts/events/run-words.ts';
 import { type BotEvents, titleOf } from '../events/bot-events.ts';
 import type { WorkEvents } from './deps.ts';
 
-/** The step, and what became of it. */
+/** The step, and its result. */
 const why = ({ title, cause, detail }: { title: string; cause: string; detail: string | null }): string =>
   titleOf(`${title}: ${titleOf(detail ?? '') || cause.replaceAll('_', ' ')}`);
 

@@ -19,18 +19,18 @@ export interface Work extends Play {
   readonly by: Actor;
   /** Happens once everything is durable; never when it was rolled back. */
   after(effect: () => void): void;
-  /** Records the verdict on a line of the node, with its file where there is one. Answers the receipt. */
+  /** Records the verdict on a line of the node, with its file where there is one. Returns the receipt. */
   proof(node: RunNode, line: string, outcome: 'proven' | 'rejected', file: ProofFile | null): string;
-  /** Keeps what the node's executor gave as its result. */
+  /** Stores the result of the node's executor. */
   output(node: RunNode, text: string): void;
   /** The checker of the node has been asked. */
   asked(node: RunNode): void;
-  /** Moves made, in order, for those who only ask what would happen. */
+  /** Moves made, in order, for callers of a dry run. */
   readonly moves: readonly { readonly node: RunNode; readonly from: NodeStatus }[];
   readonly records: readonly string[];
   /** Nodes that were changed. */
   readonly touched: ReadonlySet<RunNode>;
-  /** Writes what has changed. */
+  /** Writes the changes. */
   finish(): void;
 }
 

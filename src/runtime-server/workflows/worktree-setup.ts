@@ -22,7 +22,7 @@ export interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find' | 'start' |
   readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
 }
 
-/** Installing takes minutes; what takes longer hangs. */
+/** Installing takes minutes; anything longer hangs. */
 const timeoutMinutes = 60;
 
 export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
@@ -31,7 +31,7 @@ export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
     ask: deps.desk.ask,
     async find(address) {
       const member = deps.registry.find(address);
-      // A team file that waits for its person's yes gives no bot its set-up: what it says does not count.
+      // A team file that waits for its person's yes gives no bot its set-up: its content does not count.
       const setup = member?.definition?.setup ?? null;
       const place = deps.worktrees.placeOf(address);
       if (member === null || setup === null || place === null || !member.placement.keptHere) return null;

@@ -33,10 +33,10 @@ export interface KeptPlaces {
 type Json = Readonly<Record<string, unknown>>;
 type Read = (lines: readonly Json[], file: string) => { id: string; cwd: string; title: string } | null;
 
-/** A conversation's folder and first prompt stand in its beginning. */
+/** A file begins with its conversation's folder and first prompt. */
 const headBytes = 128 * 1024;
 const titleChars = 200;
-/** It stands in an argument of its harness: never an option. */
+/** It becomes an argument of its harness, so it must not be an option. */
 const name = /^[A-Za-z0-9][A-Za-z0-9_-]{3,127}$/;
 /** Looked into, the latest first, of one harness. */
 const mostFiles = 200;

@@ -11,11 +11,11 @@ export interface Placement {
   readonly name: 'terminal' | 'hosted' | 'remote' | 'vendor';
   /** How a message goes to its bots: at once, and while it waits. */
   readonly via: { readonly atOnce: DeliveryVia; readonly waiting: DeliveryVia };
-  /** Its bots are programs in terminals: what ends a turn or answers a question is a key. */
+  /** Its bots are programs in terminals: keys end a turn or answer a question. */
   readonly inTerminal: boolean;
   /** The terminals are panes of this computer: while those are unreadable, a bot's state is unknown. */
   readonly inPaneHere: boolean;
-  /** This computer sets up where its bots work, and tells their person what they need. Else the one where they run does. */
+  /** This computer sets up the bots' folders and notifies their person. Otherwise the computer that runs them does. */
   readonly keptHere: boolean;
   /** A message from a thread names the verb that answers it. */
   readonly answersByVerb: boolean;

@@ -52,7 +52,7 @@ export function readAgents(tx: Read): AgentRecord[] {
   return tx.all<AgentRow>('SELECT * FROM factory_agent').map((row) => toAgent(row, panes.get(row.id) ?? []));
 }
 
-/** Adds an agent, or leaves the one that has this place. Answers the id that holds it. */
+/** Adds an agent, or keeps the one in this place. Returns the id that holds it. */
 export function ensureAgent(
   tx: Tx,
   agent: { id: string; workspace: string; team: string; slug: string; at: number },

@@ -19,7 +19,7 @@ const settleMs = 150;
 /** Watching misses network disks and folders that appear later; the poll does not. Milliseconds. */
 const pollMs = 2000;
 const largestCulture = 64 * 1024;
-/** Of a team's folder that are looked at. */
+/** Files of a team's folder that are read. */
 const mostFiles = 200;
 
 export interface TeamOnDisk {
@@ -39,14 +39,14 @@ export interface TeamFolder {
   get(name: string): TeamOnDisk | null;
   /** Reads the disk now. Calls the listeners when something changed. */
   refresh(): void;
-  /** Reads the disk only if a file was touched since; answers whether. */
+  /** Reads the disk only if a file was touched since; returns whether it did. */
   look(): boolean;
   /** Problems of the file as it is on disk, whether its person agreed to it or not. */
   problemsOf(name: string): readonly TeamProblem[];
   /** From before Gantry asked: a team that is up continues with the file that it was started with. */
   keepRunning(name: string, hash: string): Promise<void>;
   onChange(listener: (changed: readonly string[]) => void): () => void;
-  /** There are more than are looked at, so that some are in no list. */
+  /** There are more than are read, so that some are in no list. */
   more(): boolean;
   /** Folder of one team, whether it exists or not. */
   folderOf(name: string): string;
@@ -188,7 +188,7 @@ interface ReadTeam {
   readonly team: TeamOnDisk;
   /** Problems of the file as it lies there. */
   lying(): readonly TeamProblem[];
-  /** The hash that the team has by what lies there. */
+  /** The team's hash by its current file. */
   readonly file: string | null;
   readonly text: string | null;
 }

@@ -26,7 +26,7 @@ export function createLines(document: Document<ParsedNode> | Document, counter: 
   const of = (path: YamlPath): number | null => {
     for (let length = path.length; length >= 0; length -= 1) {
       const part = path.slice(0, length);
-      // The line of a mapping's value is that of its first entry; the key that introduces it is what a person looks for.
+      // The line of a mapping's value is that of its first entry, but a person looks for its key.
       const last = part.at(-1);
       const line = (typeof last === 'string' ? lineOf(keyNode(part.slice(0, -1), last)) : null) ?? lineOf(nodeAt(part));
       if (line !== null) return line;

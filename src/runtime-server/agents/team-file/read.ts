@@ -86,7 +86,7 @@ function folderProblem(folder: string): RawProblem {
   };
 }
 
-/** One problem in words for one issue of the schema. */
+/** One problem, as a sentence, for one issue of the schema. */
 function fromIssue(issue: z.core.$ZodIssue, raw: unknown): RawProblem[] {
   const path = issue.path;
   switch (issue.code) {

@@ -38,7 +38,7 @@ export function createDemo(options: DemoOptions): Demo {
   };
 }
 
-/** Of the sample, what says what may run: the person has it from Gantry, as it was shipped. */
+/** Files of the sample that decide what may run: the person gets them from Gantry, as shipped. */
 export async function writtenFiles(
   workspace: string,
   written: readonly string[],

@@ -15,11 +15,11 @@ export interface CopyRequest {
   readonly path: string;
   /** A name that nothing has yet. */
   readonly freshName: string;
-  /** Asked before a file is copied that holds secrets or says what may run. False: it is left out. */
+  /** Asked before copying a file that holds secrets or decides what may run. False: it is left out. */
   readonly mayCopy: (path: string) => Promise<boolean>;
 }
 
-/** Whether a person is asked about a copy, by a name in its path: it holds secrets, or says what may run. */
+/** Whether a person is asked about a copy, by a name in its path: it holds secrets, or decides what may run. */
 export function isAskedAbout(path: string): boolean {
   return path.split('/').some(isTelling);
 }

@@ -49,13 +49,13 @@ export interface WorktreeService {
     request: EndingRequest & { readonly dryRun?: boolean | undefined },
     by: { readonly actor: string; readonly surface: string },
   ): Promise<{ done: WorktreeEnding & { head: string } } | { dryRun: true; plan: WorktreeEnding }>;
-  /** Puts the bot on the branch of the node that it is about to get. What it holds already goes along, never away. */
+  /** Puts the bot on the branch of the node that it is about to get. Its existing changes move along and are never lost. */
   takeUp(address: string, node: { readonly stepId: string; readonly nodeId: string }): Promise<void>;
   /** Whether the bot works in a worktree, made or not. */
   has(address: string): boolean;
   /** Where commands that concern the bot's work run: its worktree's copy of the workspace; null without a worktree. */
   folderOf(address: string): string | null;
-  /** Where the bot works and what it was made from; null without a worktree, or before it is made. */
+  /** The bot's worktree and its origin; null without a worktree, or before it is made. */
   placeOf(address: string): Place | null;
   /** Everything that the bot changed, as a unified diff; null without a worktree or without a change. */
   patchOf(address: string): Promise<string | null>;
@@ -177,7 +177,7 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
         const clean = look.uncommitted.length === 0;
         const there = await git.try(place.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
         if (there.exitCode === 0) {
-          // Back to what it did for this node before; uncommitted work of another node stays where it is.
+          // Back to its earlier work for this node; uncommitted work of another node stays where it is.
           if (clean && !bot.busy) await git.run(place.root, ['switch', branch]);
           return;
         }

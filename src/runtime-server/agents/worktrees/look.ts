@@ -94,8 +94,8 @@ export async function treeOf(git: Git, look: Look): Promise<string> {
 }
 
 /**
- * Its index knows which files have not changed: a fresh one would read them all. git looks again at files as young as the index
- * itself, so the copy must not look younger than what it was made from.
+ * Its index records unchanged files: a fresh one would read them all. git rereads files as young as the index itself, so the copy must not look
+ * younger than its source.
  */
 async function copyIndex(from: string, to: string): Promise<void> {
   const { mtimeMs } = await stat(from);

@@ -30,7 +30,7 @@ export interface Places {
   leftOf(team: string, slug: string): string | null;
 }
 
-/** The branch of a bot without a node, and what the branches of its nodes begin with. */
+/** The branch of a bot without a node, and the prefix of its nodes' branches. */
 export function branchOf(team: string, slug: string): string {
   return `gantry/${team}/${slug}`;
 }
@@ -85,7 +85,7 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
       const { root, top } = place;
       if (!existsSync(join(root, '.git'))) {
         await mkdir(dirname(root), { recursive: true });
-        // One whose folder somebody removed still stands in git's list; its commits are on its branch.
+        // A worktree whose folder somebody removed is still in git's list; its commits are on its branch.
         if (!existsSync(root)) await git.try(top, ['worktree', 'remove', root]);
         const branch = branchOf(team, slug);
         const known = await git.try(top, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);

@@ -37,9 +37,9 @@ export interface SetupBot {
 
 /** How a command of a run is started where it is not started as the person. */
 export interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
-  /** Stands above what it prints. */
+  /** Printed above its output. */
   readonly preface: string;
-  /** When it has ended, or could not be started. What it says stands below what was printed. */
+  /** Called when it has ended, or could not be started. The returned text follows its output. */
   settle(end: { readonly code: number | null }): Promise<string>;
 }
 
@@ -72,12 +72,12 @@ export interface SetupDeps {
   ) => Promise<{ readonly answer: Promise<ApprovalAnswer> }>;
   /** Begins the run that shows it; answers its id. */
   readonly start: (address: string, setup: Setup) => Promise<string>;
-  /** Why the run did not succeed, with the end of what it printed; null when it did. */
+  /** Why the run did not succeed, with the end of its output; null when it did. */
   readonly outcome: (dagId: string) => Promise<string | null>;
 }
 
 export const setupTemplate = 'worktree-setup';
-/** By what a lock file says, packages are installed; another one means other packages. */
+/** Packages are installed by a lock file; a changed one means other packages. */
 const lockFiles = [
   ...['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'bun.lockb'],
   ...['Cargo.lock', 'go.sum', 'poetry.lock', 'uv.lock', 'Pipfile.lock', 'requirements.txt', 'Gemfile.lock'],

@@ -26,7 +26,7 @@ const toolsetsOf: Readonly<Record<TargetScope, readonly Toolset[]>> = {
 };
 /** Pictures of results that a model is still shown. */
 const keepPictures = 3;
-/** A service that takes no more requests is waited for so long, milliseconds; the run has its own limit of time. */
+/** How long to wait for a service that accepts no more requests, milliseconds; the run has its own time limit. */
 const limitPatienceMs = 10 * 60_000;
 /** Runs count steps, time and cost: the loop does not. */
 const unlimited: TurnLimits = {

@@ -47,7 +47,7 @@ export interface Course {
   approvalResolved(decision: string, by: string | null): Promise<void>;
   /** Ends it from outside: stops the action under way; by force where that does not end in time. */
   end(ending: Ending, asker: Asker | null): Promise<void>;
-  /** The last word, once nothing of it runs any more. `ending` of {@link end} outranks. */
+  /** The final state, once nothing of it runs any more. `ending` of {@link end} outranks it. */
   finish(ending: Ending): Promise<void>;
   readonly over: Promise<void>;
 }

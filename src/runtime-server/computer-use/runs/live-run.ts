@@ -24,7 +24,7 @@ export interface LiveRunDeps {
   readonly journal: Journal;
   readonly artifacts: Artifacts;
   readonly planner: Planner;
-  /** Writes down what a request cost, millionths of a dollar; null: its price is not known. */
+  /** Records the cost of a request, millionths of a dollar; null: its price is unknown. */
   readonly spent: Models['record'];
   readonly clock: Clock;
   readonly timers: Timers;

@@ -46,7 +46,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
   const { runId, gate, journal, course, clock } = deps;
   const progress = createProgress();
   let actions = 0;
-  /** Calls of one turn stop after the first that failed: what comes after a failure is another turn. */
+  /** Calls of one turn stop after the first that failed: actions after a failure are another turn. */
   let turn = 0;
 
   const envelope = (call: PlannedCall, place: object): ToolsetCall => ({

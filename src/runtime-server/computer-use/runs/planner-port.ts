@@ -73,7 +73,7 @@ export interface PlannerEnd {
   readonly how: 'done' | 'refused' | 'limit' | 'fault';
   /** The last words of the model; empty: none. */
   readonly text: string;
-  /** Of `fault`: what to tell, for example `model_unreachable`. */
+  /** For `fault`: its code and message, for example `model_unreachable`. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
@@ -85,6 +85,6 @@ export type PlannerModel =
 export interface Planner {
   /** Asked before anything starts. Null: the model that the settings name for computer use. */
   find(model: string | null): PlannerModel;
-  /** Rejects only with what a hook rejected with. */
+  /** Rejects only with the error of a hook. */
   run(order: PlannerOrder, hooks: PlannerHooks): Promise<PlannerEnd>;
 }

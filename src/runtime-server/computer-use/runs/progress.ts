@@ -23,7 +23,7 @@ export interface Progress {
 export function createProgress(): Progress {
   const counts = new Map<string, number>();
   const texts = new Map<string, string>();
-  /** Pages and desktop are looked at separately. */
+  /** Pages and desktop are compared separately. */
   const screens = new Map<Toolset, string>();
 
   /** False where it is the same as before; an unknown value counts as the same. */

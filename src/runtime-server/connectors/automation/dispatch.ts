@@ -56,7 +56,7 @@ export interface Dispatch {
 /** Changes without a notification (a new price, a key) are checked this often while a job waits. */
 const lookAgainMs = 60_000;
 const writeAgainMs = 5000;
-/** Within what the runtime has to close. */
+/** Less than the runtime has for closing. */
 const closeMs = 1000;
 const interruptedWords = 'Gantry was stopped in the middle of this run. What was done stands; nothing was repeated.';
 const heldWords =

@@ -41,7 +41,7 @@ export interface JobsDeps {
 }
 
 export interface Jobs {
-  /** The one guard. Null: it was moved since it was read. Throws 409 `invalid_transition` for what the table does not have. */
+  /** The one guard. Null: it was moved since it was read. Throws 409 `invalid_transition` for a move outside the table. */
   move(tx: Tx, job: JobRecord, to: JobStatus, by: Mover, change: JobChange): JobRecord | null;
   take(tx: Tx, event: TakenEvent, rules: readonly string[]): void;
   /** A batch is complete: it goes to a person, or to the queue. */
@@ -49,9 +49,9 @@ export interface Jobs {
   approve(tx: Tx, job: JobRecord, by: Mover): JobRecord;
   deny(tx: Tx, job: JobRecord, by: Mover, reason: string | null): JobRecord;
   retry(tx: Tx, job: JobRecord, by: Mover): JobRecord;
-  /** A running one becomes `stopping`; what has not begun is cancelled at once; asked again, nothing changes. */
+  /** A running one becomes `stopping`; one that has not begun is cancelled at once; a repeat changes nothing. */
   stop(tx: Tx, job: JobRecord, by: Mover): JobRecord;
-  /** Pending jobs of the rule are held to its mode where that is stricter; their instructions stay. Answers which. */
+  /** Pending jobs of the rule are held to its mode where that is stricter; their instructions stay. Returns those jobs. */
   strengthen(tx: Tx, rule: Rule, by: Mover): void;
   /** Which {@link strengthen} would change. */
   weaker(tx: Read, rule: Pick<Rule, 'id' | 'executionMode'>): JobRecord[];

@@ -49,7 +49,7 @@ export const dayMs = 24 * 60 * 60_000;
 export const mostRunning = 4;
 /** Events that one job gathers; the next begins another. */
 export const mostGathered = 100;
-/** Past events that a dry run looks at. */
+/** Past events that a dry run reads. */
 export const mostLooked = 50;
 /** A question ends after this: approvals hold none longer. */
 export const askedForMs = 7 * dayMs;

@@ -44,7 +44,7 @@ export interface Rules extends Port {
   change(subscription: SubscriptionRef, id: string, body: ChangeRule, by: Mover): Promise<Rule | RulePlan>;
   remove(subscription: SubscriptionRef, id: string, by: Mover): Promise<void>;
   find(tx: Read, subscriptionId: string, id: string): Rule;
-  /** All of a subscription, with what waits of them. */
+  /** All rules of a subscription, with their waiting jobs. */
   removeAll(tx: Tx, subscriptionId: string): void;
 }
 
@@ -214,7 +214,7 @@ export function createRules(deps: RulesDeps): Rules {
     },
   };
 
-  /** A bot that has become unfit does not stand in the way of pausing its rule. */
+  /** A bot that has become unfit does not prevent pausing its rule. */
   function checkedChange(config: RuleConfig, before: Rule): Promise<RuleConfig> | RuleConfig {
     const onlyLess = config.botId === before.botId && config.paused;
     return onlyLess && sameMatch(config.match, before.match) ? config : checked(config);

@@ -16,7 +16,7 @@ export interface JobRecord {
   readonly ruleId: string;
   readonly ruleVersion: number;
   readonly status: JobStatus;
-  /** Counts changes: what was read is written only where it still holds. */
+  /** Counts changes: a change is written only if the row is still as it was read. */
   readonly version: number;
   readonly reason: string | null;
   readonly config: RuleConfig;
@@ -126,7 +126,7 @@ export function explainQueued(tx: Tx, { ruleId, config }: Queue, reason: string)
   tx.run(sql, reason, ruleId, config.botId, reason);
 }
 
-/** Jobs that wait for a person, oldest first: there may be very many, so without what they are about. */
+/** Jobs that wait for a person, oldest first; without their events, since there may be very many. */
 export function awaiting(tx: Read): { readonly id: string; readonly asked: number; readonly botId: string }[] {
   return tx.all("SELECT id, asked, bot_id AS botId FROM automation_job WHERE status = 'awaiting_approval' ORDER BY id");
 }
@@ -196,7 +196,7 @@ export function ticketsDoneBy(tx: Read, jobId: string): string[] {
   return tx.all<{ id: string }>(sql, jobId).map(({ id }) => id);
 }
 
-// ---- What became of them
+// ---- Their moves
 
 export function addMove(
   tx: Tx,
@@ -281,7 +281,7 @@ export interface DayCount {
   readonly spent: readonly { readonly at: number; readonly usd: number }[];
 }
 
-/** Rolling: what a rule did since then. */
+/** Rolling: the rule's jobs since then. */
 export function countSince(tx: Read, ruleId: string, since: number): DayCount {
   const started = tx.all<{ at: number }>(
     'SELECT started_at AS at FROM automation_attempt WHERE rule_id = ? AND started_at > ? ORDER BY started_at',

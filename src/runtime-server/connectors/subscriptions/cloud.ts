@@ -24,7 +24,7 @@ export function checkReachable(home: Pick<EventHome, 'url'>, connectorUrl: strin
   }
 }
 
-/** Answers the callback. The same secret again changes nothing there. Throws `EventFault`. */
+/** Returns the callback. The same secret again changes nothing there. Throws `EventFault`. */
 export async function register(home: EventHome, to: Registration, signal: AbortSignal): Promise<string> {
   const { method, path } = registerSubscription;
   const body = { secret: to.secret, connectorId: to.connectorId, eventName: to.name };

@@ -15,7 +15,7 @@ export interface SubscriptionLog {
 
 /** The home cloud, which receives for this computer. */
 export interface EventHome {
-  /** Names it: what one home knows, another does not. */
+  /** Its name: each home has its own subscriptions. */
   name(): string;
   /** Its public address; null: there is none now. */
   url(): string | null;

@@ -14,7 +14,7 @@ import { changeRow, findRow, moveRow, refOf, type SubscriptionRow } from './rows
 import { historyLost, note, ticketOf } from './trail.ts';
 
 export interface EventDoor {
-  /** Throws 410 for a subscription that is not here, 400 `invalid_event` for what may never be taken, 429 where tickets are full. */
+  /** Throws 410 for an unknown subscription, 400 `invalid_event` for an event that can never be taken, 429 where tickets are full. */
   deliver(delivery: EventDelivery): Promise<DeliveryOutcome>;
 }
 
@@ -85,7 +85,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     return row;
   }
 
-  /** After its end by the server nothing of it is taken, until it is begun again: then even before the server has answered. */
+  /** After the server ended it, its events are refused until it is restarted: then they are taken even before the server has answered. */
   function refuseEnded(row: SubscriptionRow): void {
     if (row.status === 'error' && row.error_reason === 'terminated') throw gone(row.id);
   }

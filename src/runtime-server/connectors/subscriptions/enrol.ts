@@ -135,7 +135,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     const answer = SubscribeResult.safeParse(
       await within(answerMs, (signal) => servers.ask(connector.id, eventMethods.subscribe, params, signal)).catch(
         (error) => {
-          // Some say back what they could not take.
+          // Some servers echo a refused value.
           if (!(error instanceof EventFault)) throw error;
           const words = error.message.replaceAll(delivery.secret, hiddenSecret);
           throw new EventFault(error.reason, error.code, words, error);
@@ -216,7 +216,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     try {
       await within(farewellMs, (signal) => servers.ask(row.connector_id, eventMethods.unsubscribe, params, signal));
     } catch (error) {
-      // It ends there by its own time, and the cloud takes nothing of it.
+      // It expires there, and the cloud takes none of its events.
       if (!deps.closing.aborted)
         deps.log.warn('A server was not told that a subscription ended.', { id: row.id, error: String(error) });
     }

@@ -7,7 +7,7 @@ import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 
 const hexDigits = 24;
 
-/** `sub_` and 24 hex digits. The order of the arguments' keys and the way that their numbers are written do not matter. */
+/** `sub_` and 24 hex digits. The order of the arguments' keys and the notation of their numbers do not matter. */
 export function subscriptionId(
   ownerId: string,
   connectorUrl: string,

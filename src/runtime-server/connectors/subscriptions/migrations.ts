@@ -1,4 +1,4 @@
-/** Tables of subscriptions in `runtime.db`. Must not know what is done with them. */
+/** Tables of subscriptions in `runtime.db`. Must not know their use. */
 import type { Migration } from '../../../kit/store/store.ts';
 
 export const subscriptionMigrations: readonly Migration[] = [

@@ -77,7 +77,7 @@ export function createRounds(deps: RoundDeps): Rounds {
   }
 
   async function ofConnector(rows: readonly SubscriptionRow[]): Promise<void> {
-    // Whatever failed last is tried last: one that always fails keeps none of the others waiting.
+    // The last failure is tried last: one that always fails does not delay the others.
     for (const { id } of [...rows].sort((a, b) => a.updated_at - b.updated_at)) {
       if (closing.aborted) return;
       const fault = await inTurn(id, async () => {
@@ -185,7 +185,7 @@ export function createRounds(deps: RoundDeps): Rounds {
   };
 }
 
-/** Another address is another identity: what was derived from the one before ends. */
+/** Another address is another identity: subscriptions derived from the earlier one end. */
 function isThere(connector: ConnectorRef | null, row: SubscriptionRow): boolean {
   return connector?.enabled === true && connector.url === row.connector_url;
 }

@@ -16,7 +16,7 @@ export interface ToolsetOffer {
   /** Those in the vendor's own form. */
   readonly native: readonly Toolset[];
   readonly tools: readonly ToolOffer[];
-  /** Each result has to show the screen; else the model asks for what it wants to see. */
+  /** Each result has to show the screen; otherwise the model requests pictures itself. */
   readonly showsScreen: boolean;
   readonly read: ReadCall;
 }

@@ -17,7 +17,7 @@ export interface RemoteBot extends HarnessBot {
   away(): string | null;
   /** Ends it there. Succeeds when it is gone already; false where this computer can neither end it any more nor know whether it runs. */
   stop(): Promise<boolean>;
-  /** Asks that computer what it is now. */
+  /** Asks that computer for the current state. */
   look(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface RemoteBotDeps {
   readonly timers: Timers;
   /** Whether there is a way to other computers at all. */
   readonly paired: () => boolean;
-  /** A bot that was started just now: what was said of it before does not count. */
+  /** A bot that was just started: earlier reports about it do not count. */
   readonly fresh: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface PeerCall {
   /** Below `/peer/`, with its query. */
   readonly path: string;
   readonly body?: unknown;
-  /** A repeated one answers what became of the first. */
+  /** A repeated one returns the result of the first. */
   readonly idempotencyKey?: string;
   /** Milliseconds; default {@link answerMs}. */
   readonly timeoutMs?: number;
@@ -106,7 +106,7 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
     return request;
   };
 
-  /** One answer; asked once more with a fresh bearer when the cloud did not take the one at hand. */
+  /** One answer; retried once with a fresh bearer when the cloud refused the current one. */
   const ask = async ({ method, path, body, timeoutMs = answerMs }: PeerCall, headers: Record<string, string> = {}) => {
     for (let fresh = false; ; fresh = true) {
       const request = await open(method, path, body, headers, fresh);

@@ -8,7 +8,7 @@ import { type Clock, iso } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PeerCalls, PeerHome } from './calls.ts';
 
-/** A stream that lived so long ended with its ticket, or with the link for a moment: the next one is asked for at once. */
+/** A stream that lived this long ended with its ticket, or with the link for a moment: the next one is requested at once. */
 const steadyMs = 5000;
 /** Delays between tries, the last one for good: messages wait as long. Each is spread by chance. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
@@ -16,7 +16,7 @@ const backoffMs = [250, 500, 1000, 2000, 5000];
 export interface ComputerWatcher {
   /** The computer's report on this person's bots there. */
   onAgents(agents: readonly PeerAgent[]): void;
-  /** Why it cannot be reached, in words with since when; null when it can be again. */
+  /** Why it cannot be reached, and since when; null when it can be again. */
   onAway(why: string | null): void;
 }
 

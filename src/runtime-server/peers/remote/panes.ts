@@ -36,7 +36,7 @@ export interface RemotePanesDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** A stream that lived so long ended with its ticket: the next one is asked for at once. */
+/** A stream that lived this long ended with its ticket: the next one is requested at once. */
 const steadyMs = 5000;
 /** Else after a while. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
@@ -108,7 +108,7 @@ export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
       } catch (error) {
         if (error instanceof AppError && error.code === 'not_found') watchers.gone(session, error.fact);
       }
-      // Nobody looks any more, or it is gone.
+      // It has no viewers any more, or is gone.
       if (signal.aborted || !watchers.panes().includes(session)) return;
       if (shown) failures = 0;
       if (shown && deps.clock.monotonic() - began >= steadyMs) continue;

@@ -8,7 +8,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Nobody keeps a team's files deeper. */
 const deepest = 16;
 
-/** `usage` names what cannot go: too much, or no text. What an editor keeps to itself (`.name`) and links stay here. */
+/** `usage` names files that cannot be sent: too much, or no text. Hidden files of editors (`.name`) and links stay here. */
 export async function readTeamFiles(folder: string, workspace: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   let count = 0;

@@ -6,7 +6,7 @@ import type { Policy } from '../../policy/index.ts';
 import type { Workflows } from '../index.ts';
 import { createSchedules, type Schedules, type SchedulesDeps } from './index.ts';
 
-/** As rules of the policy name what a bot would do. */
+/** The name of the action in rules of the policy. */
 const tool = 'workflows.schedule';
 
 export interface BotSchedulesDeps extends Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> {

@@ -46,7 +46,7 @@ export interface SchedulesDeps extends KeeperDeps {
 export interface Schedules {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
-  /** After runs were taken up. */
+  /** After runs were restored. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import {
 } from './store.ts';
 import { nextDue, timesBetween } from './times.ts';
 
-/** A sleeping computer stops every timer: the wall clock is looked at this often. */
+/** A sleeping computer stops every timer: the wall clock is checked this often. */
 const lookEveryMs = 30_000;
 /** So late a time still counts as kept: a start takes a while, and so does a look. */
 export const onTimeMs = 2 * 60_000;

@@ -127,7 +127,7 @@ export function saveRun(tx: Tx, run: Run): void {
   );
 }
 
-/** Ids stand in one column with spaces between: a board of thousands of nodes splits them faster than it could parse JSON. */
+/** Ids are in one column with spaces between: a board of thousands of nodes splits them faster than it could parse JSON. */
 export function splitIds(ids: string): string[] {
   return ids === '' ? [] : ids.split(' ');
 }

@@ -16,7 +16,7 @@ export interface TemplateFolder {
   list(): { readonly id: string; readonly read: ReadTemplate }[];
   /** Null: none has this id. */
   find(id: string): ReadTemplate | null;
-  /** As {@link find}; `not_found` or `usage` (with the first problems) instead of what cannot be used. */
+  /** As {@link find}; throws `not_found` or `usage` (with the first problems) for an unusable one. */
   use(id: string): Template;
   /** Whether the workspace itself has this id. */
   has(id: string): boolean;
@@ -25,10 +25,10 @@ export interface TemplateFolder {
 }
 
 const endings = ['json', 'md'] as const;
-/** Of a folder: more are not looked at. */
+/** Of a folder: further files are not read. */
 const mostFiles = 1000;
 
-/** A folder of templates, and the folder that none of its files may lead out of. */
+/** A folder of templates, and the folder that contains all its files. */
 interface Place {
   readonly root: string;
   readonly folder: string;

@@ -60,7 +60,7 @@ function findFence(text: string): Fence | null {
   };
 }
 
-/** The first paragraph before the spec: what the template is for, unless the spec says it. */
+/** The first paragraph before the spec: the purpose of the template, unless the spec has one. */
 function prose(text: string, end: number): string {
   const paragraphs = text.slice(0, end).split(/\n\s*\n/);
   return paragraphs.map((one) => one.trim()).find((one) => one !== '' && !one.startsWith('#')) ?? '';

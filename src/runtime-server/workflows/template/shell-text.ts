@@ -24,7 +24,7 @@ export function toShell(command: string, valueFor: ValueFor): ShellCommand {
     const before = command.slice(from, one.start);
     quote = quoteAfter(before, quote);
     const name = `GANTRY_VALUE_${index + 1}`;
-    // No NUL can stand in an environment.
+    // No NUL can be in an environment.
     env[name] = valueFor(one.reference).replaceAll('\0', '').slice(-longestValue);
     text += before + inQuotes(name, quote);
     from = one.end;
