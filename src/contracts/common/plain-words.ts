@@ -51,7 +51,7 @@ function boundWords(word: string, bound: number | bigint, origin: string): strin
 const listed = (values: readonly unknown[]): string =>
   values.map((one) => JSON.stringify(one) ?? String(one)).join(', ');
 
-/** Total over what a schema can find; what a later version of the library adds reads as "is not right". */
+/** Covers every issue of a schema; one that a later version of the library adds reads as "is not right". */
 export function plainWords(issue: Issue): string {
   const { input } = issue;
   switch (issue.code) {

@@ -31,7 +31,7 @@ export function pictureSize({ width, height }: Size, enlarge = false): Size {
   return { width: Math.max(1, Math.floor(width * by + 1e-9)), height: Math.max(1, Math.floor(height * by + 1e-9)) };
 }
 
-/** Of a screen of so many pixels. */
+/** The frame of a screen of this size in pixels. */
 export function screenOf(size: Size): Screen {
   const frame = pictureSize(size);
   return {

@@ -36,7 +36,7 @@ export const mostBrowserWheelClicks = 10;
 const Coordinate = z.tuple([z.number(), z.number()]);
 const Region = z.tuple([z.number(), z.number(), z.number(), z.number()]);
 const Direction = z.enum(['up', 'down', 'left', 'right']);
-/** Vendors' clients send null for what they leave out. */
+/** Vendors' clients send null for omitted fields. */
 const optional = <Schema extends z.ZodType>(schema: Schema) =>
   schema.nullish().transform((value) => value ?? undefined);
 const Chord = z.string().min(1).max(200);

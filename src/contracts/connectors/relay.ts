@@ -60,7 +60,7 @@ export const eventCallback = defineRoute({
   },
 });
 
-/** As it was signed: what the computer makes of it, it decides. */
+/** The event as it was signed: the computer interprets it. */
 export const RelayedEvent = z.strictObject({
   eventId: z.string().min(1).max(500),
   name: z.string(),

@@ -12,5 +12,5 @@ const declared: readonly Route[] = [...connectorRoutes, ...subscriptionRoutes, .
 export const connectorAreaRoutes: readonly Route[] = declared.flatMap((route) => [route, twinOf(route)]);
 /** Only on the cloud. */
 export const connectorCloudRoutes = registrationRoutes;
-/** Of the computer alone. */
+/** Only on the computer. */
 export const connectorEngineRoutes = [deliverEvent] as const;

@@ -34,7 +34,7 @@ export type UpdateState = z.infer<typeof UpdateState>;
 
 export const DesktopState = z.strictObject({
   settings: DesktopSettings,
-  /** Only what was made for installing can be started at login. */
+  /** Only an installable build can be started at login. */
   canOpenAtLogin: z.boolean(),
   hasTray: z.boolean(),
   /** `attached`: the servers run in another program and continue without this one. */
@@ -49,7 +49,7 @@ export interface DesktopBridge {
   /** `process.platform` */
   readonly platform: string;
   read(): Promise<DesktopState>;
-  /** Answers the state after the change. */
+  /** Returns the state after the change. */
   change(change: DesktopChange): Promise<DesktopState>;
   act(act: DesktopAct): Promise<DesktopState>;
   /** Messages of main, unparsed (`Saying`). Returns the function that unsubscribes. */

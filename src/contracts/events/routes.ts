@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Time } from '../common/values.ts';
 
-/** `id` names what happened: the same one is kept once, however often it is sent. */
+/** `id` names the event: the same one is stored once, however often it is sent. */
 export const ForwardedEvent = z.strictObject({
   id: z.string().min(1).max(200),
   type: z.string().min(1).max(100),

@@ -13,7 +13,7 @@ export function runWords(name: string, why: string): string {
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-/** `why` is empty where it ended well, and where an older Gantry tells. */
+/** `why` is empty where it ended well, and where an older Gantry sent it. */
 export function runWordsIn(text: string): { readonly name: string; readonly why: string } {
   const [name = '', ...why] = text.split('\n');
   return { name, why: why.join(' ') };

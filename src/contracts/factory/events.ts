@@ -16,7 +16,7 @@ export const factoryEvents = {
     change: z.enum(['up', 'down', 'file', 'invalid']),
     agents: z.array(z.string()),
   }),
-  /** Files that say what may run wait for their person's yes, or were answered. */
+  /** Files that decide what may run wait for their person's yes, or were answered. */
   'trust.changed': z.strictObject({ waits: z.array(z.string()) }),
   'node.status': z.strictObject({ dagId: z.string(), nodeId: z.string(), cause: NodeCauseName, status: NodeStatus }),
   'proof.recorded': z.strictObject({

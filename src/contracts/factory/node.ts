@@ -23,7 +23,7 @@ export type NodeStatus = z.infer<typeof NodeStatus>;
 /** A node is "open" in every other status. */
 export const closedNodeStatuses = ['done', 'failed', 'skipped', 'cancelled'] as const;
 
-/** Why a node has its status: a closed list, so that a screen can say it in words. */
+/** Why a node has its status: a closed list, so that a screen can describe it. */
 export const nodeCauses = {
   created: 'waits for its parents',
   parents_done: 'its parents are done',

@@ -119,7 +119,7 @@ export const PeerSendRequest = z
   })
   .meta({ id: 'PeerSendRequest' });
 
-/** A repeated `Idempotency-Key` answers what has become of the first send since. */
+/** A repeated `Idempotency-Key` returns the current result of the first send. */
 export const PeerSendResult = z
   .object({
     to: z.string(),

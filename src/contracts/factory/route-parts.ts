@@ -1,4 +1,4 @@
-/** What the factory's route tables share: where they are served, and who may call them. */
+/** Shared parts of the factory's route tables: where they are served, and who may call them. */
 export const base = '/api/factory';
 export const area = 'factory';
 export const errors = 'factory' as const;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { bindingModes, bindingTypes, harnesses, lanes } from './agent.ts';
 
-/** Entries of `.gantry/teams` that are looked at: each team would be watched, parsed and kept. */
+/** Entries of `.gantry/teams` that are read: each team would be watched, parsed and kept. */
 export const mostTeams = 200;
 
 export const TeamName = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'lowercase letters, digits, "_" and "-", at most 64');

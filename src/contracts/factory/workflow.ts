@@ -31,7 +31,7 @@ export const defaultMaxRounds = 3;
 export const largestTemplate = 4 * 1024 * 1024;
 export const mostSteps = 5000;
 
-/** As it stands on disk, snake_case. */
+/** The file format on disk, snake_case. */
 export const TemplateFile = z
   .strictObject({
     id: TemplateId.optional(),

@@ -13,7 +13,7 @@ const shared = { area: 'identity', errors: 'plain', auth: ['internal', 'owner', 
 const everything = { none: 'whoever administers sees everybody’s' } as const;
 const params = z.strictObject({ id: Id });
 const dryRun = z.boolean().optional();
-/** Of a dry run: what would be there afterwards. */
+/** Of a dry run: the state afterwards. */
 const orPlan = <Shape extends z.ZodType>(done: Shape) =>
   z.union([done, z.strictObject({ dryRun: z.literal(true), plan: z.record(z.string(), z.unknown()) })]);
 

@@ -14,7 +14,7 @@ import { protectedResource, protectedResourceOf } from './resource.ts';
 const area = 'identity';
 const errors = 'plain' as const;
 
-/** `/open?t=<one-time code>` → cookie → 303 to `/`. A spent or old code answers a page that says how to get a new one. */
+/** `/open?t=<one-time code>` → cookie → 303 to `/`. A used or old code returns a page that says how to get a new one. */
 export const openWithCode = defineRoute({
   op: 'openWithCode',
   area,

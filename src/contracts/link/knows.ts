@@ -4,7 +4,7 @@
  * and ignores; a new field goes only to a side that named it.
  */
 export const knowsHeader = 'x-gantry-knows';
-/** The clock of a computer as it calls, milliseconds since the epoch: its cloud tells how far off it is. */
+/** The clock of a computer as it calls, milliseconds since the epoch: its cloud computes the difference. */
 export const clockHeader = 'x-gantry-clock';
 
 /** `approval-reason`, `approval-details`: `reason` and `details` of an approval. `approval-remaining`: `remainingMs` of one, and a later one that moves its end. */

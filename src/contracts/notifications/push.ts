@@ -24,7 +24,7 @@ export const PushDevice = z
   .meta({ id: 'PushDevice' });
 export type PushDevice = z.infer<typeof PushDevice>;
 
-/** Bytes that a base64url text of this length stands for; the browser has no Buffer. */
+/** Number of bytes in a base64url text of this length; the browser has no Buffer. */
 const bytesOf = (text: string): number => Math.floor((text.replace(/=+$/, '').length * 3) / 4);
 const key = (bytes: number, what: string) =>
   z

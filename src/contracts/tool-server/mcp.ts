@@ -37,7 +37,7 @@ export const rpcCodes = {
   unsupportedVersion: -32022,
 } as const;
 
-/** JSON-RPC decides what a body means, and answers in its own shape: the routes take and give bytes. */
+/** JSON-RPC interprets the body, and answers in its own shape: the routes take and return bytes. */
 const rpc = {
   area: 'tool-server',
   errors: 'rpc',

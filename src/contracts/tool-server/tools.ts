@@ -26,7 +26,7 @@ export const ToolInfo = z
   .meta({ id: 'ToolInfo' });
 export type ToolInfo = z.infer<typeof ToolInfo>;
 
-/** A block of a result, as MCP has them; what a later version adds passes through. */
+/** A block of a result, as in MCP; kinds of a later version pass through. */
 export const ContentBlock = z.looseObject({ type: z.string() });
 export type ContentBlock = z.infer<typeof ContentBlock>;
 

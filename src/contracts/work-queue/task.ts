@@ -6,9 +6,9 @@ export const taskStatuses = ['queued', 'leased', 'running', 'succeeded', 'failed
 export const TaskStatus = z.enum(taskStatuses);
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
-/** A worker that is silent for so long loses its task. */
+/** A worker that is silent for this long loses its task. */
 export const leaseSeconds = 60;
-/** A lease call is held open for so long at most. */
+/** A lease call is held open for this long at most. */
 export const longestWaitSeconds = 30;
 
 /** One line of text: nothing in it that a terminal or a database would take for something else. */

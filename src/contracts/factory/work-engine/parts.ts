@@ -1,4 +1,4 @@
-/** What the work-engine's route tables share beside `../route-parts.ts`. */
+/** Shared parts of the work engine's route tables, beside `../route-parts.ts`. */
 import { z } from 'zod';
 import { Id } from '../../common/values.ts';
 import { readers } from '../route-parts.ts';
@@ -25,7 +25,7 @@ export const oneOf = <const N extends keyof typeof lists>(noun: N) =>
   ({ params: z.strictObject({ id: Id }), owner: { param: 'id', noun, list: lists[noun] } }) as const;
 
 export const dryRun = z.boolean().optional();
-/** A dry run's answer: what would be, and the ledger rows that would tell of it. */
+/** A dry run's answer: the result, and the ledger rows that would record it. */
 export const planned = <T extends z.ZodRawShape>(plan: T) =>
   z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ ...plan, records: z.array(z.string()) }) });
 

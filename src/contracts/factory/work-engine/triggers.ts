@@ -7,7 +7,7 @@ import { dryRun, oneOf, planned } from './parts.ts';
 
 /** The largest post to a trigger, in bytes. */
 export const largestTriggerBody = 256 * 1024;
-/** `<computer id>~<secret>`: the cloud tells by the first part whose lane it is, the computer knows the rest. */
+/** `<computer id>~<secret>`: the first part shows the cloud which outbox to use, the computer checks the rest. */
 export const triggerKey = /^([A-Za-z0-9_-]{1,100})~([A-Za-z0-9_-]{43})$/;
 
 export const Trigger = z
