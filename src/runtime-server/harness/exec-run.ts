@@ -6,7 +6,7 @@ import type { Ran, Surroundings } from './adapter.ts';
 import { botEnvironment } from './environment.ts';
 import type { BotDoors, BotSpec, ExecMode, ExecOptions, ExecResult } from './harness.ts';
 
-/** A program that retries a refusing provider for ever ends here, with its whole group. */
+/** A program that retries a refusing provider forever ends here, with its whole group. */
 const defaultTimeoutMs = 10 * 60_000;
 const detailChars = 500;
 

@@ -84,7 +84,7 @@ export interface Outgoing {
 }
 
 export type DeliverResult =
-  /** `evidence` null: another computer saw it and did not say how. */
+  /** `evidence` null: another computer saw it and did not report how. */
   | { readonly state: 'verified'; readonly evidence: DeliveryEvidence | null; readonly detail?: string }
   | { readonly state: 'unconfirmed' | 'best_effort' | 'failed'; readonly evidence: null; readonly detail: string }
   /** The gate closed between asking and typing (draft in the composer, person typing, dialog opened): nothing was typed. */

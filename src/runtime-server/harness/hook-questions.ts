@@ -9,7 +9,7 @@ import { decisionOf, type Payload, ruledOf } from './claude/questions.ts';
 import { createDeskQuestions, cuttable, type End, wordsOf } from './desk-question.ts';
 import type { PermissionAsk } from './harness.ts';
 
-/** A hook whose connection was cut knocks again within two seconds, if it lives. */
+/** A hook whose connection was cut reconnects within two seconds, if it lives. */
 const hookReturnsMs = 5000;
 /** After a restart the waiting hooks have this long to ask again. */
 const askAgainMs = 10_000;

@@ -155,7 +155,7 @@ export function createHarnesses(deps: HarnessesDeps): Harnesses {
   };
 }
 
-/** A folder with the word `gantry`, put first on the bot's PATH: in a clone there is no such command anywhere else. */
+/** A folder with the command `gantry`, put first on the bot's PATH: a clone has no such command anywhere else. */
 async function writeTools({ folder, gantry }: BotDoors): Promise<string> {
   const tools = join(folder, 'bin');
   await mkdir(tools, { recursive: true, mode: 0o700 });

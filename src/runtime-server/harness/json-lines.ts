@@ -5,7 +5,7 @@ import { parseObject } from './values.ts';
 
 /** Read at once. */
 const pageBytes = 4 * 1024 * 1024;
-/** A longer line is passed over. */
+/** Longer lines are skipped. */
 const longestLine = 64 * 1024 * 1024;
 const newline = 0x0a;
 /** Opening a pipe would wait for its writer. Windows has no such flag. */

@@ -31,7 +31,7 @@ export interface PasteWays {
 
 export interface PasteDelivery {
   deliver(message: Outgoing): Promise<DeliverResult>;
-  /** A hook says that this prompt was taken. */
+  /** A hook reports that this prompt was taken. */
   taken(prompt: string): void;
   /** `draft`, a closed composer, a text of ours that could not be removed. null: nothing is in the way. */
   obstacle(): string | null;

@@ -43,7 +43,7 @@ export interface UsageAsk {
 
 /** Its provider stops it for now. */
 export interface UsageLimit {
-  /** As the harness says it. */
+  /** In the harness's own words. */
   readonly reason: string;
   /** When it ends, milliseconds since the epoch; null where the harness does not say, or not in a known form. */
   readonly until: number | null;

@@ -30,7 +30,7 @@ export interface HostConnection {
 export interface HostFacts {
   readonly pid: number;
   readonly minor: number;
-  /** Which Gantry it is of; empty where it does not say. */
+  /** Its Gantry version; empty if it reports none. */
   readonly build: string;
   readonly startedAt: string;
 }

@@ -5,7 +5,7 @@
 import type { Engine, PaneSize, Screen } from '../../contracts/factory/agent.ts';
 
 export interface PaneSpec {
-  /** Chosen by the caller; opaque, unique for ever: `pane_<ulid>`. */
+  /** Chosen by the caller; opaque, unique forever: `pane_<ulid>`. */
   readonly id: string;
   /** argv; never a shell string. */
   readonly command: readonly [string, ...string[]];
@@ -126,7 +126,7 @@ export interface PaneEngine {
   write(id: string, data: string | Uint8Array): Promise<void>;
   resize(id: string, size: PaneSize): Promise<void>;
   screen(id: string): Promise<Screen>;
-  /** First screen at once, then on change, then one `onGone`. Returns the way to stop. */
+  /** First screen at once, then on change, then one `onGone`. Returns the function that unsubscribes. */
   watch(id: string, watcher: PaneWatcher): () => void;
   /** Last lines as plain text; of a closed pane from the journal. `at` is then its end. */
   capture(id: string, lines: number): Promise<{ text: string; at: string }>;

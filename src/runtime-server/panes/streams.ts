@@ -10,7 +10,7 @@ export interface OpenStream {
 
 export interface Streams {
   open(pane: string, from: number | 'snapshot', reader: PaneReader): OpenStream;
-  /** Those to ask the host for (again), each from where it stands. */
+  /** Those to request from the host (again), each from its position. */
   all(): OpenStream[];
   close(number: number): boolean;
   event(event: Extract<Event, { stream: number }>, tail: Uint8Array): void;

@@ -131,7 +131,7 @@ export async function actionOf(
   }
 }
 
-/** The program asks to run a command without the walls that it has itself: a rule about the command does not say that. */
+/** The program asks to run a command without its own sandbox: a rule about the command does not cover that. */
 export function isUnconfined({ tool, input }: Pick<Question, 'tool' | 'input'>): boolean {
   return tool === 'Bash' && input.dangerouslyDisableSandbox === true;
 }

@@ -53,7 +53,7 @@ async function readFile(
     return { lines: [...answers.values()].map(({ line }) => line), offset, more };
   }
   answers.delete(last);
-  // A page that holds nothing but the one open answer would be read for ever.
+  // A page that holds only the one open answer would be read forever.
   return { lines: [...answers.values()].map(({ line }) => line), offset: more ? offset : open.start, more };
 }
 

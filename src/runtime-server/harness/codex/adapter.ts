@@ -40,7 +40,7 @@ function driveCodex(context: DriverContext): Driver {
   const { judge, timers } = context;
   const permissions = createPermissions(context);
   let cancelIdle: (() => void) | null = null;
-  /** The failure of this turn was read; one of an earlier turn that still stands there was. */
+  /** The failure of this turn was read; one of an earlier turn that is still on screen was. */
   let failureRead = judge.state().state !== 'working';
   const delivery = createPasteDelivery(context, {
     composer: readComposer,
@@ -72,7 +72,7 @@ function driveCodex(context: DriverContext): Driver {
       if (code !== 21337) return;
       cancelIdle?.();
       cancelIdle = null;
-      // While a hook asks a person, "Working" is all that Codex says.
+      // While a hook asks a person, Codex reports only "Working".
       if (workingStatus.test(text) && permissions.waiting()) return;
       if (!idleStatus.test(text)) {
         judge.event('osc', String(code), { text });

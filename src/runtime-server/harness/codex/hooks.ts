@@ -13,7 +13,7 @@ export interface Hook {
   readonly status?: string;
 }
 
-/** Where Codex says that hooks of the command line come from. */
+/** Codex's name for the source of hooks from the command line. */
 const source = '/<session-flags>/config.toml';
 
 /** Flags for these hooks, at most one for each event. */

@@ -58,7 +58,7 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
           'Give it `command:` in team.yaml.',
         );
       }
-      // As a person writes it in team.yaml: words, quotes, variables. The shell gives way to the program at once.
+      // As a person writes it in team.yaml: words, quotes, variables. The program replaces the shell at once.
       const shell = (await findProgram('bash', env.PATH)) ?? (await findProgram('sh', env.PATH));
       if (!shell) throw new AppError('usage', 'No sh was found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);

@@ -10,7 +10,7 @@ const anyLive = ['starting', 'idle', 'working', 'needs_you'] as const;
 const edge = '^[\\s│┃|║]*';
 const pointer = '[❯›>▶►➜→»●◉]';
 const cursorOnChoice: Condition = { region: 'bottom', rows: 16, regex: `${edge}${pointer}\\s*\\d{1,2}[.):]\\s+\\S` };
-/** The words above the choices, nearer than anything that was said before. */
+/** The words above the choices, nearer than any earlier text. */
 const question: Condition = {
   region: 'bottom',
   rows: 24,

@@ -103,7 +103,7 @@ const screen: readonly ScreenRule[] = [
     when: [{ region: 'title', regex: '^✋' }],
     claim: { state: 'needs_you', reason: 'a dialog waits for an answer' },
     from: anyLive,
-    // Its words are drawn within a moment of the title.
+    // Its text is drawn within a moment of the title.
     holdMs: 400,
   },
   {

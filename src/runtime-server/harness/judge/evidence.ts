@@ -19,7 +19,7 @@ export interface Evidence {
   readonly source: EvidenceSource;
   /** Id of the rule that read it. */
   readonly rule: string;
-  /** null: seen and understood, but it says nothing about the state. */
+  /** null: seen and understood, but it does not affect the state. */
   readonly claim: Claim | null;
   /** The few words that were seen; shown by `explain`. */
   readonly seen: string;

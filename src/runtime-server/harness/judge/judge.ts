@@ -14,7 +14,7 @@ const keptSteps = 50;
 
 export interface Judge {
   state(): BotState;
-  /** True while the screen says nothing that a rule knows: the state is the last known one. */
+  /** True while no rule matches the screen: the state is the last known one. */
   unclear(): boolean;
   setup(): boolean;
   /** Evidence that needs no hold: hooks, OSC, the process. Returns whether the state or its reason changed. */
@@ -52,7 +52,7 @@ export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Ju
   let unclear = false;
   /** The program has ended: output parsed after that is noted and changes nothing. */
   let ended = false;
-  /** The verdict of the screen, how long it has stood, and its line in the log. */
+  /** The verdict of the screen, how long it has held, and its line in the log. */
   let verdict: { rule: ScreenRule; evidence: Evidence; since: number; step: Step; applied: boolean } | null = null;
   let blankSince: number | null = null;
   const log: Step[] = [];

@@ -20,7 +20,7 @@ export interface Condition {
 
 interface RuleBase {
   readonly id: string;
-  /** null: the thing is known and says nothing about the state. */
+  /** null: known, but it does not affect the state. */
   readonly claim: Claim | null;
   /** States that the claim may end; absent: any. How the one authority is kept: others decide only on named edges. */
   readonly from?: readonly AgentState[];

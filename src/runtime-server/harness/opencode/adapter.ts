@@ -50,7 +50,7 @@ function driveOpencode(context: DriverContext): Driver {
   let server: OpencodeServer | null = null;
   /** The stream of events is connected, and the earlier state has been requested. */
   let connected = false;
-  /** Ends the stream that stands: its server was found not to answer. */
+  /** Ends the current stream: its server was found not to answer. */
   let hangUp = () => {};
   let cancelAsk = () => {};
   /** The message on its way, while it waits to be given back. */
@@ -85,7 +85,7 @@ function driveOpencode(context: DriverContext): Driver {
     else if (waiting !== null) judge.event('hook', 'level.asks', { words: waiting });
     else {
       const { level, ...payload } = sessions.level();
-      // Its screen is drawn after its server listens, and a session is shown only on a screen that stands.
+      // Its screen is drawn after its server listens, and a session is shown only on a finished screen.
       if (level !== 'idle' || judge.state().state !== 'starting') judge.event('hook', `level.${level}`, payload);
     }
     context.poke();
@@ -179,7 +179,7 @@ function driveOpencode(context: DriverContext): Driver {
     return id;
   }
 
-  /** Whether the server gives the message back. */
+  /** Whether the server returns the message. */
   async function stored(id: string, text: string): Promise<boolean> {
     const answer = await ask('GET', `/session/${encodeURIComponent(id)}/message?limit=20`);
     return holdsText(answer.body, text);

@@ -9,7 +9,7 @@ import { execCommand } from './launch.ts';
 
 export const execOpencode = execOf(execCommand, (ran) => readEvents(ran.stdout, ran.code, ran.stderr));
 
-/** A tool that was refused says so in its error. */
+/** The error of a refused tool. */
 const refusal =
   /rejected permission|permission (was )?(rejected|denied)|prevents you from using|user rejected|unavailable tool/i;
 

@@ -7,7 +7,7 @@ import type { EventRule, Ruleset, ScreenRule } from '../judge/rules.ts';
 
 const anyLive = ['starting', 'idle', 'working', 'needs_you', 'blocked'] as const;
 
-/** Longer than the server takes to say the same. */
+/** Longer than the server takes to report the same. */
 const behindServerMs = 1500;
 /** Its server reports when a question has ended; a screen that does not show the question's conversation does not. */
 const afterQuestionMs = 30_000;

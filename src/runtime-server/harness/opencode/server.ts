@@ -29,7 +29,7 @@ export class NotListening extends Error {}
 export interface OpencodeServer {
   /** Rejects with {@link NotListening}, or with anything else where it is not known how far the call came. */
   call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<OpencodeAnswer>;
-  /** Resolves when the stream has ended; `onOpen` once it stands. */
+  /** Resolves when the stream has ended; `onOpen` once it is open. */
   follow(signal: AbortSignal, onOpen: () => void, onEvent: (event: OpencodeEvent) => void): Promise<void>;
 }
 

@@ -63,7 +63,7 @@ function answerOf(id: string, data: unknown): UsageLine | null {
     cachedInput: count(cache.read),
     cacheWrite: count(cache.write),
     output: count(tokens.output) + count(tokens.reasoning),
-    // It says 0 for a model whose price it does not know.
+    // It reports 0 for a model whose price it does not know.
     cents: cost === null ? null : cost * 100,
   };
 }

@@ -99,7 +99,7 @@ function driveQwen(context: DriverContext): Driver {
         const asked = questionIn(line);
         if (asked === null) break;
         calls.set(asked.id, asked.call);
-        // Its dialog may have been drawn before this: a screen that stands still says nothing more.
+        // Its dialog may have been drawn before this: an unchanged screen reports nothing more.
         dialogSeen = dialogStands();
         questions.asked(asked);
         break;
@@ -173,7 +173,7 @@ function driveQwen(context: DriverContext): Driver {
     obstacle: () => (channel ? null : 'its file of lines is not known'),
     deliver,
     async resume(message) {
-      // A bare text names no delivery. Else: the line is appended whole or not at all, and taken within a second.
+      // A bare text names no delivery. Otherwise the line is appended whole or not at all, and taken within a second.
       if (message.raw) return null;
       await context.until(() => false, answerMs);
       return (await stored(composePrompt(message)))
@@ -187,7 +187,7 @@ function driveQwen(context: DriverContext): Driver {
       // A "No" in the pane has no event: its dialog has left the screen.
       if (state === 'needs_you' || !dialogSeen) return;
       for (const { id } of questions.list()) {
-        // Of a "No" of ours it says nothing either.
+        // It does not report our "No" either.
         if (answers.has(id)) answers.set(id, 'taken');
         else over(id);
       }

@@ -158,7 +158,7 @@ function driveShell(context: DriverContext): Driver {
       const last = facts.bottom.at(-1) ?? '';
       if (draft && last.trimEnd() === prompt.text.trimEnd()) draft = false;
       if (draft) return 'draft';
-      // Our own text is no person's draft. If somebody has changed it, the shell says so when the next message comes.
+      // Our own text is no person's draft. If somebody has changed it, the shell reports that when the next message comes.
       if (standing !== null) return null;
       // A screen older than the prompt shows nothing new; the shell itself checks again when the message is taken.
       if (facts.offset < prompt.offset || !touched) return null;
