@@ -54,7 +54,7 @@ export interface ToolsetGate {
   withdrawApproval(id: string): Promise<void>;
   readonly control: {
     now(): Control;
-    /** Throws 423 where the holder outranks. A run that loses control hears of it through {@link ToolsetGate.onControl}. */
+    /** Throws 423 where the holder outranks. A run learns through {@link ToolsetGate.onControl} that it lost control. */
     take(holder: Holder): Control;
     renew(holder: Holder): Control;
     release(holder: Holder): Control;

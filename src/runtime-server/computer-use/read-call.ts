@@ -46,7 +46,7 @@ export function timeLimitOf({ input }: ReadCall): number {
   return usualLimitMs + seconds * 1000;
 }
 
-/** A page that never loads, a field that never takes the text: after this the caller hears of it. */
+/** Ends calls on a page that never loads or a field that never takes the text. */
 const usualLimitMs = 30_000;
 
 function withoutUndefined(input: Record<string, unknown>): Input {

@@ -23,7 +23,7 @@ export interface Way {
   readonly recalled?: true;
   /** Where a navigation leads. */
   readonly to: Destination | null;
-  /** Files that it hands over, as rules of the policy name them. */
+  /** Its uploaded files, as rules of the policy name them. */
   readonly files: readonly string[];
   /** Its audit row. */
   readonly row: AuditCall;

@@ -32,7 +32,7 @@ export function isCompound(line: string, platform: NodeJS.Platform = process.pla
   return quote !== null;
 }
 
-/** Whether a person's own glob says several commands, a redirection or a substitution: who writes that means it. */
+/** Whether a person's own glob contains several commands, a redirection or a substitution: its author means it. */
 export function saysCompound(glob: string): boolean {
   const outside = glob.replace(/\\.|'[^']*'|"(?:[^"\\]|\\.)*"/gs, (part) => (/^".*(?:\$\(|`)/s.test(part) ? '`' : ''));
   return /[;&|<>()\r\n`]/.test(outside);

@@ -8,7 +8,7 @@ import type { PolicyAction, PolicyMode, PolicyVerdict } from './policy.ts';
 import { type ActionClass, classOf, nameOf } from './risk.ts';
 import { namesInPath } from './what-runs.ts';
 
-/** Where a rule stands, as a person finds it: `.gantry/policy.yaml line 4`. */
+/** Where a person finds a rule: `.gantry/policy.yaml line 4`. */
 export interface Rules {
   readonly rules: readonly PolicyRule[];
   /** The file cannot be read whole: no rule of it allows, and no mode lifts a question. */

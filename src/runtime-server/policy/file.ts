@@ -118,7 +118,7 @@ function toRule({ when, then: verdict, reason }: z.infer<typeof Rule>, line: num
     when.command,
   ].map(words);
   const path = when.path === undefined ? null : compileGlob(when.path.replace(/^\.\//, ''), 'path');
-  // `git *` is about git, not about whatever stands behind a semicolon. Who writes `*`, or a line of several, means it.
+  // `git *` is about git, not about a command after a semicolon. The author of `*`, or of a line of several, means it.
   const plainOnly =
     verdict === 'allow' && when.command !== undefined && !/^\*+$/.test(when.command) && !saysCompound(when.command);
   const named = reason === undefined ? '' : `: ${reason}`;

@@ -36,7 +36,7 @@ const hands: ReadonlyMap<string, ActionClass> = new Map(
 );
 const families: Readonly<Record<string, ActionClass>> = { shell: 'risky', document: 'observe' };
 
-/** `file.write`, whether the action says it in one word or two. */
+/** `file.write`, whether the action has it in one field or two. */
 export function nameOf({ tool, member }: PolicyAction): string {
   return member === undefined ? tool : `${tool}.${member}`;
 }

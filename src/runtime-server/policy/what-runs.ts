@@ -65,7 +65,7 @@ export function isInstruction(name: string): boolean {
   return told.has(name.toLowerCase());
 }
 
-/** Whether a file or folder of this name, right in a folder of git's, says what git runs. */
+/** Whether a file or folder of this name, directly in a folder of git's, decides what git runs. */
 export function saysWhatGitRuns(name: string): boolean {
   return ofGit.has(name);
 }

@@ -117,14 +117,14 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     return real;
   }
 
-  /** A name inside an open folder, so that the way to it is not walked again. */
+  /** A name inside an open folder, so that its path is not walked again. */
   const within = (folder: Place, name: string): string =>
     linux ? `/proc/self/fd/${folder.handle.fd}/${name}` : join(root, folder.path, name);
 
   async function openAt(way: string, shown: string, flags: number): Promise<Place> {
     let handle: FileHandle;
     try {
-      // Without O_NONBLOCK a named pipe would hold us for ever.
+      // Without O_NONBLOCK a named pipe would block us forever.
       handle = await open(way, flags | O_NONBLOCK);
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
@@ -274,7 +274,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
         place = await openPath(path);
       } catch (error) {
         if (error instanceof AppError && error.code === 'not_found') {
-          // A link that leads nowhere may lead outside tomorrow: it is not said to be nothing.
+          // A link that leads nowhere may lead outside tomorrow: it does not count as missing.
           const named = await lstat(join(root, locate(path))).catch(() => null);
           return named?.isSymbolicLink() ? 'other' : null;
         }

@@ -162,7 +162,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     const actionHash = hashOf({ ...asked, summary: plan.summary, details: plan.details ?? [] });
     const told = { verdict, title: plan.title, actionHash };
     if (verdict.verdict === 'deny') {
-      // A rule names its line; what no rule says is simply so.
+      // A rule names its line; a default has none.
       const why = verdict.rule.replace(/^default: /, '');
       return failed(`Not allowed: ${why}. It was not done.`, told);
     }

@@ -187,7 +187,7 @@ function asProgram(
   throw new AppError('usage', fact, 'Check its name, and that it is installed and in PATH.');
 }
 
-/** Words that a shell would hand on as they stand: nothing is quoted, expanded or matched. */
+/** Words that a shell would pass on unchanged: nothing is quoted, expanded or matched. */
 const plainWords = /^[A-Za-z0-9_@%+=:,./ \t-]+$/;
 
 function isProgram(name: string, cwd: string, path: string): boolean {

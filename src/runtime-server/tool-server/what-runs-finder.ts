@@ -9,7 +9,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { isInstruction, saysWhatGitRuns, saysWhatRuns } from '../policy/what-runs.ts';
 
 export interface Found {
-  /** Absolute, no link on the way to it. */
+  /** Absolute, with no link in its path. */
   readonly path: string;
   /** `repository`: a folder of git, which a command writes with every commit, but for what else is found in it. */
   readonly kind: 'file' | 'folder' | 'link' | 'repository';

@@ -56,7 +56,7 @@ export interface Guard {
 
 /** Each mount makes each other one slower: these take about a second. */
 const maxMounts = 400;
-/** Not among the names that Node has: an open file that only says where it lies. */
+/** Missing from Node's constants: an open file that only shows its path. */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
@@ -207,7 +207,7 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
   const root = roots[0]!;
   const shown = (path: string) => relative(root, path) || path;
 
-  /** The folder as it is now, held open so that nothing on the way to it can be exchanged. */
+  /** The current folder, held open so that nothing in its path can be exchanged. */
   function inFolder<T>(path: string, act: (way: string) => T): T {
     const handle = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     try {

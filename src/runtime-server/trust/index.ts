@@ -27,7 +27,7 @@ export interface WorkspaceTrusts extends Trust, Pick<Waiting, 'demand' | 'demand
   /** Files that wait, as `show` names them. Cheap. */
   waiting(): string[];
   answer(given: TrustAnswer, by: By): Promise<{ answered: string[]; waits: string[] }>;
-  /** Yes to all that waits, if it has this hash (`gantry start --trust`). Otherwise nothing is agreed to, and it says why. */
+  /** Agrees to all waiting files, if they have this hash (`gantry start --trust`). Otherwise agrees to nothing and returns the reason. */
   answerAll(hash: string): Promise<string | null>;
   start(): void;
   close(): void;

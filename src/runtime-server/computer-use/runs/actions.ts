@@ -23,7 +23,7 @@ export const acts = (toolset: Toolset, member: string): boolean => memberOf(tool
 export const allowedIn = (scope: TargetScope, toolset: Toolset): boolean =>
   scope === 'auto' || (scope === 'browser') === (toolset === 'browser');
 
-/** Everything that can be known before it starts: a run must not end in its middle for a word that is misspelt. */
+/** Checks everything that can be known before the start: a run must not end in its middle over a misspelt word. */
 export function checkActions(actions: readonly RunAction[], scope: TargetScope): void {
   for (const [index, { toolset, member, input = {} }] of actions.entries()) {
     const problem = problemOf(toolset, member, input, scope);

@@ -79,7 +79,7 @@ export function createCourse(deps: CourseDeps): Course {
   const stopped = Promise.withResolvers<void>();
   let status: RunStatus = 'queued';
   let ending: Ending | null = null;
-  /** Set as soon as it is wanted; the row says `paused` once it is so. */
+  /** Set as soon as a pause is requested; the row says `paused` once it holds. */
   let pause: Pause | null = null;
   let moved = Promise.withResolvers<void>();
   let leftMs = deps.timeoutMs;
@@ -221,7 +221,7 @@ export function createCourse(deps: CourseDeps): Course {
         }
         const wanted = pause;
         await enterPause(wanted);
-        // A person who pauses wants to do something there.
+        // A person who pauses wants to act there.
         if (wanted.reason === 'person') release();
       }
     },

@@ -16,7 +16,7 @@ export interface RunTx {
 export interface Journal {
   /** Resolves once it is durable; what throws keeps nothing. */
   write<T>(runId: string, operation: (run: RunTx) => T): Promise<T>;
-  /** Runs after each change of a run that had events. Returns the way to stop. */
+  /** Runs after each change of a run that had events. Returns the function that unsubscribes. */
   listen(runId: string, listener: () => void): () => void;
 }
 

@@ -300,7 +300,7 @@ export function createLiveRun(
 }
 
 const longestResult = 20_000;
-/** Stands where {@link Course.end} has said why; its word is taken. */
+/** Used where {@link Course.end} has given the reason, which takes precedence. */
 const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'It was stopped.' };
 
 function failed(

@@ -14,7 +14,7 @@ export interface PlannedCall {
   readonly input: Readonly<Record<string, unknown>>;
   readonly modelFrame?: ToolsetCall['model_frame'];
   readonly coordinateSpace?: ToolsetCall['coordinate_space'];
-  /** Asks a person whatever the policy says: the vendor wants the action confirmed. */
+  /** Asks a person whatever the policy decides: the vendor wants the action confirmed. */
   readonly confirm?: string;
 }
 
@@ -69,7 +69,7 @@ export interface PlannerHooks {
 }
 
 export interface PlannerEnd {
-  /** done: the model ended it · refused: it declined · limit: `step` said so · fault: no model can be had. */
+  /** done: the model ended it · refused: it declined · limit: `step` returned so · fault: no model is available. */
   readonly how: 'done' | 'refused' | 'limit' | 'fault';
   /** The last words of the model; empty: none. */
   readonly text: string;

@@ -9,7 +9,7 @@ import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 import { pictureOf, textOf } from './actions.ts';
 import type { Picture, PlannedCall } from './planner-port.ts';
 
-/** The same action so often on a screen that stays the same: a person would have stopped long before. */
+/** This many repeats on an unchanged screen: a person would have stopped long before. */
 export const mostRepeats = 40;
 
 export interface Progress {

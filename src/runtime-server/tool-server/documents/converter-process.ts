@@ -75,7 +75,7 @@ export function startConverterProcess([program, file]: readonly [string, ...stri
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-complaintBytes);
   });
-  // It may end while it is written to: its end says so.
+  // It may end while it is written to: its end reports that.
   for (const stream of child.stdio) stream?.on('error', () => {});
 
   let waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | null = null;

@@ -92,7 +92,7 @@ const about: Readonly<Record<Family, string>> = {
 };
 
 export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
-  /** The Markdown of a result stands beside it, because it is not sent in both halves. */
+  /** The Markdown of a result is kept beside it, because it is not sent in both halves. */
   const texts = new WeakMap<Output, string>();
   const kept = new Map<string, ConvertedDocument>();
 

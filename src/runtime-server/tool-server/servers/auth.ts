@@ -8,7 +8,7 @@ export type AuthServer = OAuthTarget;
 export type ChallengeAnswer = SignIn;
 
 export interface ServerAuth {
-  /** The access token to send, refreshed where it has to be; null: none is known, the server is asked without. */
+  /** The access token to send, refreshed if needed; null: none is known, the server is asked without. */
   tokenFor(server: AuthServer, signal: AbortSignal): Promise<string | null>;
   /**
    * The server answered 401, or 403 for want of scope. `wwwAuthenticate`: its header, null for none. A sign-in that is under way already returns the

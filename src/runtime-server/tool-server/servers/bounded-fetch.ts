@@ -105,7 +105,7 @@ function createEventCount() {
       let ended = 0;
       let from = 0;
       for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
-        // The first bytes of a line say enough.
+        // The first bytes of a line suffice.
         if (line.length < 3) line += bytes.toString('latin1', from, Math.min(at, from + 3));
         resumable ||= line.startsWith('id:');
         if (line === '' || line === '\r') {

@@ -91,13 +91,13 @@ function inByteOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   return [...items].sort((a, b) => Buffer.compare(Buffer.from(nameOf(a)), Buffer.from(nameOf(b))));
 }
 
-/** Whether two lists say the same, in whatever order of tools and of members: the one shown is then kept, byte for byte. */
+/** Whether two lists are equal, in whatever order of tools and of members: the one shown is then kept, byte for byte. */
 export function listHash(tools: readonly ListedTool[], prompts: readonly ListedPrompt[] = []): string {
   const sorted = [inByteOrder(tools, (listed) => listed.tool), inByteOrder(prompts, (listed) => listed.prompt)];
   return createHash('sha256').update(canonicalJson(sorted)).digest('hex');
 }
 
-/** Which tools are new, gone or say something else now; few of each. */
+/** Which tools are new, gone or changed; few of each. */
 export function difference(before: readonly ListedTool[], after: readonly ListedTool[]) {
   const known = new Map(before.map((tool) => [tool.tool, listHash([tool])]));
   const names = new Set(after.map((tool) => tool.tool));

@@ -24,7 +24,7 @@ export interface ConnectionDeps {
   readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
   readonly auth: ServerAuth | null;
   readonly onList: (list: UpstreamList) => void;
-  /** Told when it is connected, and when it wants a sign-in; the same twice may come. */
+  /** Called when it is connected, and when it wants a sign-in; the same may come twice. */
   readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -48,7 +48,7 @@ export interface Connection {
   reconnect(): Promise<void>;
   /** One attempt to use the connection, which it opens if needed. Throws {@link UpstreamFault}. */
   use<T>(signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T>;
-  /** Ends it for good. */
+  /** Ends it permanently. */
   close(): Promise<void>;
 }
 

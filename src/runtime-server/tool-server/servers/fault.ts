@@ -5,7 +5,7 @@
 import { AppError } from '../../../contracts/common/errors.ts';
 
 export type FaultKind =
-  /** It wants a sign-in. */
+  /** It requires a sign-in. */
   | 'unauthorized'
   /** It does not know our session any more: nothing was done. */
   | 'session'
@@ -27,7 +27,7 @@ export interface Challenge {
 export class UpstreamFault extends Error {
   readonly kind: FaultKind;
   readonly challenge: Challenge | null;
-  /** Its answer says that our session is gone, but a tool may have run and said so: the list shows which of the two holds. */
+  /** Its answer reports that our session is gone, but a tool may have run and written that: the list shows which is true. */
   readonly doubtsSession: boolean = false;
 
   constructor(
@@ -60,7 +60,7 @@ const saysSessionGone = (words: string) => sessionGone.some((pattern) => pattern
 export interface FaultContext {
   /** A session was given out, so that a 404 can mean it. */
   readonly session: boolean;
-  /** Nothing but a list was asked for: whatever says that the session is gone speaks of ours. */
+  /** Only a list was requested: a report that the session is gone is about ours. */
   readonly listing?: boolean;
   /** Of the last refusal. */
   readonly challenge: Challenge | null;
@@ -86,7 +86,7 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
   const refused = status !== null && status >= 400 && status < 500;
   if (gone && (refused || listing)) return new UpstreamFault('session', words, error);
   if (gone) return new UpstreamFault('answer', words, error, null, true);
-  // Whatever else a server says by a status is an answer: the next question may be answered better.
+  // Any other status is an answer: the next request may succeed.
   if (status !== null) return new UpstreamFault('answer', words, error);
   if (code === 'REQUEST_TIMEOUT') return new UpstreamFault('timeout', words, error);
   if (typeof code === 'number' || code === 'INVALID_RESULT' || code === 'UNSUPPORTED_RESULT_TYPE') {
@@ -98,7 +98,7 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
     return new UpstreamFault('answer', `Its answer cannot be read: ${what}`, error);
   }
   const why = network(error);
-  // A fault of a program of ours says nothing about the server.
+  // A bug of ours shows nothing about the server.
   const ours = why === null && /^(?:TypeError|RangeError|ReferenceError)$/.test(name ?? '');
   return new UpstreamFault('connection', why ?? (ours ? 'The connection broke.' : words), error);
 }
@@ -113,7 +113,7 @@ export interface Said {
   readonly data: unknown;
 }
 
-/** Null: nothing was said, or not in an answer. */
+/** Null: no message, or not in an answer. */
 export function saidBy(fault: UpstreamFault): Said | null {
   if (fault.kind === 'unauthorized' && fault.challenge !== null) {
     return { code: null, status: fault.challenge.status, message: fault.message, data: null };
@@ -146,7 +146,7 @@ const knownCodes: Readonly<Record<string, string>> = {
   ECONNRESET: 'It broke the connection off (ECONNRESET).',
   ENOTFOUND: 'There is no such host (ENOTFOUND).',
 };
-/** Of fetch: `bad port` is all that it says. */
+/** From fetch, whose only message is `bad port`. */
 const badPort =
   'Its port is one that programs for the web never call (fetch blocks it). Let the server listen on another.';
 

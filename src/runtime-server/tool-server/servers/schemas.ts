@@ -10,7 +10,7 @@ export type NormalisedSchema = { readonly schema: Schema } | { readonly problem:
 /** Characters of one schema as JSON; 64 KiB would refuse servers that people use. */
 export const longestSchema = 128 * 1024;
 const deepestSchema = 64;
-/** Of all that is in it: `properties` and the like stand between two schemas, defaults and examples below. */
+/** Of everything in it: `properties` and the like are between two schemas, defaults and examples below. */
 const deepestValue = 200;
 /** Of schemas within one. */
 const mostSubschemas = 5000;
@@ -37,7 +37,7 @@ const single = new Set([
 const lists = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 /** Members that hold schemas by name. */
 const maps = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
-/** Members that other drafts or other programs mean something by, and that no reader of 2020-12 wants. */
+/** Members of other drafts or other programs, which no reader of 2020-12 needs. */
 const dropped = new Set(['$schema', '$vocabulary', '$id', 'id', '$recursiveAnchor', '$async', 'x-mcp-header']);
 
 /** `kind`: an input schema must be one of an object; an output schema of any value. */

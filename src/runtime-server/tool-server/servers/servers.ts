@@ -42,7 +42,7 @@ export interface ServersDeps {
 export interface Failure {
   readonly kind: FaultKind;
   readonly message: string;
-  /** Null: it said nothing that could be read. */
+  /** Null: it sent nothing readable. */
   readonly said: Said | null;
 }
 

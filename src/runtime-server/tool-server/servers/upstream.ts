@@ -21,7 +21,7 @@ export interface UpstreamList {
 
 export interface Upstream {
   readonly pid: number | null;
-  /** All that it lists, as it says it. Throws {@link UpstreamFault}. */
+  /** Its whole list, unchanged. Throws {@link UpstreamFault}. */
   list(signal: AbortSignal): Promise<UpstreamList>;
   /** The server's answer, unchanged. Throws {@link UpstreamFault}; where `signal` aborts, the server is notified. */
   call(
@@ -29,7 +29,7 @@ export interface Upstream {
     args: Readonly<Record<string, unknown>>,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ): Promise<unknown>;
-  /** A prompt with these arguments, as it says it. Throws {@link UpstreamFault}. */
+  /** A prompt with these arguments, unchanged. Throws {@link UpstreamFault}. */
   prompt(
     name: string,
     args: Readonly<Record<string, string>>,
