@@ -59,7 +59,7 @@ export interface Route {
   readonly kind?: 'json' | 'sse' | 'raw';
   /** Success answers by status. Error answers follow from the area's shape. */
   readonly answers: Readonly<Record<number, z.ZodType>>;
-  /** For `raw`, where its answer is of a kind that can be said: its media types. */
+  /** For `raw` with a known kind of answer: its media types. */
   readonly media?: readonly string[];
   /** For `sse`: event name to the schema of its data. */
   readonly events?: Readonly<Record<string, z.ZodType>>;

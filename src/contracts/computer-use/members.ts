@@ -17,7 +17,7 @@ export interface Member {
   readonly class: MemberClass;
   /** Only when the call names it in `enable`. */
   readonly offByDefault?: true;
-  /** Has coordinates; they are in the space that the call says. */
+  /** Has coordinates, in the space that the call names. */
   readonly points?: true;
   readonly about: string;
 }

@@ -87,7 +87,7 @@ export const ChangeRule = z.strictObject({
 });
 export type ChangeRule = z.infer<typeof ChangeRule>;
 
-/** Of the event that it stands beside; the computer makes it when it is asked, out of the ticket's data. */
+/** About the event beside it; the computer derives it on request from the ticket's data. */
 export const About = z.string().nullable().meta({
   description: 'What the event says of itself, in a line of at most 120 characters; null where nothing does.',
 });

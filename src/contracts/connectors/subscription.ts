@@ -69,7 +69,7 @@ export const Subscription = z
   .meta({ id: 'ConnectorSubscription' });
 export type Subscription = z.infer<typeof Subscription>;
 
-/** As `events/list` of the server says it. */
+/** As in the server's `events/list`. */
 export const EventDefinition = z
   .looseObject({
     name: z.string(),

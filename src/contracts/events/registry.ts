@@ -16,7 +16,7 @@ export interface EventType {
   readonly type: string;
   readonly title: string;
   readonly description: string;
-  /** Whether it is pushed unless the person says otherwise. */
+  /** Whether it is pushed by default. */
   readonly default: boolean;
   /** False: within the platform only; no preference, no notification, and no computer may send it. */
   readonly notifiable: boolean;

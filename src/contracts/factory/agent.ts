@@ -118,7 +118,7 @@ export const PaneSize = z.strictObject({
 });
 export type PaneSize = z.infer<typeof PaneSize>;
 
-/** Files with content that their person has not said yes to: until then it counts for nothing. */
+/** Files with content that their person has not agreed to: until then it has no effect. */
 const Waits = z
   .array(z.string())
   .optional()

@@ -108,7 +108,7 @@ export const login = defineRoute({
   answers: { 303: z.unknown(), 404: z.unknown(), 502: z.unknown() },
 });
 
-/** The provider sends the browser back here. Whatever goes wrong is a page that says what. */
+/** The provider sends the browser back here. Every error is a page that explains it. */
 export const loginCallback = defineRoute({
   op: 'loginCallback',
   area,

@@ -64,7 +64,7 @@ export const addPushDevice = defineRoute({
     endpoint: z.url({ protocol: /^https?$/ }).max(2000),
     keys: z.strictObject({ p256dh: key(65, 'a key'), auth: key(16, 'a secret') }),
     name: z.string().min(1).max(100).optional().meta({ description: 'As the person calls the device.' }),
-    /** As `PushSubscription.toJSON()` says it; not used. */
+    /** As in `PushSubscription.toJSON()`; not used. */
     expirationTime: z.number().nullable().optional(),
   }),
   answers: { 201: PushDevice },

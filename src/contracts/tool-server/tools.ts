@@ -42,7 +42,7 @@ export type ToolResult = z.infer<typeof ToolResult>;
 /** Text between a tool's name and the problem of its arguments: the start of a malformed call's error. */
 export const doesNotTake = ' does not take this: ';
 
-/** How long a call that needs a person waits for the answer before it says `approval_required`. Seconds. */
+/** How long a call that needs a person waits for the answer before it returns `approval_required`. Seconds. */
 export const longestApprovalWait = 50;
 /** For how long after the answer the same call of the same client runs, once. Minutes. */
 export const approvalGoodFor = 10;

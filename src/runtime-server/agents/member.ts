@@ -18,7 +18,7 @@ export interface Member {
   readonly live: boolean;
   /** Its place, unless that is a pane of this computer. */
   readonly placed: Placed | null;
-  /** Where it lives now; while it does not, where its team file says. */
+  /** Its current place; without one, the place in its team file. */
   readonly placement: Placement;
   /** Where it runs when it is live on another computer; null here. */
   readonly remote: RemoteRef | null;
@@ -70,7 +70,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
   };
 }
 
-/** A live bot shows the harness it runs; others the first that they wish for. */
+/** A live bot shows the harness it runs; others the first in their list. */
 function bindingOf(bot: ResolvedBot | null, running: HarnessName | null): AgentBinding {
   const binding = bot?.binding ?? { type: 'terminal' as const };
   return running === null ? binding : { ...binding, type: 'terminal', harness: running };

@@ -36,7 +36,7 @@ export interface Registry {
   bot(agentId: string): HarnessBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
-  /** It is live from now on without a pane of this computer. Nothing is shown of it before its seat says so. */
+  /** It is live from now on without a pane of this computer. Shows nothing of it before its seat reports. */
   place(agentId: string, placed: Placed): Seat;
   /** Ends the agent's whole process tree, wherever it runs; false: it is released, and may run on where this computer cannot reach it. */
   stop(agentId: string): Promise<boolean>;
@@ -223,7 +223,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     );
   };
 
-  /** A live pane of this workspace that the rows do not know: its labels say whose it is. */
+  /** A live pane of this workspace without a row: its labels name its agent. */
   const adopt = (info: PaneInfo): Entry | null => {
     const labels = labelsOf(info.labels);
     if (labels === null || labels.workspace !== deps.workspace) return null;

@@ -19,7 +19,7 @@ export interface RestartingEntry {
 }
 
 export interface Restarting<Entry> {
-  /** Whether its end is not the last word: it is being started again. */
+  /** Whether its end is temporary: it is being started again. */
   takes(entry: Entry, info: PaneInfo): boolean;
   busy(paneId: string): boolean;
   /** Adds how it came back to a state without its own reason, until it works again. */

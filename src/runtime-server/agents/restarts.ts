@@ -43,7 +43,7 @@ export interface Restarts {
   close(): void;
 }
 
-/** A host that dies again while a bot is being started takes it along; tried so often. */
+/** A host that dies again while a bot is being started ends the bot too; this many tries. */
 const tries = 5;
 /** Judged by how the host ended: its own crash, or a host that was told to end while bots ran (the computer shuts down). */
 const hostGone = (reason: string | null): boolean =>

@@ -373,7 +373,7 @@ function isSame(hold: Hold, body: ApprovalAnswerBody): boolean {
   );
 }
 
-/** When a question of `asked` ends that is asked now: for one who comes back, as long as it waits and has to come back. */
+/** When a question of `asked` ends if it is asked now: an asker that comes back gets its waiting time and the time to return. */
 function endOf({ expiresInMs, comesBack }: Pick<ApprovalAsk, 'expiresInMs' | 'comesBack'>, asked: number, now: number) {
   const longest = asked + Math.min(Math.max(1000, expiresInMs), longestExpiryMs);
   if (comesBack === undefined) return longest;

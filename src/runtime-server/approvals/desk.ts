@@ -1,6 +1,6 @@
 /**
- * The interface through which this computer's parts ask a person: workflows, gates, tools, harnesses. Each part declares the methods of {@link
- * ApprovalDesk} that it needs and gets them from the host. Must not know who answers or where.
+ * How this computer's parts ask a person: workflows, gates, tools, harnesses. Each part declares the methods of {@link ApprovalDesk} that it needs
+ * and gets them from the host. Must not know who answers or where.
  *
  * Guarantees for an asker: an answer reaches it only while its hold lives; at most one asker acts on it, once. An asker that left (a restart, an
  * aborted `signal`) can pick up a later answer by asking again with the same `dedupeKey`, once, within ten minutes of the answer.

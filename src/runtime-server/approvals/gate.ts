@@ -132,7 +132,7 @@ function wordsOf(answer: ApprovalAnswer | null): Omit<GateAnswer, 'approvalId'> 
   }
 }
 
-/** Whole: the person approves this and nothing else. The command stands last: no line of it can pass for the path or the host. */
+/** Complete: the person approves this and nothing else. The command comes last: no line of it can pass for the path or the host. */
 function summaryOf({ tool, member, path, host, command }: PolicyAction): string {
   const about = [
     path === undefined ? undefined : `path: ${visibleLine(path)}`,

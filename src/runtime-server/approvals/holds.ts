@@ -123,7 +123,7 @@ export function insertHold(tx: Tx, { id, question, actionHash, dedupeKey, client
   );
 }
 
-/** A live one ends then, and says so. */
+/** Moves the end of a live hold, also in its question. */
 export function moveDeadline(tx: Tx, id: string, deadline: number): void {
   const sql = `UPDATE approval_hold SET deadline = ?, question = json_set(question, '$.expiresAt', ?) WHERE id = ? AND state = 'live'`;
   tx.run(sql, deadline, iso(deadline), id);
@@ -135,7 +135,7 @@ export interface HoldEnd {
   readonly user: string | null;
   readonly surface: string | null;
   readonly at: number;
-  /** Of an answer: its time as the cloud says it. */
+  /** Of an answer: its time by the cloud's clock. */
   readonly answeredAt?: number;
 }
 

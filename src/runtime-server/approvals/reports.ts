@@ -33,7 +33,7 @@ export interface ReportsDeps {
 }
 
 export interface Reports {
-  /** The hold as it stands, in the transaction that made or ended it, or moved its end: then with the one before. */
+  /** The hold's current state, in the transaction that created or ended it, or moved its end: then with the earlier end. */
   queue(tx: Tx, hold: Hold, before?: number): void;
   /** Ids of approvals whose question has not arrived yet. */
   waiting(): Promise<ReadonlySet<string>>;

@@ -6,7 +6,7 @@ import type { JsonObject } from './ports.ts';
 export interface Failure {
   readonly kind: 'unauthorized' | 'session' | 'timeout' | 'answer' | 'connection';
   readonly message: string;
-  /** Null: it said nothing that could be read. */
+  /** Null: it sent nothing readable. */
   readonly said: {
     /** Of JSON-RPC, and of HTTP; null where there was none. */
     readonly code: number | null;
@@ -51,6 +51,6 @@ export interface SignInPort {
   }>;
   /** Throws `refused` where sign-in is impossible. */
   begin(id: string): Promise<{ readonly authorizeUrl: string }>;
-  /** At the provider and here. Answers why the provider did not take it; null where it did. Never throws. */
+  /** At the provider and here. Returns why the provider refused it; null where it did not. Never throws. */
   revoke(id: string): Promise<string | null>;
 }

@@ -94,7 +94,7 @@ export interface ConnectorTickets {
   ): { readonly id: string; readonly opened: boolean };
   /** By a run that completed its work; a closed ticket stays as it was. */
   close(tx: Tx, ticketId: string, jobId: string): void;
-  /** For the dry run of a rule: what past events of this subscription said, newest first. */
+  /** For the dry run of a rule: past events of this subscription, newest first. */
   past(
     tx: Read,
     refPrefix: string,

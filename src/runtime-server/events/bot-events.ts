@@ -44,7 +44,7 @@ export function nameOf(member: Pick<NamedBot, 'slug' | 'definition'>): string {
   return member.definition?.name ?? member.slug;
 }
 
-/** Its first line that says something, not longer than a title may be. */
+/** Its first line with text, cut to the length of a title. */
 export function titleOf(text: string): string {
   const [line = ''] = text.trim().split('\n');
   return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line;

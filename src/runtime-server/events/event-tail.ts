@@ -26,7 +26,7 @@ export interface EventStreamDeps {
   readonly onState: (listener: (change: AgentStateChange) => void) => () => void;
 }
 
-/** Where a stream stands: the newest row it has sent or passed, and the newest state. */
+/** A stream's position: the newest row it has sent or passed, and the newest state. */
 export interface Place {
   readonly row: number;
   readonly state: number;

@@ -9,7 +9,7 @@ import { type Clock, iso } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 
-/** For whatever sees something happen that a person may want to hear of. */
+/** For parts that observe something a person may want to know. */
 export interface RuntimeEvents {
   /** Call it in the transaction of the cause. `id` names the event: the same one is sent once. */
   emit<T extends NotifiableEvent>(

@@ -31,7 +31,7 @@ export interface Acting {
   told(tx: Tx, result: ToolResult): void;
   /** Writes down what an answer cost, millionths of a dollar; null: not known. */
   spent(tx: Tx, usage: Usage): number | null;
-  /** Of all answers so far, as records of runs say it. */
+  /** Of all answers so far, in the format of run records. */
   usage(): Record<string, number>;
   /** Milliseconds spent waiting for a person, since {@link Acting.anew}. */
   idleMs(): number;

@@ -25,7 +25,7 @@ export interface HostedBot extends HarnessBot {
   hindrance(): Promise<string | null>;
   /** A separate run, held to the stricter mode; messages wait until it ends. Begins nothing while the bot is busy. Never throws. */
   runAlone(order: AloneOrder): Promise<AloneEnd>;
-  /** The team file says something else now: holds from the next turn on. */
+  /** The team file has changed: holds from the next turn on. */
   update(spec: HostedSpec): void;
   /** `node`: only when it works on that one. */
   interrupt(why: string, node?: { dagId: string; nodeId: string }): Promise<Interrupted>;

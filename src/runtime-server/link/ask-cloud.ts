@@ -8,7 +8,7 @@ export interface AskCloudDeps {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** `remainingMs`: how long the code is good from now on, whatever the clocks say. `aheadMs`: of the cloud's clock; null: not heard. */
+/** `remainingMs`: how long the code is valid from now on, whatever the clocks show. `aheadMs`: of the cloud's clock; null: unknown. */
 export type Begun = z.infer<(typeof beginPairing.answers)[201]> & {
   readonly remainingMs: number;
   readonly aheadMs: number | null;
@@ -27,7 +27,7 @@ export interface AskCloud {
 
 const timeoutMs = 15_000;
 const largestAnswer = 64 * 1024;
-/** A newer cloud may say more than this computer knows. */
+/** A newer cloud may send more fields than this computer knows. */
 const Begin = beginPairing.answers[201].strip();
 const Grant = PairingGrant.strip();
 
@@ -59,7 +59,7 @@ export function createAskCloud({ fetch, now }: AskCloudDeps): AskCloud {
       if (answer.status === 201 && parsed.success) {
         const { expiresAt, expiresIn } = parsed.data;
         const heard = Number.isNaN(answer.date) ? null : answer.date;
-        // An older cloud says only when, by its own clock, which stands beside its answer.
+        // An older cloud sends only the end time, by its own clock, whose time comes with its answer.
         const remainingMs = expiresIn === undefined ? Date.parse(expiresAt) - (heard ?? now()) : expiresIn * 1000;
         return { ...parsed.data, remainingMs, aheadMs: heard === null ? null : heard - now() };
       }

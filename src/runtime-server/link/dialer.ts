@@ -46,7 +46,7 @@ export interface DialerState {
   readonly linked: boolean;
   /** Since when it is so, milliseconds since the epoch. */
   readonly since: number;
-  /** Why it is not linked, as last heard; null while linked and before the first try. */
+  /** Why it is not linked, by the last report; null while linked and before the first try. */
   readonly problem: string | null;
 }
 
@@ -214,7 +214,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     cancelTry = timers.after(Math.max(atLeastMs, deps.random() * longest), dial);
   }
 
-  /** True when another try at once makes sense: once, or a cloud that lies about its time would be dialled for ever. */
+  /** True when another try at once makes sense: once, or a cloud with a false time would be dialled forever. */
   function learn({ status, serverTime, epoch: newest }: Refusal): boolean {
     const first = !learned;
     if (status === 401 && serverTime !== null) {

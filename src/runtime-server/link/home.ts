@@ -43,7 +43,7 @@ export interface Home {
   current(): HomeNow;
   /** Throws when it cannot be reached. */
   call(request: SignedCall): Promise<SignedAnswer>;
-  /** How far the home cloud's clock is ahead of this computer's, as last heard; null: not heard yet. Milliseconds. */
+  /** How far the home cloud's clock was last ahead of this computer's; null: not known yet. Milliseconds. */
   aheadMs(): number | null;
   /** Told after each change of the home itself, not of its keys. */
   onChange(listener: (home: HomeNow) => void): () => void;
@@ -123,7 +123,7 @@ export function createHome(deps: HomeDeps): SwitchableHome {
         }
       }
     },
-    // Answers that the embedded cloud still brings stay good: its person gave them before the computer was paired.
+    // Answers that the embedded cloud still brings stay valid: its person gave them before the computer was paired.
     keysOf: (id) => (id === computerId ? [...(paired?.keys ?? []), localKey] : []),
     onChange(listener) {
       listeners.add(listener);

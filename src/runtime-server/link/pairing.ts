@@ -29,7 +29,7 @@ export interface PairingDeps {
   readonly version: string;
   /** Approvals that wait for an answer at the current home. */
   readonly waiting: () => Promise<readonly { readonly id: string; readonly title: string }[]>;
-  /** Whether the link to the home stands, and why not; null without one. */
+  /** Whether the link to the home is up, and why not; null without one. */
   readonly link: () => { readonly linked: boolean; readonly since: number; readonly problem: string | null } | null;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -80,7 +80,7 @@ interface Waiting {
   readonly expiresAt: string;
   readonly deviceCode: string;
   readonly intervalMs: number;
-  /** Of the cloud's clock; null: not heard. */
+  /** Of the cloud's clock; null: unknown. */
   readonly aheadMs: number | null;
 }
 
@@ -335,7 +335,7 @@ export function createPairing(deps: PairingDeps): Pairing {
       waiting = null;
       failed = null;
       if (home.current().kind === 'paired') {
-        // First here: whatever the cloud says, this computer is not its any more.
+        // First here: whatever the cloud answers, this computer no longer belongs to it.
         const told = await call(unpairDevice, undefined).then(
           (answer) => answer.status === 204 || answer.status === 401,
           () => false,
@@ -355,7 +355,7 @@ export function createPairing(deps: PairingDeps): Pairing {
   };
 }
 
-/** How far this computer's clock is behind the cloud's, once that was heard. */
+/** How far this computer's clock is behind the cloud's, once known. */
 const behind = (aheadMs: number | null) => (aheadMs === null ? {} : { clockBehindMs: Math.round(aheadMs) });
 
 function notPaired(): AppError {

@@ -103,7 +103,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     return gate.setup && !why.startsWith('setup') ? `setup: ${why}` : why;
   };
 
-  /** The delivery stays in the lane. Its row says why, once for each reason. */
+  /** The delivery stays in the outbox. Its row names the reason, once for each. */
   const hold = async (item: LaneItem, queued: QueuedSend, why: string): Promise<LaneOutcome> => {
     heldFor.set(queued.agentId, why);
     if (!queued.mayQueue) return settle(item, { state: 'failed', detail: `refused: ${why}; waiting was not allowed` });

@@ -22,7 +22,7 @@ import { cannotTake, createFindRoute, type Sender, type SendRoute, type SendRout
 import { findByKey, insertDelivery, readDelivery } from './store/deliveries.ts';
 import { insertMessage } from './store/threads.ts';
 
-/** A send is answered within 10 s; the rest of that time is for writing it down. Milliseconds. */
+/** A send is answered within 10 s; the rest of that time is for storing it. Milliseconds. */
 const answerWithinMs = 9700;
 
 export interface SendService {

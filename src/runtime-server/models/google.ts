@@ -13,7 +13,7 @@ import {
 } from './model.ts';
 import { googleResponse, googleTool, googleToolset } from './toolsets/google.ts';
 
-/** Ends that say: the model will not. */
+/** Ends that mean the model refuses. */
 const refusals: readonly string[] = ['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'LANGUAGE'];
 const malformed: readonly string[] = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
@@ -21,7 +21,7 @@ export const askGoogle: AskWire = async (target, ask) => {
   const { GoogleGenAI } = await import('@google/genai');
   const client = new GoogleGenAI({
     apiKey: target.key ?? 'none',
-    // Never its other service, whatever the environment says: the key was chosen for this one.
+    // Never its other service, whatever the environment sets: the key was chosen for this one.
     vertexai: false,
     ...(target.baseUrl === null ? {} : { httpOptions: { baseUrl: target.baseUrl } }),
   });

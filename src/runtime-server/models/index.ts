@@ -68,7 +68,7 @@ export interface Models {
   readonly limits: TurnLimits;
   /** Dollars a bot may spend a day (UTC); null: no limit. */
   readonly dailyUsd: number | null;
-  /** Longest answer, tokens, where the wire wants one. */
+  /** Longest answer, tokens, where the wire requires one. */
   readonly maxOutputTokens: number;
   run(target: Target, turn: Omit<Turn, 'wire' | 'model'>, hooks: TurnHooks): Promise<TurnEnd>;
 }

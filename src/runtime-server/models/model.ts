@@ -92,7 +92,7 @@ export interface Answer {
   readonly calls: readonly ToolCall[];
   /** `length`: cut off at the longest answer; its calls may be incomplete and are never carried out. */
   readonly stop: 'end' | 'tools' | 'length' | 'refusal';
-  /** Null where the server did not say. */
+  /** Null where the server did not report it. */
   readonly usage: Usage | null;
   readonly native: unknown;
 }
@@ -120,7 +120,7 @@ export type FaultKind =
 
 export class ModelFault extends Error {
   readonly kind: FaultKind;
-  /** When the service says that it takes requests again, milliseconds since the epoch. */
+  /** When the service accepts requests again, by its own answer, milliseconds since the epoch. */
   readonly retryAt: number | null;
 
   constructor(kind: FaultKind, fact: string, options: { retryAt?: number | null; cause?: unknown } = {}) {

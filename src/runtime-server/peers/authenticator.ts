@@ -13,7 +13,7 @@ export interface TicketFacts {
   readonly issuer: string;
   /** The person there whose computer this is. */
   readonly user: string;
-  /** How far its clock is ahead of this computer's, as heard over the link. Milliseconds. */
+  /** How far its clock is ahead of this computer's, as measured over the link. Milliseconds. */
   readonly aheadMs: number;
 }
 

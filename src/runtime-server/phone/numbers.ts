@@ -30,7 +30,7 @@ export interface NumbersDeps {
   }) => Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-/** A newer cloud may say more of each. */
+/** A newer cloud may send more fields. */
 const Listed = z.object({
   numbers: z.array(z.object({ id: z.string(), e164: z.string(), botId: z.string() })),
 });

@@ -13,7 +13,7 @@ export const mostPieces = 4;
 /** Characters that every carrier writes in seven bits; any other makes the whole text use its other alphabet. */
 const plain = /^[\n\r\x20-\x5a\x61-\x7a_@£$¥èéùìòÇØøÅåÆæßÉÄÖÑÜ§¿äöñüà¡]*$/;
 
-/** In order; the last ends with an ellipsis where the rest was left out. None for a text that says nothing. */
+/** In order; the last ends with an ellipsis where the rest was left out. Empty for a blank text. */
 export function piecesOf(text: string): readonly string[] {
   const said = text.trim();
   if (said === '') return [];

@@ -28,7 +28,7 @@ export function composeMetering(deps: BotMeteringDeps): Metering {
     },
     needsPerson: (tx, bot, reason, id) =>
       deps.botEvents.emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
-    // Its queue is tried, too: the registry says that its gate may have opened.
+    // Its queue is tried, too: the registry reports that its gate may have opened.
     changed: (agentId) => registry.held(agentId),
   });
 }

@@ -26,7 +26,7 @@ export interface MeteredBots {
   find(idOrAddress: string): MeteredBot | null;
   /** Its own state has changed. */
   onState(listener: (agentId: string) => void): () => void;
-  /** The limit that stops it now, as its harness says it; null: none is known. */
+  /** The limit that stops it now, as its harness reports it; null: none is known. */
   limit(agentId: string): UsageLimit | null;
   /** It may try again. */
   unblock(agentId: string): void;
@@ -58,7 +58,7 @@ export interface MeteringDeps {
   };
   /** A message of the engine to a bot; the same key is sent once. */
   tell(address: string, text: string, key: string): Promise<void>;
-  /** A person may want to hear that a limit holds bots. */
+  /** A person may want to know that a limit holds bots. */
   needsPerson(tx: Tx, bot: string | null, reason: string, id: string): void;
 }
 

@@ -10,7 +10,7 @@ import type { Shown } from '../agents/model.ts';
 export interface LimitHold {
   readonly agentId: string;
   readonly reason: string;
-  /** As the harness says. */
+  /** As the harness reports. */
   readonly until: number | null;
   /** When it is tried; null: a person decides. */
   readonly retryAt: number | null;

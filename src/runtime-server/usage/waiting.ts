@@ -132,7 +132,7 @@ export function createWaiting(deps: MeteringDeps): Waiting {
       const bot = bots.find(agentId);
       if (bot?.state === 'working') {
         working.add(agentId);
-        // Somebody has it work: whatever was said of a limit, it works.
+        // Somebody made it work: whatever was reported about a limit, it works.
         if (holds.has(agentId)) behind('Letting a bot go on', release(agentId, false));
         return;
       }

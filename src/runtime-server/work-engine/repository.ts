@@ -16,7 +16,7 @@ export async function repositoryState(git: Pick<Git, 'try'>, folder: string): Pr
   const lines = ran.stdout.split('\n').filter((line) => line !== '');
   const fact = (name: string) => lines.find((line) => line.startsWith(`# branch.${name} `))?.slice(10 + name.length);
   const head = fact('oid');
-  // A repository without a commit stands nowhere yet.
+  // A repository without a commit has no head yet.
   if (head === undefined || head === '(initial)') return null;
   const branch = fact('head');
   return {

@@ -44,7 +44,7 @@ export interface CommandTurnsDeps {
 
 type Ended = Extract<ShellEnd, { kind: 'ended' }>;
 
-/** Seconds between two questions of a gate's command, unless its template says otherwise. */
+/** Seconds between two runs of a gate's command, unless its template sets another value. */
 const gatePollSeconds = 30;
 
 export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
@@ -102,7 +102,7 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
     });
   }
 
-  /** A check of a bot's work runs where the bot works, and so does a step that says whose work it is about. */
+  /** A check of a bot's work runs in the bot's folder, and so does a step that names whose work it is about. */
   function folderFor(work: Work, node: RunNode): string | null {
     const about = node.step.in === undefined ? node : work.run.byStep.get(node.step.in);
     return about === undefined || !about.assignee.includes('@') ? null : deps.places.folderOf(about.assignee);

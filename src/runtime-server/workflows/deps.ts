@@ -130,7 +130,7 @@ export interface WorkEvents {
     node: Pick<RunNode, 'dagId' | 'nodeId' | 'title' | 'cause' | 'detail' | 'assignee'>,
     id: string,
   ): void;
-  /** `failed`: the step that it ended badly for; null: it ended well, or by a person's word. */
+  /** `failed`: the step whose failure ended it; null: it ended well, or a person ended it. */
   ended(
     tx: Tx,
     run: Pick<Run, 'dagId' | 'title' | 'status'>,

@@ -64,7 +64,7 @@ export function advance(play: Play, node: RunNode): void {
 
 type Verdict = 'go' | 'wait' | { to: 'skipped' | 'blocked'; cause: NodeCause; detail: string };
 
-/** A skipped parent skips its child and says why, unless the join is explicit: `needsAny`, or a `when` that asks for its status. */
+/** A skipped parent skips its child with the reason, unless the join is explicit: `needsAny`, or a `when` that asks for its status. */
 function judgeParents(run: Run, node: RunNode): Verdict {
   let good = 0;
   let skipped: RunNode | null = null;
@@ -134,7 +134,7 @@ export function makeReady(play: Play, node: RunNode, cause: NodeCause, detail: s
   play.enqueue(node);
 }
 
-/** The executor says that it is done, or its command ended well: now comes the check. */
+/** The executor reports that it is done, or its command ended well: the check follows. */
 export function executed(play: Play, node: RunNode): void {
   node.wakeAt = null;
   node.holder = null;
@@ -193,7 +193,7 @@ export function attemptFailed(play: Play, node: RunNode, cause: NodeCause, detai
   loopBack(play, target, node);
 }
 
-/** Ends a node as failed for good. With `stop`, what works may finish and nothing new starts. */
+/** Ends a node as finally failed. With `stop`, working nodes may finish and nothing new starts. */
 export function fail(play: Play, node: RunNode, cause: NodeCause, detail: string | null): void {
   node.wakeAt = null;
   node.holder = null;

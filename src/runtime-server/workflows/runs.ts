@@ -182,7 +182,7 @@ export function createRuns(deps: Deps): Runs {
     const dagId = deps.ids.next('dag');
     const depths = depthsOf(template.steps);
     const ids = new Map(template.steps.map((step) => [step.id, deps.ids.next('node')]));
-    // Params are put in once, here; what steps give is put in when a step begins.
+    // Params are filled in once, here; results of steps are filled in when a step begins.
     const title = (text: string) =>
       fillIn(text, (one) =>
         one.kind === 'param'

@@ -29,7 +29,7 @@ export interface ShellJob {
   /** Null: the workspace. */
   readonly cwd: string | null;
   readonly env: Readonly<Record<string, string>>;
-  /** Where it is not run as the person: says how, once its turn has come. It may take its time. */
+  /** How to run it other than as the person, called once its turn has come. It may take its time. */
   readonly place?: ((signal: AbortSignal) => Promise<Placement>) | undefined;
 }
 

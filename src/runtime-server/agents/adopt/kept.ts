@@ -19,9 +19,9 @@ export interface Kept {
   readonly lastUsed: number;
   /** Its file, where it has its own. */
   readonly file: string | null;
-  /** Process that the harness itself says has it. */
+  /** The process that has it open, by the harness's own note. */
   readonly pid: number | null;
-  /** When it said so, milliseconds since the epoch: a process that began later has only the number. */
+  /** The time of that note, milliseconds since the epoch: a process that began later only has the same number. */
   readonly pidWritten?: number;
 }
 

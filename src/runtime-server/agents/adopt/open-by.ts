@@ -68,7 +68,7 @@ export function openBy(session: Kept, running: readonly Running[], others: reado
 
 export function harnessOf(args: readonly string[]): Adoptable | null {
   const [program = '', ...words] = args;
-  // The program itself, or the script that Node or a shell runs: a word that stands behind an editor is a file of that name.
+  // The program itself, or the script that Node or a shell runs: a word after an editor is a file of that name.
   const script = words.find((word) => !word.startsWith('-')) ?? '';
   const file = runtimes.test(basename(program)) && script.includes('/') ? script : program;
   const found = Object.entries(programs).find(([, name]) => name.test(basename(file)));

@@ -44,7 +44,7 @@ export interface Placed {
   ref(): RemoteRef | null;
   /** Why it cannot be reached; null while it can. */
   away(): string | null;
-  /** Ends its turn when it is on this step. True: it has ended; false: whether it heard of it is not known here. */
+  /** Ends its turn when it is on this step. True: it has ended; false: whether it was reached is unknown here. */
   cancelWork(why: string, node: { readonly dagId: string; readonly nodeId: string }): Promise<boolean>;
   /** Ends it, and its place. False: it is released, and may run on where this computer cannot reach it. */
   stop(): Promise<boolean>;

@@ -8,7 +8,7 @@ export interface ResolvedBot {
   readonly name: string;
   readonly role: string | null;
   readonly binding: AgentBinding;
-  /** In order of wish; the first that is installed is taken. Empty unless the binding is `terminal`. */
+  /** In order of preference; the first that is installed is taken. Empty unless the binding is `terminal`. */
   readonly harnesses: readonly HarnessName[];
   readonly model: string | null;
   readonly machine: string | null;

@@ -67,7 +67,7 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
       mode: constants.COPYFILE_FICLONE,
       verbatimSymlinks: true,
       preserveTimestamps: true,
-      // A pipe or a device would hold the copy for ever.
+      // A pipe or a device would block the copy forever.
       filter: async (one) => isPlain(await statsOf(one)) && !isLeft(one),
     });
     await rename(draft, target);

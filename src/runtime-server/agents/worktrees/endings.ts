@@ -45,7 +45,7 @@ export const planMerge: Planner = async (git, bot, request) => {
   const tip = message === null ? look.head : await git.run(look.root, commitTree(bot, tree, look.head, message));
   const trial = await git.try(look.main, ['merge-tree', '--write-tree', '--name-only', look.mainHead, tip]);
   if (trial.exitCode !== 0) {
-    // First line the tree, then the files, then an empty line and what git says of them.
+    // First line the tree, then the files, then an empty line and git's messages about them.
     const files = trial.stdout.split('\n\n', 1)[0]?.split('\n').slice(1) ?? [];
     const which = trial.exitCode === 1 && files.length > 0 ? `conflicts in ${few(files)}` : complaint(trial);
     throw refused(

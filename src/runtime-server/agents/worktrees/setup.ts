@@ -63,7 +63,7 @@ export interface SetupDeps {
   readonly sandbox: Pick<ShellSandbox, 'place'>;
   readonly ids: Ids;
   readonly clock: Clock;
-  /** Null: it has no worktree, no `setup:`, or a team file that does not count because its person has not said yes to it. */
+  /** Null: it has no worktree, no `setup:`, or a team file that does not count because its person has not agreed to it. */
   readonly find: (address: string) => Promise<SetupBot | null>;
   readonly policy: { decide(action: PolicyAction, mode: null): PolicyVerdict };
   readonly ask: (
@@ -219,7 +219,7 @@ async function markReady(bot: SetupBot): Promise<void> {
   await writeFile(markOf(bot), await printOf(bot), { mode: 0o600 });
 }
 
-/** Another one when the worktree was made again, `setup:` says something else, or a lock file does. */
+/** Changes when the worktree is made again, or when `setup:` or a lock file changes. */
 async function printOf({ root, folder, setup }: SetupBot): Promise<string> {
   const hash = createHash('sha256');
   const { ino, birthtimeMs } = await lstat(root);

@@ -20,7 +20,7 @@ export interface JobRecord {
   readonly version: number;
   readonly reason: string | null;
   readonly config: RuleConfig;
-  /** A person has said yes to this attempt. */
+  /** A person has approved this attempt. */
   readonly approved: boolean;
   /** How often a person was asked. */
   readonly asked: number;

@@ -130,7 +130,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     }
   }
 
-  /** Not while a refresh is under way, whose end would say that it is active. */
+  /** Not during a refresh, whose end would make it active. */
   const inItsTurn = (id: string, change: (row: SubscriptionRow) => Promise<void>) =>
     deps.inTurn(id, async () => change(await live(id)));
 

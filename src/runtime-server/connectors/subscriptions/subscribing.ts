@@ -32,7 +32,7 @@ import type { Within } from './within.ts';
 
 export interface Subscribing {
   list(connectorId: string): Promise<ConnectorEvents>;
-  /** As it stands afterwards: not `active` where server or cloud refused. */
+  /** Its state afterwards: not `active` where server or cloud refused. */
   subscribe(connectorId: string, asked: Subscribe): Promise<Subscription>;
   end(connectorId: string, id: string): Promise<void>;
   trail(
@@ -91,7 +91,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
     }
   }
 
-  /** Null where the server does not say: then it is stored, and the server's own answer counts. */
+  /** Null where the server does not offer a list: then the subscription is stored, and the server's own answer counts. */
   async function definitionOf(connector: ConnectorRef, asked: Subscribe): Promise<EventDefinition | null> {
     try {
       return await within(listMs, (signal) => deps.definitions.find(connector.id, asked.name, signal));

@@ -55,7 +55,7 @@ export function ticketOf(tx: Read, subscriptionId: string, eventId: string): str
   return tx.get<{ ticket_id: string }>(sql, subscriptionId, eventId)?.ticket_id ?? null;
 }
 
-/** The server said that events before now may be missing. The same word again, with the same cursor, is one line. */
+/** The server reported that events before now may be missing. A repeat with the same cursor is one line. */
 export function historyLost(
   tx: Tx,
   lost: { id: string; name: string; cursor: string | null; why: 'truncated' | 'gap' },

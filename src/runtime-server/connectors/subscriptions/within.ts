@@ -1,7 +1,7 @@
 /** Work with a deadline: a server or a cloud that takes longer counts as hanging. Must not know the work. */
 import type { Timers } from '../../../kit/clock/timers.ts';
 
-/** Milliseconds. The signal is aborted then with a `TimeoutError`, and with whatever `closing` says. */
+/** Milliseconds. The signal is aborted then with a `TimeoutError`, and with the reason of `closing`. */
 export type Within = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 export function createWithin(timers: Timers, closing: AbortSignal): Within {

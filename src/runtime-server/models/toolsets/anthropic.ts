@@ -37,7 +37,7 @@ export function anthropicResult(result: ToolResult): ToolResultBlockParam {
   };
 }
 
-/** A picture that the service would scale down shifts every coordinate without a word: then it is refused instead. */
+/** A picture that the service would scale down silently shifts every coordinate: it is refused instead. */
 const picture = ({ mediaType, data }: Picture): ImageBlockParam => ({
   type: 'image',
   source: { type: 'base64', media_type: mediaType, data },

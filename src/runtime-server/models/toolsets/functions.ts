@@ -29,8 +29,7 @@ export const readFunction: ReadCall = (call, context) => {
 };
 
 /**
- * Only what every server reads: without `$schema`, without null beside a type (leaving a field out says the same), tuples as lists of
- * a fixed length.
+ * Only features that every server reads: no `$schema`, no null beside a type (omitting the field means the same), tuples as lists of a fixed length.
  */
 function plainSchema(value: unknown): Record<string, unknown> {
   if (!isRecord(value)) return {};

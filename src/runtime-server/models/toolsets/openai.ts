@@ -177,7 +177,7 @@ function scrolled(
   return actions.length === 0 ? { problem: 'A scroll by nothing.' } : { actions };
 }
 
-/** This wire wants a picture in every result: a single point stands where none was to be had, or an old one was left out. */
+/** This wire requires a picture in every result: a single pixel replaces a missing one, or an old one that was left out. */
 const point: Picture = {
   mediaType: 'image/png',
   data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',

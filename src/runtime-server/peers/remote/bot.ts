@@ -37,7 +37,7 @@ export interface RemoteBotDeps {
   /** The keys that end a turn of its harness. */
   readonly interrupt: InterruptKeys;
   readonly timers: Timers;
-  /** Whether there is a way to other computers at all. */
+  /** Whether other computers can be reached at all. */
   readonly paired: () => boolean;
   /** A bot that was just started: earlier reports about it do not count. */
   readonly fresh: boolean;

@@ -10,7 +10,7 @@ import { createSseParser } from '../../../contracts/common/sse-parser.ts';
 import { Computer } from '../../../contracts/link/computers.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 
-/** The home cloud, as the way to other computers needs it. */
+/** The part of the home cloud that calls to other computers need. */
 export interface PeerHome {
   /** Null while this computer is paired with no cloud: then there are no others. */
   address(): string | null;
@@ -59,7 +59,7 @@ export interface KnownComputer {
   readonly name: string;
 }
 
-/** A newer cloud may say more. */
+/** A newer cloud may send more fields. */
 const Computers = z.object({
   computers: z.array(z.object(Computer.shape).pick({ id: true, cloudId: true, name: true })),
 });

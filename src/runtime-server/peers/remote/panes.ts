@@ -44,7 +44,7 @@ const backoffMs = [250, 500, 1000, 2000, 5000];
 const Scrollback = z.object({ ansi: z.string(), first: z.number(), lines: z.number(), total: z.number() });
 const Transcript = z.object({ chunks: z.array(TranscriptChunk), next: z.string().nullable() });
 const Sized = z.object({ cols: z.number(), rows: z.number() });
-/** An older one there may say less. */
+/** An older one there may send fewer fields. */
 const AnyScreen = z.object(Screen.shape);
 
 interface Known extends RemotePane {

@@ -116,7 +116,7 @@ export function createRemoting({ attach, store, registry, log }: RemotingDeps): 
       await store.write((tx) => saveRemote(tx, agentId, ref));
       seat.show(bot.state());
       seat.openGate();
-      // The stream says it, too; where it is not up yet this is the first that is known.
+      // The stream reports it, too; where it is not open yet this is the first report.
       await bot.look().catch(() => {});
     },
   };

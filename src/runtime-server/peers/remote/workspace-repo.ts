@@ -9,7 +9,7 @@ export type WorkspaceRepo =
 
 const without = (note: string | null): WorkspaceRepo => ({ repo: null, note });
 
-/** `note`: what to say about it beside a step; null where there is no repository at all. */
+/** `note`: a remark beside a step; null where there is no repository at all. */
 export async function findRepo(git: Git, workspace: string): Promise<WorkspaceRepo> {
   const say = async (...args: string[]): Promise<string | null> => {
     const ran = await git.try(workspace, args).catch(() => null);

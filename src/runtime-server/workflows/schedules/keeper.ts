@@ -37,7 +37,7 @@ export interface KeeperDeps {
   readonly log: Log;
   readonly workspace: string;
   readonly runs: Pick<Runs, 'start'>;
-  /** A run could not be started: its person hears of it. */
+  /** A run could not be started: its person is notified. */
   failed(tx: Tx, title: string, reason: string, id: string): void;
 }
 

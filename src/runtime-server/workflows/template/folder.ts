@@ -91,7 +91,7 @@ function idsIn({ root, folder }: Place): string[] {
   });
 }
 
-/** `trust`: the folder is the workspace's, where a file counts once its person said yes to it. */
+/** `trust`: the folder is the workspace's, where a file counts once its person agreed to it. */
 function readOne({ root, folder }: Place, id: string, trust?: FileTrust): ReadTemplate | null {
   const texts = endings.flatMap((ending) => {
     const found = readTextWithin(root, join(folder, `${id}.${ending}`), largestTemplate);

@@ -5,7 +5,7 @@ export interface Ordered {
   readonly blockedBy: readonly string[];
 }
 
-/** A cycle as the path that closes it (`['a', 'b', 'a']`: b waits for a, a waits for b), or null. Unknown ids are passed over. */
+/** A cycle as the path that closes it (`['a', 'b', 'a']`: b waits for a, a waits for b), or null. Unknown ids are skipped. */
 export function findCycle(steps: readonly Ordered[]): string[] | null {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const state = new Map<string, 'open' | 'closed'>();

@@ -75,7 +75,7 @@ function readSpec(
 ): ReadTemplate {
   if (isNestedDeeper(text)) return bad(null, `The file is nested more than ${deepestNesting} levels deep.`);
   let raw: unknown;
-  // JSON is read as JSON, which is fast; where its parts stand is only asked when there is something to say.
+  // JSON is read as JSON, which is fast; positions of its parts are looked up only to report a problem.
   if (language === 'json') {
     try {
       raw = JSON.parse(text);
@@ -120,7 +120,7 @@ function place(found: readonly RawProblem[], text: string, offset: number): Team
   return problems.sort((a, b) => a.line - b.line);
 }
 
-/** The error names a position only in long texts; the other reader says where it stumbles in any. */
+/** The error names a position only in long texts; the other reader does so in any. */
 function lineOfJsonError(text: string, error: Error): number {
   const position = /position (\d+)/.exec(error.message);
   if (position !== null) return text.slice(0, Number(position[1])).split('\n').length;
