@@ -20,7 +20,7 @@ export interface SseParser {
 const lineEnds = /\r\n|\n|\r(?!$)/;
 
 export function createSseParser(): SseParser {
-  /** Of the line that has not ended yet, as it came. Joined once it ends: an event of megabytes comes in hundreds of pieces. */
+  /** Pieces of the unfinished line. Joined once it ends: an event of megabytes comes in hundreds of pieces. */
   let pieces: string[] = [];
   let first = true;
   let event = '';

@@ -209,7 +209,7 @@ export const closeSession = defineRoute({
   answers: { 200: Session },
 });
 
-/** Of the computer; the cloud passes each of them on. */
+/** Routes of the computer, which the cloud forwards. */
 export const runRoutes = [
   executeRun,
   listRuns,

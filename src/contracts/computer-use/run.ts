@@ -43,7 +43,7 @@ export type RunAction = z.infer<typeof RunAction>;
 export const mostActions = 500;
 export const usualSteps = 20;
 export const mostSteps = 500;
-/** Of `direct`, a step is an action. Milliseconds. */
+/** In `direct`, a step is an action. Milliseconds. */
 export const usualTimeoutMs = 10 * 60_000;
 export const longestTimeoutMs = 24 * 3600_000;
 /** A cancelled run is ended by force after this. */

@@ -6,7 +6,7 @@ import { ApprovalRisk } from '../approvals/approval.ts';
 import { Id, Time } from '../common/values.ts';
 import { Toolset } from './members.ts';
 
-/** Of a turn: calls after the first failed one are not executed. */
+/** In a turn, calls after the first failed one are not executed. */
 const TurnId = z.string().min(1).max(256);
 const Size = z.number().int().min(1).max(16_384);
 

@@ -6,7 +6,7 @@ export const connectorMounts = ['/api/v1/mcp/connectors', '/mcp/connectors'] as 
 /** `op`Short at the second mount. */
 export type Twin<R extends Route> = Omit<R, 'op' | 'path'> & { readonly op: string; readonly path: string };
 
-/** The same route at the second mount. */
+/** The twin of a route at the second mount. */
 export function twinOf<const R extends Route>(route: R): Twin<R> {
   const [first, second] = connectorMounts;
   if (!route.path.startsWith(first)) throw new Error(`${route.path} is not under ${first}.`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineRoute } from '../common/route.ts';
 import { Id, Time } from '../common/values.ts';
 
-/** Of one webhook, bytes. */
+/** The largest webhook, bytes. */
 export const largestEvent = 256 * 1024;
 
 export const registerSubscription = defineRoute({
@@ -108,5 +108,5 @@ export const deliverEvent = defineRoute({
   answers: { 200: DeliveryOutcome },
 });
 
-/** Of the cloud. */
+/** Routes of the cloud. */
 export const registrationRoutes = [registerSubscription, unregisterSubscription, eventCallback] as const;

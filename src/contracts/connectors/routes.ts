@@ -8,7 +8,7 @@ import { subscriptionRoutes } from './subscription.ts';
 
 const declared: readonly Route[] = [...connectorRoutes, ...subscriptionRoutes, ...ruleRoutes];
 
-/** Of the computer, at both mounts; the cloud passes each of them on. */
+/** Routes of the computer, at both mounts, which the cloud forwards. */
 export const connectorAreaRoutes: readonly Route[] = declared.flatMap((route) => [route, twinOf(route)]);
 /** Only on the cloud. */
 export const connectorCloudRoutes = registrationRoutes;

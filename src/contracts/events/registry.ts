@@ -20,7 +20,7 @@ export interface EventType {
   readonly default: boolean;
   /** False: within the platform only; no preference, no notification, and no computer may send it. */
   readonly notifiable: boolean;
-  /** Only the cloud knows of it: a computer that sent one would invent it, or be there before the cloud. */
+  /** Only the cloud emits it: a computer that sent one would invent it, or be there before the cloud. */
   readonly cloudOnly?: true;
   readonly payload: z.ZodObject;
 }

@@ -166,7 +166,7 @@ export const peerCapture = defineRoute({
   method: 'GET',
   path: `${peer}/capture`,
   query: z.strictObject({ to: Address, lines }),
-  // Of a closed pane its end.
+  // For a closed pane, its end.
   answers: { 200: PeerCapture.extend({ at: Time.optional() }) },
 });
 

@@ -18,7 +18,7 @@ export const Found = z
   .meta({ id: 'Found' });
 export type Found = z.infer<typeof Found>;
 
-/** Of each kind. */
+/** The most results of each kind. */
 export const mostFound = 20;
 
 export const search = defineRoute({

@@ -17,11 +17,11 @@ export type HostedStatus = z.infer<typeof HostedStatus>;
 export const longestName = 120;
 /** Bytes of it as JSON. */
 export const largestMetadata = 8 * 1024;
-/** Of the whole developer pool, unless `gantry admin pool` says otherwise. */
+/** Default size of the whole developer pool; `gantry admin pool` changes it. */
 export const usualPool = 20;
 export const usualKeyConcurrency = 2;
 export const mostKeyConcurrency = 10;
-/** Seconds without a call after which a computer sleeps, unless `gantry admin pool` says otherwise. */
+/** Seconds without a call after which a computer sleeps; `gantry admin pool` changes it. */
 export const usualIdle = 300;
 export const longestIdle = 24 * 3600;
 /** Which of a person's projects a call is about; absent: the oldest. */

@@ -8,7 +8,7 @@ import { textRoutes } from './texts.ts';
 
 export { phoneEngineRoutes } from './texts.ts';
 
-/** Of the cloud; without a carrier each answers 503 `phone_not_configured`. */
+/** Routes of the cloud; without a carrier each answers 503 `phone_not_configured`. */
 export const phoneRoutes: readonly Route[] = [
   ...numberRoutes,
   ...registrationRoutes,

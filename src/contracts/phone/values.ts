@@ -42,7 +42,7 @@ export const portStates = [
 export const PortState = z.enum(portStates);
 export type PortState = z.infer<typeof PortState>;
 
-/** Of its texting part: only `ported` says that the number texts. */
+/** States of a port's texting part: the number texts only once it is `ported`. */
 export const portMessagingStates = [
   'not_applicable',
   'pending',

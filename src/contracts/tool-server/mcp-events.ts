@@ -36,7 +36,7 @@ export const webhookHeaders = {
 } as const;
 
 const day = 24 * 60 * 60_000;
-/** Of a subscription, milliseconds. */
+/** Default lifetime of a subscription, milliseconds. */
 export const usualTtlMs = day;
 export const longestTtlMs = 7 * day;
 

@@ -3,7 +3,7 @@ import { internalMcpServer, mcpServer, oauthCallback, oauthClientDocument } from
 import { serverRoutes } from './servers.ts';
 import { toolRoutes } from './tools.ts';
 
-/** Of the computer itself; the cloud passes each of them on, but speaks the protocol of {@link mcpServer} itself. */
+/** Routes of the computer, which the cloud forwards; it answers the protocol of {@link mcpServer} itself. */
 export const toolServerRoutes = [mcpServer, ...toolRoutes, ...serverRoutes, oauthCallback] as const;
 /** Only on the cloud. */
 export const toolServerCloudRoutes = [internalMcpServer, oauthClientDocument] as const;

@@ -51,7 +51,7 @@ export function placeOf(transport: Transport): string {
 export const serverStates = ['connected', 'connecting', 'error', 'disabled', 'needs_reauth'] as const;
 export type ServerState = (typeof serverStates)[number];
 
-/** Of one call to an attached server, milliseconds. */
+/** Default deadline of one call to an attached server, milliseconds. */
 export const usualCallTimeoutMs = 60_000;
 const Timeout = z.number().int().min(1000).max(600_000);
 

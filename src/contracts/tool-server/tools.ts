@@ -46,7 +46,7 @@ export const doesNotTake = ' does not take this: ';
 export const longestApprovalWait = 50;
 /** For how long after the answer the same call of the same client runs, once. Minutes. */
 export const approvalGoodFor = 10;
-/** Of a call over MCP or REST, bytes: larger documents come by path or url. */
+/** The largest call over MCP or REST, bytes: larger documents come by path or url. */
 export const callBodyLimit = 8 * 1024 * 1024;
 
 /** The names that every client may use: `?names=safe` lists `shell_exec`; calls take both. */
