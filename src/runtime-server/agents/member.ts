@@ -13,7 +13,7 @@ export interface Member {
   /** From the team file; null when the file does not name it (any more) or has problems. */
   readonly definition: ResolvedBot | null;
   readonly spec: BotSpec | null;
-  /** Of its panes, oldest first; the last is the live one while {@link Member.live}. */
+  /** Its panes, oldest first; the last is the live one while {@link Member.live}. */
   readonly panes: readonly string[];
   readonly live: boolean;
   /** Its place, unless that is a pane of this computer. */
@@ -59,7 +59,7 @@ export function showAgent(member: Member, facts: AgentFacts): Agent {
     binding: bindingOf(bot, member.live && placement.inTerminal ? running : null),
     state: shown.state,
     stateReason: placement.shows === null ? (facts.away ?? shown.reason) : shown.reason,
-    // Only what lives in a pane is not known while panes cannot be read; those of another computer while that is away.
+    // The state of a bot in a pane is unknown while panes cannot be read; on another computer, while that is away.
     stale: placement.inPaneHere ? facts.stale : facts.away !== null,
     ...facts.work,
     pane: paneOf(member),

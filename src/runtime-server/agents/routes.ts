@@ -39,7 +39,7 @@ export interface AgentRoutesDeps {
   readonly sizes: SizeOwners;
   readonly prove: (challenge: string) => string;
   readonly store: Pick<Store, 'trouble'>;
-  /** Of hosted bots. */
+  /** Conversations of hosted bots. */
   readonly conversations: Conversations;
 }
 

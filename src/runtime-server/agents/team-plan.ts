@@ -85,13 +85,13 @@ function startOf(bot: ResolvedBot): NonNullable<TeamPlanStep['start']> {
   return { command: bot.command, cwd: bot.cwd, env: bot.env };
 }
 
-/** The same for the same program, command, folder and variables of the same bot. */
+/** Equal for the same program, command, folder and variables of the same bot. */
 function startHash(bot: ResolvedBot, harness: HarnessName): string {
   const env = Object.entries(bot.env).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([bot.slug, harness, bot.command, bot.cwd, env]);
 }
 
-/** Of a bot that ran: its last start. */
+/** The last start of a bot that ran. */
 function startedBefore({ slug, spec }: Member): string[] {
   if (spec === null) return [];
   const env = Object.entries(spec.env).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -152,7 +152,7 @@ export function createActing(deps: ActingDeps) {
         if (holder.kind === kind && holder.id === id) program.tell({ do: 'stop', place });
       }
     },
-    /** Of runs and keys: a person who uses mouse and keyboard themselves is not stopped by that. */
+    /** Stops runs and keys: a person who uses mouse and keyboard themselves is not affected. */
     stopActsAt(place: Place): void {
       const at = acting.get(nameOfPlace(place));
       if (at !== undefined && at.holder.kind !== 'person') program.tell({ do: 'stop', place });

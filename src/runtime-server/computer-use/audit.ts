@@ -43,7 +43,7 @@ export interface AuditCall {
 }
 
 export interface AuditEnd {
-  /** It acts, or acted: not a second time for one place in a turn. False at its end: it did not after all, and the place is free. */
+  /** It acts, or acted: not a second time for one place in a turn. False at its end: it did not act after all, and the place is free. */
   readonly acts?: boolean;
   readonly stage: Stage;
   readonly outcome: Outcome;

@@ -16,11 +16,11 @@ export interface ToolsetCaller {
   /** `browser`, `cli`, `key`, … */
   readonly surface: string;
   readonly holder: Holder;
-  /** Of a run that a person started, acting needs no question. */
+  /** In a run that a person started, acting needs no question. */
   readonly startedByPerson: boolean;
   /** A model chose the action: a new origin and a credential field ask. */
   readonly byModel: boolean;
-  /** Of a run: when to ask. Default `on_risk`. */
+  /** For a run: when to ask. Default `on_risk`. */
   readonly approvals?: RunOptions['approvals'];
   /** This call asks a person whatever the policy allows: why, for the words of the question. */
   readonly confirm?: string;

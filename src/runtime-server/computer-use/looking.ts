@@ -21,7 +21,7 @@ export interface LookingDeps {
   readonly ends: Ends;
   /** A person watches, and sees the target marked before the action. */
   readonly watched: (place: Place) => boolean;
-  /** Of sessions that a call opens. */
+  /** For sessions that a call opens. */
   readonly headless: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface Question {
   /** Which client of the person's asks. */
   readonly client: string;
   readonly actionHash: string;
-  /** The same for the same action of the same caller: a question that waits is joined, not doubled. */
+  /** Equal for the same action of the same caller: a waiting question is joined, not doubled. */
   readonly key: string;
   readonly expiresInMs: number;
 }

@@ -8,7 +8,7 @@ export interface Failure {
   readonly message: string;
   /** Null: it sent nothing readable. */
   readonly said: {
-    /** Of JSON-RPC, and of HTTP; null where there was none. */
+    /** Code of JSON-RPC, and of HTTP; null if there is none. */
     readonly code: number | null;
     readonly status: number | null;
     readonly message: string;

@@ -141,7 +141,7 @@ export interface AutomationPort {
     string,
     readonly { readonly id: string; readonly ruleId: string; readonly status: JobStatus; readonly at: number }[]
   >;
-  /** Of these stopped subscriptions, those that have runs. */
+  /** Those of these stopped subscriptions that have runs. */
   withRuns(tx: Read, subscriptionIds: readonly string[]): ReadonlySet<string>;
   /** A subscription ended: its rules go, pending jobs are cancelled, runs stay readable. */
   ended(tx: Tx, subscriptionId: string): void;
@@ -162,7 +162,7 @@ export interface SubscriptionLookup {
 // ---- Execution: one separate run of a bot, held to a mode.
 
 export interface Execution {
-  /** Of the agent run, which the caller has begun in its own transaction. */
+  /** The agent run, which the caller has begun in its own transaction. */
   readonly runId: string;
   readonly botId: string;
   /** The stricter of this and the bot's own holds. */

@@ -10,9 +10,9 @@ import type { AttachedPort } from './attached.ts';
 import { eventFaultOf } from './event-faults.ts';
 import { type ConnectorRef, type ConnectorServers, EventFault, type JsonObject } from './ports.ts';
 
-/** Of one request, milliseconds: a server verifies the cloud's address before it answers a subscription. */
+/** Deadline of one request, milliseconds: a server verifies the cloud's address before it answers a subscription. */
 const askMs = 30_000;
-/** Of one answer, as JSON, characters. */
+/** The largest answer, as JSON, characters. */
 const longestAnswer = 1024 * 1024;
 const mostPages = 20;
 const mostEvents = 500;

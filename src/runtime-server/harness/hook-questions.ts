@@ -15,7 +15,7 @@ const hookReturnsMs = 5000;
 const askAgainMs = 10_000;
 
 export interface HookQuestion {
-  /** The same for every hook of the same question. */
+  /** Equal for every hook of the same question. */
   readonly call: string;
   readonly ask: PermissionAsk;
 }
@@ -139,7 +139,7 @@ export function createHookQuestions<Q extends HookQuestion>(
         if (entry.hooks === 0) entry.cut({ kind: 'withdrawn', surface: ways.hooklessAt() });
       };
       if (entry.hooks === 0 && !away.signal.aborted) own.after(hookReturnsMs, hookless);
-      // Also when this server closes: a hook that is still there must come back, not take this for an answer.
+      // Also when this server closes: a hook that is still there must reconnect, not take this for an answer.
       throw takenUp();
     },
     withdraw(which, surface) {

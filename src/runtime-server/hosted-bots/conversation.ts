@@ -54,7 +54,7 @@ function fromLines(lines: readonly Line[]): Message[] {
   return messages;
 }
 
-/** Of a result or an input in the transcript, characters. */
+/** The most characters of a result or an input in the transcript. */
 const longestShown = 2000;
 const shorten = (text: string) => (text.length > longestShown ? `${text.slice(0, longestShown)} […]` : text);
 

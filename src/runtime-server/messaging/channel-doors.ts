@@ -33,7 +33,7 @@ export function asWords(bot: Pick<Member, 'spec'> | null, text: string): string 
   return bot?.spec?.harness === 'shell' ? asComments(text) : text;
 }
 
-/** Of somebody outside: what runs as `custom` may be a shell as well, or anything else that takes each line as a command. */
+/** Text of somebody outside: a `custom` program may be a shell as well, or anything else that takes each line as a command. */
 export function strangersWords(bot: Pick<Member, 'spec'> | null, text: string): string {
   return bot?.spec?.harness === 'custom' ? asComments(text) : asWords(bot, text);
 }

@@ -48,7 +48,7 @@ export interface ComputerModel {
 export interface Models {
   /** The address of this model, or the setting that is missing. */
   find(model: string): Found;
-  /** The same for computer use; null: the one that the settings name, else the first known one that can be asked. */
+  /** The same for computer use; null: the one that the settings name, otherwise the first known one that is available. */
   findForComputer(model: string | null): ComputerModel | Exclude<Found, { target: Target }>;
   /** Where can be asked, for `doctor`. */
   endpoints(): readonly EndpointFacts[];

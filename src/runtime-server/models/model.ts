@@ -23,7 +23,7 @@ export interface ToolCall {
   readonly input: unknown;
   /** Why the input could not be read: then it is never carried out. */
   readonly problem?: string;
-  /** Of a toolset in the vendor's own form: its name there, which the result has to carry. */
+  /** For a toolset in the vendor's own form: its name there, which the result must carry. */
   readonly toolset?: string;
 }
 

@@ -9,7 +9,7 @@ export interface Spend {
   readonly agentId: string;
   /** The record of the run that it belongs to. */
   readonly runId: string | null;
-  /** Of a request of Gantry's own its wire, else the harness that made it. */
+  /** The wire of Gantry's own request, or the harness that made it. */
   readonly wire: Wire | HarnessName;
   readonly model: string;
   readonly usage: Usage;
@@ -40,7 +40,7 @@ export interface SpendSum {
   readonly requests: number;
   readonly input: number;
   readonly output: number;
-  /** Of the requests whose price is known. */
+  /** The sum of requests whose price is known. */
   readonly microUsd: number;
   /** Requests whose price is not known. */
   readonly unpriced: number;

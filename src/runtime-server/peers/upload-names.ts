@@ -4,7 +4,7 @@
  */
 
 const longestPath = 512;
-/** Of one part in UTF-8; file systems take 255, the rest is for a copy's suffix. */
+/** The longest part in UTF-8; file systems take 255, the rest is for a copy's suffix. */
 const longestPart = 200;
 
 const controls = /[\p{Cc}\p{Zl}\p{Zp}]/u;

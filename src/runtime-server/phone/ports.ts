@@ -28,11 +28,11 @@ export interface OutgoingText {
 
 export type OutgoingEnd = { readonly state: 'best_effort' | 'failed' | 'queued'; readonly detail: string };
 
-/** Of the factory. */
+/** The factory's part. */
 export interface ChannelDoors {
   /**
-   * Into the thread of this channel and bot, which is opened with the first message, and on to the bot; durable when it resolves. Told
-   * again it is the first one. `not_found`: the bot is not here. `refused` (429): too much waits for it.
+   * Into the thread of this channel and bot, which is opened with the first message, and on to the bot; durable when it resolves. A repeat returns
+   * the first one. `not_found`: the bot is not here. `refused` (429): too much waits for it.
    */
   take(message: ChannelMessage): Promise<{ readonly threadId: string; readonly botId: string }>;
   /** Tells the person: once a message, in the transaction that notes it. */

@@ -77,7 +77,7 @@ export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
   };
 }
 
-/** Of the rules that were agreed to and those that wait. */
+/** The stricter verdict of the agreed rules and the waiting ones. */
 function stricter(before: PolicyVerdict, after: PolicyVerdict): PolicyVerdict {
   if (before.verdict === after.verdict) return before;
   const verdict = strictest([before, after]);

@@ -14,7 +14,7 @@ export interface ProgramSettings {
   readonly variables: readonly string[];
   /** A folder of packages that code in other folders of its settings loads, and which those are. */
   readonly packages?: { readonly folder: string; readonly loadedBy: readonly string[] };
-  /** It asks about a folder that it does not know, where somebody sits before it. */
+  /** It asks about an unknown folder, where a person sits at it. */
   readonly asksItself: boolean;
 }
 

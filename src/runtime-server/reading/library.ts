@@ -16,7 +16,7 @@ export interface FactoryLibraryDeps {
   readonly agentRuns: AgentRunReader;
 }
 
-/** Of each kind, in a list. */
+/** The most entries of each kind in a list. */
 const mostListed = 50;
 
 export function createLibrary({ store, workspace, workflows, agentRuns }: FactoryLibraryDeps): Library {

@@ -9,7 +9,7 @@ import { type ApprovalAnswer, type ApprovalAsk, type ApprovalDesk, comesBackWith
 import { createTurns } from '../approvals/turns.ts';
 
 export interface CallQuestion extends Omit<ApprovalAsk, 'expiresInMs' | 'dedupeKey'> {
-  /** The same for the same call: client, tool, arguments. */
+  /** Equal for the same call: client, tool, arguments. */
   readonly key: string;
 }
 

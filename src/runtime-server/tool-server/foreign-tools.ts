@@ -42,7 +42,7 @@ export interface FilledPrompt {
 }
 
 export interface ForeignPrompts {
-  /** Of all enabled servers, by name in byte order. Never waits. */
+  /** The prompts of all enabled servers, by name in byte order. Never waits. */
   list(): readonly ForeignPrompt[];
   /** Throws an error made for a person where the server cannot or does not answer. */
   get(

@@ -55,7 +55,7 @@ export interface ToolServerDeps {
   readonly lookup?: WebDeps['lookup'];
   /** Tools of other areas, for every caller. */
   readonly tools?: readonly Tool[];
-  /** Of attached servers. */
+  /** Tools of attached servers. */
   readonly foreign?: ForeignTools;
 }
 

@@ -36,14 +36,14 @@ export interface Library {
 export interface LibraryDeps {
   readonly library: Library;
   readonly calls: WireCalls;
-  /** Of attached servers. */
+  /** Prompts of attached servers. */
   readonly foreign: Pick<ForeignTools, 'prompts'>;
 }
 
 const json = 'application/json';
 const { boards, runs } = resourcePlaces;
 const files = 'file:///';
-/** Of a file that is read as a resource, bytes: it is sent whole. */
+/** The largest file that is read as a resource, bytes: it is sent whole. */
 const largestFile = 4 * 1024 * 1024;
 
 const templates = [

@@ -24,7 +24,7 @@ const mostFiles = 200;
 
 export interface TeamOnDisk {
   readonly name: string;
-  /** Of everything read; changes when the team changes. */
+  /** Hash of everything read; changes when the team changes. */
   readonly hash: string;
   /** Null when the file has problems. */
   readonly file: TeamFile | null;
@@ -65,7 +65,7 @@ export function createTeamFolder(deps: TeamFolderDeps): TeamFolder {
   const root = join(deps.workspace, '.gantry', 'teams');
   let teams = new Map<string, TeamOnDisk>();
   let signature = '';
-  /** Of the folder of teams and of each team's: a file deeper down is no team file. */
+  /** Watches the folder of teams and each team's: a file deeper down is no team file. */
   let watchers: FSWatcher[] = [];
   let watched = '';
   let offAnswer = () => {};

@@ -18,7 +18,7 @@ export interface ResolvedBot {
   readonly worktree: boolean;
   /** Null: its worktree needs no set-up, or it has none. */
   readonly setup: { readonly command: string | null; readonly copy: readonly string[] } | null;
-  /** Of a hosted bot. */
+  /** For a hosted bot. */
   readonly permissions: HostedMode;
   readonly limits: NonNullable<TeamFileBot['limits']>;
 }

@@ -41,7 +41,7 @@ export const planMerge: Planner = async (git, bot, request) => {
   const message = messageFor(look, bot, request);
   await refuseDirty(git, look);
   const tree = await treeOf(git, look);
-  // Of uncommitted work the commit that it would become, on no branch.
+  // For uncommitted work, the commit that it would become, on no branch.
   const tip = message === null ? look.head : await git.run(look.root, commitTree(bot, tree, look.head, message));
   const trial = await git.try(look.main, ['merge-tree', '--write-tree', '--name-only', look.mainHead, tip]);
   if (trial.exitCode !== 0) {
@@ -143,7 +143,7 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
       const tip = await git.run(look.root, ['rev-parse', 'HEAD']);
       await git.run(look.root, ['update-ref', keptAs, tip, '']);
       await git.run(look.root, ['switch', '--create', fresh, look.mainHead]);
-      // Only a name: its commits are under the ref that was made before.
+      // Removes only a name: its commits are under the ref that was made before.
       await git.run(look.root, ['update-ref', '-d', `refs/heads/${branch}`, tip]);
       return tip;
     },

@@ -91,7 +91,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
   const git = createGit();
   const underWay = new Map<string, Promise<'ready' | 'made'>>();
   const waiting = new Map<string, () => void>();
-  /** Of all runs, while one of these is being started: it may end before its id is known here. */
+  /** Runs that ended while one of these is being started: its end may come before its id is known here. */
   const endedEarly = new Set<string>();
   let starting = 0;
 

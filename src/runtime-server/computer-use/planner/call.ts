@@ -14,7 +14,7 @@ export interface CallDeps {
 
 export interface Carried {
   readonly result: ToolResult;
-  /** It was an action: somebody could have carried it out. */
+  /** It was an action that could have been carried out. */
   readonly wasAction: boolean;
   /** Pixels of the last picture; null where unknown. */
   readonly frame: { readonly width: number; readonly height: number } | null;

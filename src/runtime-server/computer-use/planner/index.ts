@@ -15,7 +15,7 @@ import { firstMessage, goOn, systemFor } from './instructions.ts';
 
 export interface PlannerDeps {
   readonly models: Pick<Models, 'findForComputer' | 'priced' | 'run' | 'maxOutputTokens'>;
-  /** Of the computer that is used. */
+  /** The platform of the computer that is used. */
   readonly platform: NodeJS.Platform;
 }
 

@@ -31,7 +31,7 @@ export interface PerformerDeps {
   readonly artifacts: Artifacts;
   readonly course: Course;
   readonly clock: Clock;
-  /** Of the step that it belongs to. */
+  /** The step that it belongs to. */
   readonly step: () => number;
   /** Whether it counts when this is done again and again without a change of the screen. */
   readonly mustChange: (call: PlannedCall) => boolean;

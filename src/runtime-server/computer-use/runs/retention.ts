@@ -5,7 +5,7 @@ import type { Artifacts } from './artifacts.ts';
 
 /** Milliseconds. */
 export const keptMs = 30 * 24 * 3600_000;
-/** Of one transaction: a run has up to some thousand events. */
+/** Runs removed in one transaction: a run has up to some thousand events. */
 const portion = 10;
 
 export interface RetentionDeps {

@@ -80,7 +80,7 @@ export function createRuns(deps: RunsDeps): Runs {
       .catch(faults('A download could not be kept.'));
   });
 
-  /** It is acting, or about to: one that has left the queue and has not been written down as running yet. */
+  /** It is acting, or about to: one that has left the queue and is not stored as running yet. */
   const acts = (run: LiveRun) => {
     const status = run.course.status();
     return status === 'queued' ? !queue.includes(run) : actingStatuses.includes(status);

@@ -61,7 +61,7 @@ export function configOf(automation: Automation, botId: string, mode: RuleMode |
   return { ...base, ...given, instructions: automation.instructions, botId };
 }
 
-/** Of the same content, whatever the order of keys that came from outside. */
+/** Whether the content is equal, whatever the order of keys that came from outside. */
 export function sameConfig(a: RuleConfig, b: RuleConfig): boolean {
   return JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 }

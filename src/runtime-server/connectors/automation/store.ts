@@ -148,7 +148,7 @@ export function gathering(tx: Read, ruleId: string, ruleVersion: number): { job:
   return { job, events: count?.n ?? 0 };
 }
 
-/** Of each rule, and of each bot that it has named, the oldest that waits to run, oldest first: a bot that is gone holds no other up. */
+/** The oldest queued job of each rule, and of each bot that it has named, oldest first: a missing bot delays no other. */
 export function firstQueued(tx: Read): JobRecord[] {
   return selectJobs(
     tx,

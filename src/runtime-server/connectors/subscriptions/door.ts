@@ -102,7 +102,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       return 'It tells of what the bot itself did, and its ticket would make it do more without end.';
     if (row.payload_schema === null) return null;
     const verdict = await deps.schemas.check(JSON.parse(row.payload_schema) as JsonObject, data);
-    // Not checked is not wrong: the cloud brings it again.
+    // An unchecked event may still be valid: the cloud sends it again.
     if (deps.closing.aborted) throw new AppError('transport', 'Gantry stops.', 'Send it again.');
     return verdict.ok ? null : `Its data does not fit the server’s schema: ${verdict.problem ?? 'no reason given'}`;
   }

@@ -23,7 +23,7 @@ const expiresInMs = 24 * 60 * 60_000;
 export interface Question {
   readonly tool: string;
   readonly input: Payload;
-  /** The same for every hook of the same question, and for the events that later report this call. */
+  /** Equal for every hook of the same question, and for the events that later report this call. */
   readonly call: string;
   /** The sub-agent that asks; null: the main conversation. */
   readonly subAgent: string | null;
@@ -144,7 +144,7 @@ export async function placeOf(workspace: string | null, file: string): Promise<s
   return inside.startsWith('..') || isAbsolute(inside) ? real : inside.split(sep).join('/') || '.';
 }
 
-/** Of a file that may not exist yet. */
+/** The real path of a file that may not exist yet. */
 async function realPlace(file: string): Promise<string> {
   const found = await realpath(file).catch(() => null);
   const folder = dirname(file);

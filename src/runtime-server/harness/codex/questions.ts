@@ -17,7 +17,7 @@ const expiresInMs = 10 * 60_000;
 export interface Question {
   readonly tool: string;
   readonly input: Payload;
-  /** The same for every hook of the same question. */
+  /** Equal for every hook of the same question. */
   readonly call: string;
   readonly ask: PermissionAsk;
 }

@@ -21,7 +21,7 @@ const shownMs = 2500;
 const settleMs = 150;
 /** A dialog that is redrawn disappears for a moment. */
 const answeredMs = 400;
-/** Of a long text the screen shows at least this many lines. */
+/** The screen shows at least this many lines of a long text. */
 const mostLines = 12;
 /** The sides of a box, a scroll bar, a prompt before a line: not of the text. */
 const frame = /^[\s│┃|║▌▐]+|[\s│┃|║▌▐█]+$/gu;

@@ -144,7 +144,7 @@ function driveOpencode(context: DriverContext): Driver {
           },
         );
       } catch {
-        // Not up yet, gone or silent: tried again.
+        // Not up yet, gone or silent: retried.
       }
       cancelAsk();
       if (connected) {
@@ -258,7 +258,7 @@ function driveOpencode(context: DriverContext): Driver {
     },
     onExit() {
       ended.abort();
-      // Its port may be another program's from now on.
+      // Its port may belong to another program from now on.
       server = null;
       cancelStarting();
       questions.ended();

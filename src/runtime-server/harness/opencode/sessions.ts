@@ -27,7 +27,7 @@ export interface Sessions {
   looked(list: unknown, status: unknown): void;
   /** A prompt was taken: its turn begins before the event of it comes. */
   begun(id: string): void;
-  /** Of all conversations that are not a sub-agent's. */
+  /** The level of all conversations that are not a sub-agent's. */
   level(): Level;
   /** The conversations that are in a turn. */
   busy(): readonly string[];
@@ -163,7 +163,7 @@ function failureOf(error: Json): Level | null {
   return { level: 'failed', message };
 }
 
-/** Its questions, in the words that approvals have for tools. */
+/** Its questions, in the form that approvals have for tools. */
 export function questionsIn(list: unknown): ChannelQuestion[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown): ChannelQuestion[] => {
@@ -182,7 +182,7 @@ function toolOf(kind: string, metadata: Json, patterns: readonly string[]): Omit
     case 'bash': {
       const command = text(metadata.command);
       if (command !== '') return { tool: 'Bash', input: { command }, words: `asks to run: ${command}` };
-      // Its patterns leave out where output goes, and how its parts are joined.
+      // Its patterns omit where output goes, and how its parts are joined.
       const words = `asks to run: ${patterns.join(', ')}`;
       return { tool: 'Bash', input: { patterns }, words, paneOnly: true };
     }

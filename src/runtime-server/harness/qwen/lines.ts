@@ -26,7 +26,7 @@ export function toolResultsIn(line: Line): readonly string[] {
   });
 }
 
-/** Its question, in the words that approvals have for tools; null: not a question about a tool. */
+/** Its question, in the form that approvals have for tools; null: not a question about a tool. */
 export function questionIn(line: Line): (ChannelQuestion & { readonly call: string }) | null {
   const request = record(line.request);
   const name = text(request.tool_name);

@@ -60,7 +60,7 @@ type Name = keyof typeof functions;
 const searchPage = 'https://www.google.com';
 const usualMagnitude = 800;
 const clickPixels = 100;
-/** Of a whole page. Clicks. */
+/** Scroll clicks for a whole page. */
 const documentClicks = 5;
 
 export const readGoogle: ReadCall = (call, context) => {

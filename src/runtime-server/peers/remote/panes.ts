@@ -38,7 +38,7 @@ export interface RemotePanesDeps {
 
 /** A stream that lived this long ended with its ticket: the next one is requested at once. */
 const steadyMs = 5000;
-/** Else after a while. Milliseconds. */
+/** Otherwise after a while. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
 
 const Scrollback = z.object({ ansi: z.string(), first: z.number(), lines: z.number(), total: z.number() });

@@ -116,7 +116,7 @@ function withoutCostly(schema: unknown): unknown {
 const mayBeNull = ({ nullable, type }: Schema) => nullable === true && type !== undefined;
 
 const leftOut = new Set([
-  // Of ajv's own: a check that answers later.
+  // One of ajv's own: a check that answers later.
   '$async',
   ...['pattern', 'patternProperties', 'uniqueItems', 'format'],
   ...['not', 'if', 'then', 'else', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'],

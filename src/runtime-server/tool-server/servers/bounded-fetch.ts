@@ -10,7 +10,7 @@ import { createPace, type Pace } from './pace.ts';
 
 export interface BoundedFetchDeps {
   readonly egress: Pick<Egress, 'fetch'>;
-  /** Of one message, bytes. */
+  /** The largest message, bytes. */
   readonly largestMessage: number;
   readonly clock: Clock;
   readonly sleep: (ms: number) => Promise<void>;
