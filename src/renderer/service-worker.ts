@@ -99,7 +99,7 @@ async function renew(event: PushSubscriptionChangeEvent): Promise<void> {
       : await self.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }));
   if (fresh === null) return;
   const session = await fetch('/api/v1/session');
-  // Nobody is signed in: the page asks for push anew when somebody is.
+  // Nobody is signed in; the page asks for push again after the next sign-in.
   if (!session.ok) return;
   const { csrf } = (await session.json()) as { csrf: string };
   const { endpoint, keys } = fresh.toJSON();

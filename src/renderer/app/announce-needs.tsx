@@ -34,7 +34,7 @@ export function AnnounceNeeds() {
   useAnnounceApprovals(agents);
   const pending = usePendingApprovals();
   const asking = useMemo(() => new Set(pending.map((one) => one.agentId)), [pending]);
-  /** What each bot was told to need; null before the first list, which is no news. */
+  /** The last need announced for each bot; null before the first list, which is not news. */
   const told = useRef<Map<string, string> | null>(null);
   useEffect(() => {
     if (agents === undefined) return;

@@ -1,4 +1,4 @@
-/** Stands on every page while the disk of the computer takes nothing: what a person does there would be refused. Goes by itself. */
+/** Shown on every page while the computer's disk is full and actions would be refused. Disappears once writes succeed again. */
 import { useQuery } from '@tanstack/react-query';
 import { HardDrive } from 'lucide-react';
 import { useFloors } from '../base/floors.tsx';

@@ -14,7 +14,7 @@ const left = 'nav[aria-label="Places"], [data-palette], [data-row], [data-sonner
 /** Of what tells two buttons of one name apart. Characters. */
 const mostOfRow = 48;
 
-/** Each once; buttons of one name are told apart by the row that they stand in. */
+/** Lists each button once; the row tells apart buttons with the same name. */
 export function buttonsOf(root: ParentNode): PageButton[] {
   const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(
     (element) =>

@@ -186,7 +186,7 @@ function useBotActions(): readonly Action[] {
   );
 }
 
-/** The home cloud by name, and looking at one computer alone where there are several. */
+/** The home cloud's name, and a choice of one computer if there are several. */
 function useComputerActions(): readonly Action[] {
   const floors = useFloors();
   const navigate = useNavigate();

@@ -4,7 +4,7 @@ import { useAllActions } from '../base/services.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 
-/** What belongs to one control and is therefore no action of its own. */
+/** Keys that belong to one control and are therefore not actions. */
 const inPlace: readonly { keys: string; title: string }[] = [
   { keys: 'Ctrl Enter', title: 'Send, or the primary action of a dialog' },
   { keys: 'Esc', title: 'Close, or back to the list' },

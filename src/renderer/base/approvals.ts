@@ -21,7 +21,7 @@ export function splitApprovals(approvals: readonly Approval[], now: number): Spl
   };
 }
 
-/** Whoever asks comes back, and its question lasts: one whose time is over here is read again before it is called expired. */
+/** A question whose asker polls may be extended: read it again before calling it expired. */
 export function useLaterEnds(approvals: readonly Approval[], now: number): void {
   const { keys } = useServices();
   const client = useQueryClient();

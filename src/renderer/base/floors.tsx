@@ -1,10 +1,10 @@
-/** The floors of all computers of the person, as they are now or were last: one list for whoever looks for a bot. */
+/** The floors of all the person's computers, live or as last seen: one list for everything that looks up a bot. */
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useEffect, useMemo, useRef } from 'react';
 import { botsOf, type Floor, type Place, type PlacedBot, placedBot, placesOf } from './data/places.ts';
 import { useServices } from './services.tsx';
 
-/** Whether a computer is linked is told by no event of its own; ms. */
+/** No event reports whether a computer is linked, so it is polled; ms. */
 const computersEvery = 10_000;
 
 export function useComputers() {

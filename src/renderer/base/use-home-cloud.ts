@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useServices } from './services.tsx';
 
-/** Whether it can be reached from a paired computer is told by no event; ms. */
+/** No event reports whether a paired computer reaches its home cloud, so it is polled; ms. */
 const homeEvery = 10_000;
 
 export interface HomeCloud {

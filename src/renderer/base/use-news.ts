@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { newsOf } from './data/news.ts';
 import { useServices } from './services.tsx';
 
-/** What the backbone takes in is told by no event of the page's stream; ms. */
+/** The page's stream does not report notifications, so they are polled; ms. */
 const notificationsEvery = 10_000;
 
 export function useNotifications() {

@@ -1,4 +1,4 @@
-/** Where the keys go on a page: to its filter, into its list, and one step out of what is open, with the focus where it was. */
+/** Keyboard navigation on a page: to its filter, into its list, and one step out of what is open, restoring the focus. */
 import type { RefObject } from 'react';
 import type { Action } from './actions.ts';
 

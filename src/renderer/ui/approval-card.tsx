@@ -19,7 +19,7 @@ export type Decision = 'approve' | 'reject';
 
 const riskWords: Readonly<Record<ApprovalRisk, string>> = { low: 'low risk', medium: 'medium risk', high: 'high risk' };
 
-/** Filled by degree and said in a word: risk has no colour of its own, because amber and red mean something else. */
+/** Filled marks and a word show the degree: risk has no colour, because amber and red mean something else. */
 function Risk({ risk }: { risk: ApprovalRisk }) {
   const filled = risk === 'low' ? 1 : risk === 'medium' ? 2 : 3;
   return (

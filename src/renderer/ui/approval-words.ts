@@ -43,7 +43,7 @@ const surfaces: Readonly<Record<string, string>> = {
 
 export const surfaceWords = (surface: string): string => surfaces[surface] ?? `via ${surface}`;
 
-/** Only where the asker says so: a command can be worded as a diff, and its lines would go on beyond the edge. */
+/** Only if the asker says so: a command can be worded as a diff, and its lines would run past the edge. */
 export function showsDiff({ kind, summary }: Pick<Approval, 'kind' | 'summary'>): boolean {
   return kind === 'file_change' && looksLikeDiff(summary);
 }

@@ -70,7 +70,7 @@ function objectField(schema: Schema, place: Place): FieldSchema {
       fieldOf(properties?.[name], { ...place, depth: place.depth + 1, needed: required.includes(name) }),
     ),
   ]);
-  // A name that is needed and has no field of its own can only be given as JSON.
+  // A required name without a field can only be given as JSON.
   if (required.some((name) => !names.includes(name))) return { type: 'json' };
   return { type: 'object', properties: Object.fromEntries(fields), required };
 }

@@ -50,7 +50,7 @@ export function ListStates<T>({
   isEmpty: (data: T) => boolean;
   empty: ReactNode;
   children: (data: T) => ReactNode;
-  /** The list takes the height of its place and scrolls by itself. */
+  /** The list fills the height of its container and scrolls inside it. */
   fill?: boolean;
   /** Its problem is shown elsewhere. */
   told?: boolean;

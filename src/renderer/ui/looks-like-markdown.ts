@@ -1,6 +1,6 @@
 /** Whether a text is Markdown, by what is in it. Pure. */
 
-/** Headings, lists, tables, quotes, fences: what nobody writes by chance. One sign alone may be chance. */
+/** Headings, lists, tables, quotes, fences: nobody writes several of these by chance. A single one may be chance. */
 export function looksLikeMarkdown(text: string): boolean {
   const start = text.slice(0, 20_000);
   if (/^(#{1,6} \S|```)/m.test(start) || /^\|?[ :|-]*---[ :|-]*\|/m.test(start)) return true;

@@ -23,7 +23,7 @@ export function PlanDialog<P>({
 }: {
   title: string;
   description: string;
-  /** Everything the plan depends on: another value reads it anew. */
+  /** Everything the plan depends on; a new value reads the plan again. */
   planKey: readonly unknown[];
   readPlan: (signal: AbortSignal) => Promise<P>;
   shown: (plan: P) => ReactNode;

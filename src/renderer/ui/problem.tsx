@@ -6,7 +6,7 @@ import { describeProblem } from './describe-problem.ts';
 
 const firstRetrySeconds = 4;
 
-/** Counts down and tries again by itself; each failure waits twice as long, at most a minute. */
+/** Counts down and retries automatically; each failure doubles the wait, up to a minute. */
 function RetryCountdown({ failures, onRetry }: { failures: number; onRetry: () => void }) {
   const wait = Math.min(60, firstRetrySeconds * 2 ** Math.min(failures, 4));
   const [left, setLeft] = useState(wait);

@@ -1,7 +1,7 @@
 /** The part of JSON Schema that a form can be made of, and what its values come to. Pure; must not know how a field looks. */
 
 export interface FieldSchema {
-  /** `json`: whatever has no field of its own is typed as JSON. */
+  /** `json`: a type without its own kind of field is typed as JSON. */
   readonly type?: 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'json';
   readonly title?: string;
   readonly description?: string;

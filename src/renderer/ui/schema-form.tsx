@@ -64,7 +64,7 @@ export function Field({
 
 interface FieldsProps {
   readonly texts: FieldTexts;
-  /** By path of the field; shown only once they are given, so that nobody is told off before typing. */
+  /** By path of the field; shown only after the first attempt, so that nobody sees errors before typing. */
   readonly problems: Readonly<Record<string, string>>;
   /** `path` is the field's name, or within objects and lists its path. */
   readonly onChange: (path: string, text: string) => void;

@@ -36,7 +36,7 @@ export function TextView({
   maxLines?: number;
   /** Takes the height of its place instead. */
   fill?: boolean;
-  /** Long lines go on below instead of beyond the edge: for what must be read whole. */
+  /** Wraps long lines, for text that must be read in full. */
   wrap?: boolean;
   /** Wrapped and at its full height, however long: for what is read to its end in one scroll with what stands around it. */
   whole?: boolean;

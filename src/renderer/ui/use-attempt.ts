@@ -1,4 +1,4 @@
-/** The form of an act: what is wrong in it is said once the act was tried, and the first field that is wrong takes the focus. */
+/** A form's attempt: errors appear once the person tried to submit, and the first wrong field takes the focus. */
 import { type RefObject, useCallback, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 

@@ -57,7 +57,7 @@ export function createLiveView(open: (handlers: StreamHandlers) => EventStream, 
   }
 
   async function begin(): Promise<void> {
-    // Whoever looks at a screen works with it: another one of this window gives way.
+    // A person works with the screen they look at, so another live view of this window gives way to it.
     const slot: Slot | null = await slots.take(true, () => end());
     if (closed) return slot?.release();
     const stream = open({

@@ -246,7 +246,7 @@ function useInput(
       onBlur: () => setOpen(false),
     },
     button: {
-      // The field keeps the focus until the click says what is to become of it.
+      // The field keeps the focus until the click decides what happens to it.
       onMouseDown: (event: MouseEvent) => event.preventDefault(),
       onClick: () => (isOpen ? field.current?.blur() : field.current?.focus()),
     },

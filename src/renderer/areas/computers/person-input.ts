@@ -71,7 +71,7 @@ const names: Readonly<Record<string, string>> = {
   '+': 'plus',
   '-': 'minus',
 };
-/** Keys that do nothing alone. */
+/** Keys that do nothing without another key. */
 const modifiers: ReadonlySet<string> = new Set(['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead']);
 
 export interface Press {

@@ -1,4 +1,4 @@
-/** What is to be run: steps that a person writes, or a task for a model; and within which bounds. */
+/** The form of a run: steps that a person writes, or a task for a model, and their limits. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { ExecuteRequest, RunMode, RunOptions, TargetScope } from '../../../contracts/computer-use/run.ts';

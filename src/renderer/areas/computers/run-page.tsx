@@ -1,4 +1,4 @@
-/** One run: watched live while it goes on, played back once it has ended; what it does beside it, and what a person can do above it. */
+/** One run: shown live while it runs, played back after it ended, with its steps beside it and the person's actions above it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import { hasEnded } from '../../../client/computer-use.ts';

@@ -36,7 +36,7 @@ export function Timeline({
   const count = entries.length;
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new entry scrolls
   useEffect(() => {
-    // In its own column alone: where it lies below the picture, the picture stays.
+    // Only if the timeline has its own column: if it is below the picture, the picture stays.
     const column = list.current?.closest('[data-steps]');
     if (live && column) column.scrollTop = column.scrollHeight;
   }, [live, count]);

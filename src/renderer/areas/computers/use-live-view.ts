@@ -20,7 +20,7 @@ export function useLiveView(
   const [store, setStore] = useState<LiveViewStore | null>(null);
   const id = screen?.id;
   const session = screen?.session;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each round looks anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each round looks again
   useEffect(() => {
     if (id === undefined) return;
     const query = session === undefined ? {} : { browser_session_id: session };

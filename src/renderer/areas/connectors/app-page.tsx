@@ -1,4 +1,4 @@
-/** One app of others that was let in: what it may do, and what it is told of the person's bots; to end any of it. */
+/** One approved app: what it may do, which events of the person's bots it receives, and how to end either. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { EdgeApp, EdgeSubscription } from '../../../contracts/edge/routes.ts';

@@ -21,7 +21,7 @@ export function BotField({
   bots: readonly AutomationBot[];
   value: string;
   problem: string | undefined;
-  /** Whether it is also run by itself: then it must be one that can be held to a mode. */
+  /** Whether a rule runs the bot automatically: then its mode must be enforceable. */
   runs: boolean;
   says?: string;
   onChange: (id: string) => void;

@@ -60,7 +60,7 @@ export function bodyOf(draft: ConnectorDraft): CreateConnector {
   return { name: draft.name.trim(), url: draft.url.trim(), auth: authOf(draft) };
 }
 
-/** Only what differs from what the connector is now: one that is named again connects anew. */
+/** Only fields that differ from the connector's present values: naming a transport again would reconnect it. */
 export function changeOf(draft: ConnectorDraft, connector: Connector): ChangeConnector {
   const { name, url, auth } = bodyOf(draft);
   const before = bodyOf(draftOf(connector));

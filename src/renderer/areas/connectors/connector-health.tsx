@@ -32,7 +32,7 @@ export function ConnectorHealth({ connector, brief = false }: { connector: Conne
 
 /** The page of a provider, or nothing: what a stranger's server names as its address may be anything. */
 export function signInAddress({ status, auth, authorizeUrl }: Connector): string | null {
-  // Whoever chose a key wants another key, not a sign-in.
+  // A person who chose a key needs another key, not a sign-in.
   if (status !== 'needs_reauth' || auth.type === 'api_key' || authorizeUrl === null) return null;
   return URL.canParse(authorizeUrl) && /^https?:$/.test(new URL(authorizeUrl).protocol) ? authorizeUrl : null;
 }

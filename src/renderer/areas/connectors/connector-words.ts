@@ -27,7 +27,7 @@ export const modeWords: Readonly<Record<ExecutionMode, { readonly word: string; 
   BYPASS_PERMISSIONS: { word: 'As the bot is set up', says: 'For tickets alone: no rule can run with it' },
 };
 
-/** `repo: gantry, labels: bug, ui`; null: there are none. */
+/** `repo: gantry, labels: bug, ui`; null: no arguments. */
 export function argumentWords(values: Readonly<Record<string, unknown>>): string | null {
   const pairs = Object.entries(values).map(([name, value]) => {
     const plain = Array.isArray(value) && value.every((one) => typeof one !== 'object') ? value.join(', ') : value;
@@ -38,7 +38,7 @@ export function argumentWords(values: Readonly<Record<string, unknown>>): string
 
 const isTransient = (reason: SubscriptionReason): boolean => (transientReasons as readonly string[]).includes(reason);
 
-/** What a person does about a subscription that does not listen; by itself it is tried again where that may help. */
+/** What a person can do about a subscription that does not listen; Gantry retries automatically where that may help. */
 export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error'>): string | null {
   // Where it says what is wrong, it says that already.
   if (status === 'needs_reauth') return error === null ? 'Sign in again; it then continues.' : 'It then continues.';

@@ -1,4 +1,4 @@
-/** Connectors: services of others whose events become work for bots, and apps of others that are told of the person's own. */
+/** Connectors: services whose events become work for bots, and other people's apps that receive the person's own events. */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

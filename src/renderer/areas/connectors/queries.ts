@@ -19,7 +19,7 @@ const trailEvery = 2_000;
 const every = (ms: number, error: unknown) => (error === null ? ms : false);
 const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued', 'running', 'stopping'];
 
-/** Whether more will become of a run by itself or by a person. */
+/** Whether a run will still change, automatically or through a person. */
 export const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
 
 export const connectorKeysOf = ({ on }: Pick<Keys, 'on'>) => ({

@@ -1,4 +1,7 @@
-/** Subscribes a bot to an event: which ones, by a form made from its schema; whose work they become; and whether the bot also runs by itself. */
+/**
+ * Subscribes a bot to an event: which events, by a form made from the event's schema; which bot handles them; and whether a rule runs it
+ * automatically.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -22,7 +22,7 @@ const Params = z.object({ originView: z.string().nullable().catch(null) }).catch
 const theme = { name: 'gantry', className: 'dock-gantry', gap: 0 };
 const components = { pane: DockPane };
 
-/** How a layout is told apart from one of another engine, or of an older shape. */
+/** Storage key of a layout, separate for each engine and shape. */
 const layoutKey = (layout: string): string => `gantry.floor.v1.${layout}`;
 
 export function Dock({ layout, state }: { layout: string; state: FloorState }) {
@@ -86,7 +86,7 @@ export function Dock({ layout, state }: { layout: string; state: FloorState }) {
             }
           }
           api.onDidLayoutChange(() => writeJson(localStorage, layoutKey(layout), api.toJSON()));
-          // On subscribing, the dock tells the active panel of the saved layout; a bot asked for meanwhile comes before it.
+          // On subscribing, the dock reports the saved layout's active panel; a bot requested since then takes precedence.
           let restoring = true;
           api.onDidActivePanelChange((event) => {
             const asked = latest.current.focused !== null || paneRequests.waiting().length > 0;

@@ -1,4 +1,4 @@
-/** What the floor page keeps true by itself: requests nobody can answer, the bot of the address, actions of teams. */
+/** Hooks of the floor page: requests that nobody can answer, the bot named by the address, actions of teams. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { toast } from 'sonner';
 import type { Agent } from '../../../contracts/factory/agent.ts';

@@ -28,7 +28,7 @@ export interface FloorListProps {
   readonly onOpen: (bot: PlacedBot) => void;
   readonly onTeam: (ask: TeamAsk) => void;
   readonly onDemo: () => void;
-  /** A conversation begun elsewhere goes on as a bot. */
+  /** Adopts a conversation begun elsewhere as a bot. */
   readonly onAdopt: () => void;
 }
 

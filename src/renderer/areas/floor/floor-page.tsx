@@ -280,7 +280,7 @@ function FloorHeader({
   inspector,
   onInspector,
 }: {
-  /** Shown alone, with the way back; null: the list or all panes are shown. */
+  /** The only pane shown, with a way back; null: the list or all panes are shown. */
   bot: PlacedBot | null;
   onBack: () => void;
   /** Of the workspace; undefined: not known yet. */

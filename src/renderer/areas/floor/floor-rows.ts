@@ -9,7 +9,7 @@ export type FloorRow =
   | { readonly kind: 'team'; readonly key: string; readonly team: Team; readonly place: Place; readonly live: number }
   | { readonly kind: 'bot'; readonly key: string; readonly bot: PlacedBot }
   | { readonly kind: 'invalid'; readonly key: string; readonly team: InvalidTeam; readonly place: Place }
-  /** In place of teams: why there are none to be seen. */
+  /** In place of teams: why no teams are shown. */
   | { readonly kind: 'none'; readonly key: string; readonly floor: Floor };
 
 /** A bot matches by address, name, role, harness or state; a team's name shows all its bots. */

@@ -1,4 +1,4 @@
-/** Lets a bot that is held go on. */
+/** Lets a held bot continue. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { BotHold } from '../../../contracts/factory/spending-routes.ts';
 import { useServices } from '../../base/services.tsx';

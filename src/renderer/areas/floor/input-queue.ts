@@ -59,7 +59,7 @@ export interface InputQueue {
   close(): void;
 }
 
-/** `send` carries one request; when it fails, what was typed after it is dropped too and `onError` is told once. */
+/** `send` carries one request; if it fails, later input is dropped too and `onError` is called once. */
 export function createInputQueue(
   send: (input: PaneInput) => Promise<unknown>,
   onError: (error: unknown) => void,

@@ -13,7 +13,7 @@ import { createInputQueue } from './input-queue.ts';
 import { type PaneOwner, panePortOf } from './pane-port.ts';
 import { type PaneLink, watchScreen } from './screens.ts';
 
-/** A person drags a split in many steps; the program is told when the hand rests, in ms. */
+/** A person drags a split in many steps; the program learns the size once the hand rests for so many ms. */
 const resizeRest = 120;
 
 export interface ScreenSize {
@@ -77,7 +77,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
         if (wanted.cols === (asked ?? size).cols && wanted.rows === (asked ?? size).rows) return;
         asked = wanted;
         pane.size(wanted).catch(() => {
-          // The pane went meanwhile, or may not be sized: it is drawn at the size it has.
+          // The pane is gone or may not be resized: draw it at its present size.
           asked = null;
         });
       }, resizeRest);
@@ -162,7 +162,7 @@ export function PaneTerminal(props: PaneTerminalProps) {
       typing.push({ text });
       takeOver();
     });
-    // A paste is told as one, because only the pane knows whether its program wants it framed.
+    // Send a paste as a paste, because only the pane knows whether its program wants it bracketed.
     const onPaste = (event: ClipboardEvent): void => {
       event.preventDefault();
       event.stopPropagation();

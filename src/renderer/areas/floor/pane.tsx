@@ -243,12 +243,12 @@ function LastLines({ agent }: { agent: PlacedBot }) {
       hosted
         ? lastSaid(signal)
         : api.factory.captureAgent({ params: { id: agent.id }, query: { lines: lastRows } }, { signal }),
-    // No event tells of each line that a hosted bot adds; while its turn goes on the lines are read again.
+    // No event reports each line that a hosted bot adds, so the lines are read again during its turn.
     refetchInterval: hosted && agent.state === 'working' ? 2000 : false,
   });
   const box = useRef<HTMLElement>(null);
   const text = capture.data?.text;
-  // What came last stands at the end; whoever has scrolled up to read stays there.
+  // The newest line is at the end; a reader who scrolled up stays where they are.
   useLayoutEffect(() => {
     const element = box.current;
     if (text === undefined || element === null || element.dataset.readingBack === 'true') return;

@@ -23,7 +23,7 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
   const { api, keys, queries } = useServices();
   const client = useQueryClient();
   const { data, error, isFetching } = useQuery(queries.trust);
-  // What is answered is what was read, also when something else begins to wait meanwhile.
+  // The answer covers what the person read, even if something else begins to wait while the dialog is open.
   const [shown, setShown] = useState<WorkspaceTrust | null>(null);
   if (shown === null && data !== undefined && !isFetching) setShown(data);
   const files = (shown?.files ?? []).filter((file) => (only === null ? !file.refused : only.includes(file.path)));

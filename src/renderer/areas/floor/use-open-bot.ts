@@ -1,4 +1,4 @@
-/** Opening a bot's pane from anywhere goes the way of the window event, so that there is one way. */
+/** Opens a bot's pane from anywhere through a window event, so that all callers use the same code. */
 
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';

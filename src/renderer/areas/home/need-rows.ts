@@ -9,7 +9,7 @@ import type { Lead, Need } from './need.ts';
 
 const day = 24 * 60 * 60_000;
 
-/** What has waited longest stands first; what has no time of its own behind all that waits since a moment. */
+/** The longest waiting item comes first; items without a time come after all that have waited since a known one. */
 export const inOrder = (needs: readonly Need[]): readonly Need[] =>
   needs.toSorted(
     (a, b) => Number(a.since === null) - Number(b.since === null) || (a.since ?? '').localeCompare(b.since ?? ''),

@@ -58,7 +58,7 @@ export const numberNeeds = (
     ];
   });
 
-/** Hosted computers whose calls wait for an answer, or that could not go on. `asked`: what waits of each in its place. */
+/** Hosted computers with calls that wait for an answer, or that could not continue. `asked`: the questions of each. */
 export function hostedNeeds(
   computers: readonly HostedComputer[],
   asked: readonly (

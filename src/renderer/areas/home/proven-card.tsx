@@ -32,7 +32,7 @@ export function ProvenCard() {
   const { api, keys } = useServices();
   const since = useLastLook();
   const rows = useQuery({
-    // Behind the key of the ledger, so that what is proven meanwhile is read by itself.
+    // Keyed under the ledger, so that newly proven work is read automatically.
     queryKey: [...keys.ledgers, 'proven'],
     queryFn: ({ signal }) => api.factory.queryLedger({ query: { type: 'proof.recorded', limit: 30 } }, { signal }),
     enabled: since !== null,

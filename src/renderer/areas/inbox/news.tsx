@@ -54,7 +54,7 @@ export function News() {
       toast('Marked read.', { action: { label: 'Undo', onClick: () => void change(undo) } });
     });
 
-  // Questions stand above with all they ask: whoever looks at the inbox has seen them.
+  // The questions above are shown in full, so opening the inbox counts as having seen them.
   useEffect(() => {
     if (seen === '') return;
     api.notifications.readNotifications({ body: { ids: seen.split(' ') } }).then(

@@ -59,7 +59,7 @@ export function LedgerList({
   const older = useAct(async () => {
     const known = await olderRows(api.factory, filter, data);
     client.setQueryData<LedgerRows>(keys.ledger(filter), (now) =>
-      // What came in meanwhile stays on top.
+      // Rows that arrived since then stay on top.
       now === undefined
         ? known
         : { ...now, rows: [...now.rows, ...known.rows.slice(data.rows.length)], more: known.more },

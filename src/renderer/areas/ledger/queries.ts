@@ -9,7 +9,7 @@ import type { Keys, LedgerFilter } from '../../base/data/keys.ts';
 
 /** Rows read at once. */
 export const ledgerPage = 100;
-/** Newer rows than this make the list begin anew at the newest. */
+/** If more newer rows than this arrive, the list restarts at the newest. */
 const mostNew = 1000;
 
 export interface LedgerRows {

@@ -1,4 +1,4 @@
-/** Calls of a number, what goes on first; and the way to make one. */
+/** Calls of a number, those under way first, and a button to make one. */
 import { useQuery } from '@tanstack/react-query';
 import { PhoneIncoming, PhoneMissed, PhoneOutgoing } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** One call: who is on it and how they are joined, what can be done with it while it goes on, and how it ended. */
+/** One call: who is on it and how they are connected, the controls while it is under way, and how it ended. */
 import { useQuery } from '@tanstack/react-query';
 import { ArrowRightLeft, Grid3x3, Mic, MicOff, Pause, PhoneOff, Play } from 'lucide-react';
 import { useMemo, useState } from 'react';

@@ -35,7 +35,7 @@ export const unanswered = needs('Unanswered');
 const textsSettled = ({ messaging }: Port): boolean =>
   messaging === 'ported' || messaging === 'not_applicable' || messaging === 'canceled';
 
-/** A port that still goes on; null: there is none, or it is over. */
+/** A port under way; null: there is none, or it is over. */
 export function portOf({ port }: Pick<PhoneNumber, 'port'>): Port | null {
   return port === null || (port.state === 'ported' && textsSettled(port)) ? null : port;
 }

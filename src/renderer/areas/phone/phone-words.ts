@@ -153,7 +153,7 @@ export function callWords({ direction, missed }: Pick<Call, 'direction' | 'misse
   return direction === 'in' ? 'Called you' : 'You called';
 }
 
-/** What its letters alone would not say. */
+/** Meanings that the letters of a name do not reveal. */
 const saidBetter: Readonly<Record<string, string>> = {
   NGO: 'Non-profit or charity',
   POLLING_VOTING: 'Polls and votes',

@@ -70,7 +70,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
   const wrong = problemsOfPort(draft);
   const details = detailsOf(draft);
   const refused = [...wanted].flatMap(([name, why]): readonly [string, string][] =>
-    // What is written anew is not what was refused.
+    // A rewritten value is not the refused one.
     why === null || draft[name as PortField] !== '' ? [] : [[name, why]],
   );
   const problems = { ...Object.fromEntries(refused), ...(tried ? wrong : {}) };

@@ -1,4 +1,4 @@
-/** What is typed of a port → what the other carrier is told. Pure. */
+/** Turns the typed fields of a port into what is sent to the other carrier. Pure. */
 import type { Port, PortDetails } from '../../../contracts/phone/number.ts';
 import { noNumber, portFields, readNumber } from './phone-words.ts';
 

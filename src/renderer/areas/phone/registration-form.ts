@@ -27,7 +27,7 @@ interface Shown {
   readonly says?: string;
   readonly options?: readonly { readonly value: string; readonly word: string }[];
   readonly multiline?: true;
-  /** `person`: sole proprietors alone, `business`: all others; absent: both. */
+  /** `person`: only sole proprietors, `business`: all others; absent: both. */
   readonly of?: Who;
   /** Of everybody, or of one kind of sender. */
   readonly needed?: true | Who;
@@ -123,7 +123,7 @@ export const sections: readonly Section[] = [
   },
 ];
 
-/** Companies on the stock market alone have a symbol and an exchange. */
+/** Only listed companies have a symbol and an exchange. */
 const ofListed: readonly FormField[] = ['stockSymbol', 'stockExchange'];
 
 export const fieldsOf = (section: Section, { who, texts }: Pick<Draft, 'who' | 'texts'>): readonly Shown[] =>

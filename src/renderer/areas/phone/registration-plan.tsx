@@ -13,7 +13,7 @@ export interface FilingPlan {
   readonly warnings: readonly { readonly field: string | null; readonly text: string }[];
 }
 
-/** `registered`: the number texts already, and goes on. */
+/** `registered`: the number already texts and continues to. */
 export function PlanShown({ plan, registered }: { plan: FilingPlan; registered: boolean }) {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -40,7 +40,7 @@ export function Thread({
   const [open, setOpen] = useState<'call' | 'stop' | null>(null);
   const messages = source.data?.pages.flatMap((page) => page.messages).toReversed() ?? [];
   const last = messages.at(-1)?.id;
-  // The newest is in sight, and whoever reads above is left there.
+  // Keeps the newest text in view, unless the reader has scrolled up.
   const atEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new message scrolls
   useEffect(() => {

@@ -17,7 +17,7 @@ export interface TaskFilter {
 export type LinkKind = 'sessions' | 'deployments';
 
 export const queueKeys = {
-  /** Begin the keys of all that changes by itself: what counts the whole queue, and what reads some of it. */
+  /** Key prefixes of all data that changes without the person: counts of the whole queue, and lists of parts of it. */
   figures: ['queue', 'figures'],
   tasks: ['queue', 'tasks'],
   stats: ['queue', 'figures', 'stats'],

@@ -16,9 +16,9 @@ type Page = z.output<(typeof listTasks)['answers'][200]>;
 export const gatherMs = 400;
 /** After reading it rests, so many times as long: counting a million tasks is work for the server, one page of them is little. */
 const rests = { rows: 3, figures: 9 } as const;
-/** Who asks for tasks, and what grows old, is told by no event; ms. */
+/** No event reports who asks for tasks or which tasks grow old, so both are polled; ms. */
 const figuresEveryMs = 5_000;
-/** How often a window without a stream of its own reads again, ms. */
+/** Polling interval of a window without its own stream, ms. */
 const readEveryMs = 3_000;
 
 export interface QueueEvents {
@@ -39,7 +39,7 @@ export function createQueueEvents(
   now: () => number = Date.now,
 ): QueueEvents {
   let watchers = 0;
-  /** Grows with each start and stop: what an earlier one began ends by itself. */
+  /** Grows with each start and stop, so that work of an earlier one ends. */
   let turn = 0;
   let end = () => {};
   let ticking: ReturnType<typeof setInterval> | undefined;

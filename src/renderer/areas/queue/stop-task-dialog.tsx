@@ -7,7 +7,7 @@ import { useQueueServices } from './use-queue-services.ts';
 
 export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => void }) {
   const { api, queueEvents } = useQueueServices();
-  // As it was when it was asked: what happens to it meanwhile is the server's to say, in its answer.
+  // The task as it was when the dialog opened; the server's answer reports later changes.
   const [held] = useState(isHeld(task));
   const [graceful, setGraceful] = useState(held && !task.stop_requested);
   const worker = task.lease_worker_id ?? 'its worker';

@@ -192,7 +192,7 @@ function Pages({
   count: number;
   /** Of this page; undefined: the newest. */
   cursor: string | undefined;
-  /** Of the page of older ones; null: there is none. */
+  /** Cursor of the page of older tasks; null: there is none. */
   next: string | null;
   onCursor: (cursor: string | undefined) => void;
 }) {

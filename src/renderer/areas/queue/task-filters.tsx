@@ -63,7 +63,7 @@ function StatusFilter({
   onChange,
 }: {
   status: TaskStatus | undefined;
-  /** The counts are of the whole queue; elsewhere there are none. */
+  /** Counts cover the whole queue; other lists have none. */
   counted: boolean;
   onChange: (status: TaskStatus | undefined) => void;
 }) {

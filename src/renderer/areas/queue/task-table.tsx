@@ -23,7 +23,7 @@ export interface TaskTableProps {
   /** They are another page's, until this one's have been read. */
   readonly passing: boolean;
   readonly selected: string | null;
-  /** Of whom all are: its column would say the same in every row. */
+  /** The owner of all rows: a column would repeat the same value. */
   readonly of: LinkKind | null;
   readonly onOpen: (task: Task) => void;
 }
@@ -162,7 +162,7 @@ export function TaskTable({ tasks, passing, selected, of, onOpen }: TaskTablePro
   );
 }
 
-/** Names of what these tasks belong to: of the newest at once, of each other one by itself. */
+/** Names of these tasks' owners: the newest ones in one request, each other one in its own. */
 function useNames(kind: LinkKind, ids: readonly (string | null)[]): Readonly<Record<string, string>> {
   const { queries } = useQueueServices();
   const needed = [...new Set(ids)].filter((id) => id !== null);

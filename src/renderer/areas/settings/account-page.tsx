@@ -47,7 +47,7 @@ function SignOut({ embedded }: { embedded: boolean }) {
   const [failure, setFailure] = useState<unknown>(null);
   async function signOut(): Promise<void> {
     setFailure(null);
-    // What is pushed is for whoever was signed in; a push service that is away must not keep anybody from leaving.
+    // Pushes belong to the person who was signed in; an unreachable push service must not block signing out.
     if (browserPush.deviceId() !== null) await browserPush.turnOff().catch(() => {});
     try {
       await api.identity.endSession();

@@ -17,7 +17,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { PairWithCloud } from './pair-with-cloud.tsx';
 import { Chip, Facts } from './parts.tsx';
 
-/** Whoever looks at this page waits for a computer to come, as a rule; ms. */
+/** People usually open this page to wait for a new computer, so it polls often; ms. */
 const lookedAtEvery = 2000;
 
 export function ComputersPage() {

@@ -1,7 +1,7 @@
 /** What a key may be given, and how long it lasts, in a person's words. Pure. */
 import type { Scope } from '../../../contracts/common/route.ts';
 
-/** What a person may give to a key; the right to administer comes from whoever runs the server. */
+/** Scopes that a person may give to a key; the operator of the server gives `admin`. */
 export const grantable: readonly Scope[] = ['agents:read', 'bots:act', 'compute', 'computers', 'work'];
 
 /** Days until a new key ends; null: never. */

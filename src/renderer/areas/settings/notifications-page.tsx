@@ -141,7 +141,7 @@ const stateWords: Readonly<Record<PushState, string>> = {
   on: 'This browser takes pushes, also while no tab of Gantry is open.',
 };
 
-/** Whatever came of it, what is shown of pushes is read anew. */
+/** Reads the state of pushes again, whatever the result. */
 function usePushAct(): Act<[() => Promise<unknown>]> {
   const { keys } = useServices();
   const client = useQueryClient();
@@ -181,7 +181,7 @@ function ThisBrowserCard({ state }: { state: PushState | undefined }) {
   );
 }
 
-/** Electron has no push: the app shows what is new by itself. */
+/** Electron has no push: the app shows notifications without it. */
 function ThisAppCard() {
   return (
     <Card title="This app">

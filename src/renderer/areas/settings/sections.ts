@@ -12,7 +12,7 @@ export const sections = [
   { path: '/settings/desktop', name: 'Desktop' },
 ] as const;
 
-/** Those of the desktop app are shown in it alone. */
+/** Sections of the desktop app, shown only there. */
 export const sectionsIn = (desktop: boolean) => sections.filter(({ path }) => desktop || path !== '/settings/desktop');
 
 export type SectionPath = (typeof sections)[number]['path'];

@@ -1,4 +1,4 @@
-/** The first steps, for whoever skipped one and returns to it. */
+/** The first steps, for people who skipped one and return to it. */
 import { useNavigate } from '@tanstack/react-router';
 import { useHere } from '../../base/computers.tsx';
 import { useTeamDialogs } from '../floor/use-team-dialogs.tsx';

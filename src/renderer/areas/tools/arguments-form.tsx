@@ -21,7 +21,7 @@ export function ArgumentsForm({
   problems: Readonly<Record<string, string>>;
   onChange: (draft: ToolDraft) => void;
   title?: string;
-  /** Said where there are none. */
+  /** Shown if there are no arguments. */
   none?: string;
 }) {
   const { json } = draft;

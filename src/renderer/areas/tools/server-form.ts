@@ -142,7 +142,7 @@ export function bodyOf(draft: ServerDraft): AttachServer {
   };
 }
 
-/** Only what differs from what the server is now: a transport that is named again connects anew. */
+/** Only fields that differ from the server's present values: naming a transport again would reconnect it. */
 export function changeOf(draft: ServerDraft, server: AttachedServer): ChangeServer {
   const { name, transport, timeoutMs = usualCallTimeoutMs } = bodyOf(draft);
   const before = bodyOf(draftOf(server));
@@ -172,7 +172,7 @@ export function problemsOf(draft: ServerDraft, server: AttachedServer | null): D
   else if (draft[pairs].some((pair) => pair.name.trim() === '' && pair.value !== '')) {
     problems[pairs] = 'A value has no name.';
   }
-  // Secrets go where they were meant to go: Gantry keeps them for the same program or address alone.
+  // Secrets go only to their original target: Gantry keeps them only for the same program or address.
   if (server !== null && placeOf(transportOf(draft)) !== placeOf(server.transport)) {
     const other = draft.type === 'stdio' ? 'program' : 'address';
     const kept = draft[pairs].find(({ value }) => value === hiddenSecret);

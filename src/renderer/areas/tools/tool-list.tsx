@@ -17,7 +17,7 @@ export interface ToolListProps {
   /** Key of a server; null: all. */
   readonly group: string | null;
   readonly filter: string;
-  /** Said where there is none. */
+  /** Shown if there are no tools. */
   readonly none: string;
   readonly onFilter: (text: string) => void;
   readonly onOpen: (name: string) => void;

@@ -8,7 +8,7 @@ import { type Way, Ways } from '../../ui/ways.tsx';
 import { prettyJson, resultAsJson } from './result-words.ts';
 import { sizeOfBase64, sizeWords } from './tool-words.ts';
 
-/** Pictures that a browser shows as pictures alone: an SVG may be a page. */
+/** Only formats that a browser shows as a picture: an SVG may be a page. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 
 type View = 'content' | 'structured' | 'json';

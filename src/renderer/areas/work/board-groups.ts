@@ -77,7 +77,7 @@ export function filterGroups(groups: readonly NodeGroup[], filter: string): read
 
 /** Why a node is as it is, in words: the values where there are any, else what the cause means. */
 export function causeWords(node: Pick<NodeCard, 'cause' | 'detail'>): string | null {
-  // What a person wrote says nothing by itself: "no, not twice" is a rejection only beside its cause.
+  // A person's note means nothing without its cause: "no, not twice" is a rejection only beside one.
   if (node.cause === 'gate_rejected' && node.detail !== null) return `${nodeCauses.gate_rejected}: ${node.detail}`;
   // A delivery's detail begins with the state of its bot as the wire has it.
   if (node.cause === 'queued' && node.detail !== null) return node.detail.replace(/^needs_you:/, 'its bot needs you:');

@@ -1,4 +1,4 @@
-/** A node: what is to be done, why it is as it is, its proofs in place, deliveries, the question it waits with, its history. */
+/** A node: its task, the reason for its state, its proofs, deliveries, open question and history. */
 import { useQuery } from '@tanstack/react-query';
 import { Maximize2, Minimize2, X } from 'lucide-react';
 import type { ReactNode } from 'react';

@@ -11,7 +11,7 @@ import { SchemaFields } from '../../ui/schema-form.tsx';
 import { AreaField, SelectField, TextField } from '../../ui/text-field.tsx';
 import { intentOf, planProject, requestOf, schemaOf, usesRoles } from './run-form.ts';
 
-/** Which template, and then its form; a dialog of its own while there is none. */
+/** Chooses a template, then shows its form; without templates it shows a separate dialog. */
 export function WithTemplate({
   first,
   title,
@@ -83,7 +83,7 @@ export interface RunForm {
   planPlace(): Pick<RunRequest, 'campaignId' | 'projectId'>;
   /** The campaign that it belongs to; opened if it is a new one. The same key opens one. */
   openPlace(key: string): Promise<string>;
-  /** Of the campaign that would be opened; null: it belongs to one that there is. */
+  /** Id of the campaign that would be opened; null: the run belongs to an existing one. */
   readonly opens: string | null;
   readonly fields: {
     readonly texts: Record<string, string>;

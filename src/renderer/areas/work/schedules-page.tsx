@@ -1,4 +1,4 @@
-/** Schedules: what runs by itself and when, what became of its last times, and what was missed. */
+/** Schedules: what runs automatically and when, the results of recent times, and missed times. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CalendarClock, ChevronDown, ChevronRight } from 'lucide-react';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 
 export const workSearch = z.object({
-  /** What runs by itself, in place of the campaigns. */
+  /** Shows schedules in place of the campaigns. */
   schedules: searchText,
   campaign: searchText,
   dag: searchText,

@@ -8,7 +8,7 @@ export interface WorkActions {
   readonly page: RefObject<HTMLElement | null>;
   readonly campaignId: string | null;
   readonly nodeId: string | null;
-  /** The run whose graph is shown on request; undefined while there is none. */
+  /** The run whose graph is shown on request; undefined: none. */
   readonly graphOf: string | undefined;
   readonly narrow: boolean;
   /** Changes the address. */

@@ -35,7 +35,7 @@ export function WorkPage() {
   const dagId = search.dag ?? null;
   const graph = search.view === 'graph' && dagId !== null;
   const flow = useQuery({ ...queries.flow(dagId ?? ''), enabled: graph });
-  // A link may name a run alone; its campaign is then the run's. Else the newest one is shown, where there is room for it.
+  // A link may name only a run; then the run's campaign is shown. Otherwise the newest campaign is shown, if there is room for it.
   const campaignId =
     search.campaign ?? flow.data?.campaignId ?? (narrow ? null : (campaigns.data?.campaigns[0]?.id ?? null));
   const board = useQuery({ ...queries.board(campaignId ?? ''), enabled: campaignId !== null });

@@ -1,4 +1,4 @@
-/** The place of work: campaigns with their boards, or what runs by itself. */
+/** The two views of work: campaigns with their boards, and schedules. */
 import { useSearch } from '@tanstack/react-router';
 import { SchedulesPage } from './schedules-page.tsx';
 import { WorkPage } from './work-page.tsx';

@@ -73,7 +73,7 @@ export function createApi() {
     pairing: createClient(localPairingRoutes, person),
     notifications: createClient(notificationRoutes, person),
     usage: createClient([getUsage, getBudget, setBudget], person),
-    /** Forgets the CSRF value, so that the next write reads the session anew. */
+    /** Forgets the CSRF value, so that the next write reads the session again. */
     renewSession(): void {
       csrf = null;
     },

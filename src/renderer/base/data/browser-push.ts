@@ -15,7 +15,7 @@ export type PushState =
 
 export interface BrowserPush {
   state(): Promise<PushState>;
-  /** Id of the registered device that this browser is; null while it is none that is known here. */
+  /** Id of this browser's registered device; null: it is not registered here. */
   deviceId(): string | null;
   turnOn(): Promise<void>;
   turnOff(): Promise<void>;

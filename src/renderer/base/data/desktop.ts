@@ -10,7 +10,7 @@ import {
 
 declare global {
   interface Window {
-    /** Set by the preload script; in a browser there is none. */
+    /** Set by the preload script; undefined in a browser. */
     readonly desktop?: DesktopBridge;
   }
 }

@@ -10,7 +10,7 @@ export const earlyNames = [
   'platform:factory-open-node',
 ] as const satisfies readonly WindowEventName[];
 
-/** Whoever dispatches without end fills no memory. */
+/** Limits the memory that endless dispatches could fill. */
 const maxKept = 100;
 
 export interface EarlyEvents {

@@ -8,7 +8,7 @@ import { createEventCache, type KnownEvent, parseFactoryEvent } from './event-ca
 import type { Keys } from './keys.ts';
 import type { Slot, StreamSlots } from './stream-slots.ts';
 
-/** How often a window without a stream of its own reads the lists again, in ms. */
+/** How often a window without its own stream reads the lists again, in ms. */
 const readEvery = 3000;
 
 /** Events kept for the feed; more is in the ledger. */
@@ -53,7 +53,7 @@ export function createEvents({ api, client, keys, slots }: EventsDeps, now: () =
   let feed: readonly FeedEntry[] = [];
   let stop: (() => void) | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
-  /** Grows with each start and stop: what an earlier one began ends by itself. */
+  /** Grows with each start and stop, so that work of an earlier one ends. */
   let turn = 0;
   let running = false;
   let wasOpen = false;

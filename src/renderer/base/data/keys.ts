@@ -23,7 +23,7 @@ export const personKeys = {
   preferences: ['preferences'],
   reach: ['reach'],
   pushDevices: ['push-devices'],
-  /** Of this browser alone. */
+  /** Keys that concern only this browser. */
   browserPush: ['browser-push'],
   usage: (month: string | null) => ['usage', month],
   usages: ['usage'],
