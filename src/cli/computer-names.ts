@@ -20,7 +20,7 @@ export async function computerWords(context: Context): Promise<ComputerWords> {
   return wordsOf(await listed(context));
 }
 
-/** The name of a computer, with the end of its id where two have one name; the end alone where nobody tells a name. */
+/** A computer's name, with the end of its id where two share a name; only the end of the id where the name is unknown. */
 export function wordsOf(computers: readonly Named[]): ComputerWords {
   const short = computers.map(({ id, name }) => ({ id, name: oneLine(name, longest) }));
   return (machine) => {

@@ -1,4 +1,4 @@
-/** `--new-master-key`: the word of a person who lost master.key and wants to go on without what it had sealed. */
+/** `--new-master-key`: the flag of a person who lost master.key and accepts losing everything sealed with it. */
 import { existsSync } from 'node:fs';
 import { dataFolder, placesIn } from '../host/places.ts';
 import { ensureTokenFile } from '../kit/secrets/token-file.ts';

@@ -147,7 +147,7 @@ function inherit(parent: Command, command: Command): Command {
   return command.copyInheritedSettings(parent).allowExcessArguments(false);
 }
 
-/** What is left over for a command that only has subcommands is the name of one that there is not. */
+/** A leftover word after a command that has only subcommands is an unknown subcommand's name. */
 function refuseUnknown(command: Command, known: readonly { readonly name: string }[], names: CommandNames): void {
   const [given] = command.args;
   if (given === undefined || given.startsWith('-') || known.some(({ name }) => name === given)) return;

@@ -118,7 +118,7 @@ async function readError(response: Response, wire: Wire): Promise<AppError> {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null) body = parsed as Record<string, unknown>;
   } catch {
-    // Not JSON: a proxy's page. The status alone must do.
+    // Not JSON, for example a proxy's page: only the status is known.
   }
   const { error, ...rest } = body;
   const extra = { ...rest, ...(requestId === null ? {} : { requestId }), httpStatus: response.status };

@@ -36,7 +36,7 @@ export interface ClientOptions {
 export interface StreamHandlers {
   onEvent(event: StreamEvent): void;
   onState?(state: StreamState): void;
-  /** Replay what came after this event, then go on. */
+  /** Replays events after this one, then continues live. */
   readonly lastEventId?: string;
   /** Of a stream whose ids are times, as the work queue's. */
   readonly idsRepeat?: boolean;
@@ -101,7 +101,7 @@ function openStream(
   timers: StreamTimers | undefined,
 ): EventStream {
   return openEventStream({
-    // A pane's stream ends with its `gone` event; all other streams go on until the caller stops them.
+    // A pane's stream ends with its `gone` event; all other streams continue until the caller stops them.
     lastEvent: route.events !== undefined && 'gone' in route.events ? 'gone' : undefined,
     lastEventId: handlers.lastEventId,
     idsRepeat: handlers.idsRepeat,

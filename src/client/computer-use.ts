@@ -133,7 +133,7 @@ export class ComputerUseClient {
         },
         onState: (state) => {
           onState?.(state);
-          // Whoever begins after the last event is sent nothing, and would come back for ever.
+          // A reader that starts after the last event gets nothing and would reconnect forever.
           if (state.kind === 'waiting') void this.#isOver(runId, last).then((over) => over && stream.close());
         },
       },
@@ -166,7 +166,7 @@ export class ComputerUseClient {
       if (!hasEnded(await this.getRun(runId))) return false;
       return (await this.getRunEvents(runId, last)).events.length === 0;
     } catch {
-      // Nobody answers: the stream tries again by itself.
+      // Nobody answers: the stream retries automatically.
       return false;
     }
   }

@@ -61,7 +61,7 @@ export interface LinkEnd {
   readonly link: Link;
   /** Takes what computers dial at {@link linkPath}; absent where none can. Host and Origin are checked before. */
   readonly upgrade?: UpgradeListener;
-  /** Takes what other replicas open below {@link pipeMount}; absent where there are none. */
+  /** Handles what other replicas open below {@link pipeMount}; absent without replicas. */
   readonly between?: UpgradeListener;
   /** Cuts a computer off here, but for what it dialled under the pairing that is named; absent where none is paired. */
   end?(computerId: string, reason: string, except?: number): void;
@@ -94,7 +94,7 @@ export interface CloudOptions {
   /** What hosted computers are made by; default: the helper on this machine, `gantry computer-host`, in `computersFolder`. */
   readonly hostedDriver?: HostedDriver;
   readonly computersFolder?: string | undefined;
-  /** Default: keys of its own, public addresses alone. */
+  /** Default: generated keys, only public addresses. */
   readonly push?: PushSettings;
   /** Default null: no carrier is configured. */
   readonly phone?: PhoneSettings | null;

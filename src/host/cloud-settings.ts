@@ -23,11 +23,11 @@ export interface CloudSettings {
   readonly trustedProxies: readonly string[];
   readonly push: PushSettings;
   readonly phone?: PhoneSettings | null;
-  /** Where `gantry computer-host` has its socket; absent: where it has it unless it is told otherwise. */
+  /** Socket of `gantry computer-host`; absent: its default place. */
   readonly computersFolder?: string | undefined;
   /** Where the other replicas on the same database reach this one; null: as it listens. */
   readonly replicaUrl: string | null;
-  /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Holds a password: from the environment alone. */
+  /** A PostgreSQL that replicas share; null: `cloud.db` in the data folder. Read only from the environment, because it holds a password. */
   readonly databaseUrl: string | null;
 }
 
@@ -109,7 +109,7 @@ function replicaUrlOf(value: string | null): string | null {
   throw bad('replicaUrl', value, 'Give an address without a path, such as http://10.0.0.7:3010.');
 }
 
-/** At an origin of its own the edge is all that is served, so that has to be another one. */
+/** A separate edge origin serves only the edge, so it must differ from the pages' origin. */
 function edgeUrlOf(value: string | null, baseUrl: string): string | null {
   if (value === null) return null;
   const { origin, host, pathname } = new URL(httpUrl('eventsEdgeUrl', value));

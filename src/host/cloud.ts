@@ -342,7 +342,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     rows.start();
     closing.add('web requests', async () => {
       dispatcher.close(stopReason);
-      // Together: the connections that computers dialled are open at this door.
+      // Closed together, because computers' connections are open at this listener.
       await Promise.all([options.door.close(), linkEnd.close()]);
     });
     return {

@@ -47,7 +47,7 @@ export interface ComposedComputers {
   readonly tickets: Tickets;
   /** Computers by their signature. */
   readonly authenticator: Authenticator;
-  /** Told of a computer whose pairing is over: nothing that it began may go on. Returns the way to stop listening. */
+  /** Called when a computer's pairing ends: nothing that the computer began may continue. Returns a function that stops listening. */
   onEnded(listener: (computerId: string) => void): () => void;
 }
 
@@ -118,7 +118,7 @@ function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup
   };
 }
 
-/** A cloud of many has no computer of its own that could be paired. */
+/** A multi-user cloud has no computer of its own to pair. */
 export const noComputerHere: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
   route,
   handler() {

@@ -30,7 +30,7 @@ export interface CloudFolder {
   readonly places: Places;
   /** Seals every secret at rest. */
   readonly masterKey: string;
-  /** The service token: whoever can read it administers this cloud. */
+  /** The service token; a program that can read it administers this cloud. */
   readonly internalToken: string;
   /** Tells a second instance and the command line where this one is; `listens` where that is another address. */
   announce(address: string, listens?: string): void;
@@ -129,7 +129,7 @@ function alreadyRunning(places: Places, gantry: string): AppError {
     const holder = Holder.parse(JSON.parse(readFileSync(places.holder, 'utf8')));
     who = ` (process ${holder.pid}${holder.address === null ? ', still starting' : `, ${holder.address}`})`;
   } catch {
-    // Not written yet: the lock alone says that somebody is there.
+    // The file is not written yet; only the lock shows that a process is there.
   }
   return new AppError(
     'refused',

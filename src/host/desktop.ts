@@ -13,7 +13,7 @@ import { findRunning, type Running } from './running.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 export interface DesktopGantry {
-  /** `attached`: another process owns the servers, and goes on without this one. */
+  /** `attached`: another process owns the servers and continues without this one. */
   readonly kind: 'own' | 'attached';
   readonly origin: string;
   /** What a person should read once. */
@@ -57,7 +57,7 @@ export async function openDesktop(options: DesktopOptions): Promise<DesktopGantr
   }
 }
 
-/** Whoever starts an app has no command line to choose another port on: one that they did not choose may be any. */
+/** An app started from a menu has no command line to choose a port: one that the person did not choose may be any. */
 async function startOwn(
   env: DesktopOptions['env'],
   settings: Settings,
@@ -133,7 +133,7 @@ function attach({ pid, address, listens }: Running, { env, fetch: ask = fetch }:
   };
 }
 
-/** Inside of an installed app the command has no name of its own. */
+/** Inside an installed app the command has no separate name. */
 function commandOf(root: string): string {
   return root.endsWith('app.asar.unpacked') ? `"${nodeProgram()}" "${root}/scripts/gantry.mjs"` : 'gantry';
 }

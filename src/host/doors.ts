@@ -1,26 +1,23 @@
 /**
- * A port or socket that is taken before anything behind it exists: a taken port stops the start before it has done anything,
- * and whoever calls during the start waits instead of being refused. Must not know what answers.
+ * A port or socket that is bound before anything behind it exists: a port in use stops the start before it has changed anything, and requests during
+ * the start wait instead of being refused. Must not know what answers.
  */
 import { rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Address, closeServer, createHttpServer, listenOn, listenOnSocket } from '../kit/http/server.ts';
 
-/** Takes a connection over: a WebSocket. What it does not want, it refuses itself. */
+/** Takes over a connection for a WebSocket, and refuses those it does not want. */
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export interface OpenDoor {
   /** 0 for a socket. */
   readonly port: number;
-  /**
-   * From now on `listener` answers; what came before is answered first. Without `upgrade` a request for another protocol is
-   * answered like any other.
-   */
+  /** From now on `listener` answers, earlier requests first. Without `upgrade` a request for another protocol is answered like any other. */
   serve(listener: RequestListener, upgrade?: UpgradeListener): void;
-  /** A connection that did not come through this door is answered as if it had. */
+  /** Answers a connection that arrived elsewhere as if this listener had accepted it. */
   accept(connection: Duplex): void;
-  /** Stops accepting and ends what is open. Idempotent. */
+  /** Stops accepting and closes what is open. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -49,18 +46,18 @@ function createDoor() {
   };
 }
 
-/** 127.0.0.1 literally. `transport`, naming `flag`, when the port is taken. */
+/** Listens on 127.0.0.1, literally. `transport`, naming `flag`, when the port is in use. */
 export function openPort(port: number, flag: string): Promise<OpenDoor> {
   return openAddress({ host: '127.0.0.1', port }, `Choose another with \`gantry start ${flag} <port>\`.`);
 }
 
-/** `transport`, with `advice`, when the address is taken or is none of this machine. */
+/** `transport`, with `advice`, when the address is in use or does not belong to this machine. */
 export async function openAddress(address: Address, advice: string): Promise<OpenDoor> {
   const { server, serve, accept, close } = createDoor();
   return { port: await listenOn(server, address, advice), serve, accept, close };
 }
 
-/** The caller holds the folder's lock: a file that lies there was left by a killed runtime. */
+/** The caller holds the folder's lock, so an existing socket file was left by a killed runtime. */
 export async function openSocket(path: string): Promise<OpenDoor> {
   const { server, serve, accept, close } = createDoor();
   rmSync(path, { force: true });

@@ -26,9 +26,9 @@ export interface EngineDoors {
 export interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers'> {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
-  /** Owner and bots: through both doors. */
+  /** Owner and bots: through port and socket. */
   readonly authenticators: readonly Authenticator[];
-  /** The cloud API's link: through the socket alone. */
+  /** The cloud API's link: only through the socket. */
   readonly linkAuthenticator: Authenticator;
   /** Who may call over the link of a paired cloud: no owner's and no bot's token is taken there. */
   readonly pairedAuthenticators?: readonly Authenticator[];
@@ -43,7 +43,7 @@ export interface EngineServer {
   endStreams(reason: string): void;
 }
 
-/** Takes both doors and writes the URL file. `transport` when the port is taken. The caller holds the folder's lock. */
+/** Binds port and socket and writes the URL file. `transport` when the port is taken. The caller holds the folder's lock. */
 export async function openEngineDoors(places: Places, port: number, closing: Closing): Promise<EngineDoors> {
   const socket = await openSocket(places.engineSocket);
   closing.add('engine socket', () => socket.close());

@@ -10,7 +10,7 @@ export function createHomeDispatcher(serving: DispatcherOptions, deps: Omit<Pair
   const own = createDispatcher(serving);
   const paired = createPairedRoutes({ ...deps, routes: serving.routes });
   const forwarding = createDispatcher({ ...serving, routes: paired.routes });
-  // What was begun at the home before goes on nowhere: readers come back at once and find the new one.
+  // Streams of the former home end: readers reconnect at once and find the new one.
   const stop = home.onChange(() => {
     own.cut(() => true);
     forwarding.cut(() => true);

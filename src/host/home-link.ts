@@ -32,7 +32,7 @@ export interface HomeLinkDeps {
   readonly store: Store;
   /** Signs towards the embedded cloud. */
   readonly deviceToken: string;
-  /** Where the embedded cloud listens; null where there is none. */
+  /** Address of the embedded cloud; null without one. */
   readonly embedded: () => { readonly host: string; readonly port: number } | null;
   readonly waiting: PairingDeps['waiting'];
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export interface HomeLink {
   readonly routes: readonly BoundRoute[];
   /** Clouds by their signature: the home, and the one of the same process. */
   readonly device: Authenticator;
-  /** The person of the pairing, over the link alone. */
+  /** The person of the pairing, only over the link. */
   readonly paired: Authenticator;
   /** How the server of the same process goes home. */
   readonly door: HomeDoor;

@@ -1,4 +1,4 @@
-/** How a program with a runtime opens, whether it serves a web interface of its own (`gantry start`) or not (`gantry runtime`). */
+/** Opens a program with a runtime, with a web interface (`gantry start`) or without (`gantry runtime`). */
 import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';

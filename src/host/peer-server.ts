@@ -40,7 +40,7 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** A taken port may be free later; until then the link's door serves alone. Milliseconds. */
+/** A port in use may become free later; until then only the link's listener serves. Milliseconds. */
 const againMs = 30_000;
 const notPaired = 'This computer is not paired any more.';
 
@@ -61,7 +61,7 @@ export function createPeerServer(options: PeerServerOptions): PeerServer {
   let served: TicketFacts | null = null;
   let cancelTry = () => {};
   let closed = false;
-  /** One change of the door at a time. */
+  /** One change of the listener at a time. */
   let changing: Promise<void> = Promise.resolve();
 
   const endStreams = (reason: string) => {
@@ -76,7 +76,7 @@ export function createPeerServer(options: PeerServerOptions): PeerServer {
   const follow = async () => {
     cancelTry();
     const now = closed ? null : pairing.current();
-    // Whoever is paired anew must not go on with what the pairing before let in.
+    // Callers that the former pairing admitted must not continue under a new one.
     if (served !== null && !sameAccount(served, now)) {
       endStreams(notPaired);
       for (const stream of connections) stream.destroy();

@@ -15,7 +15,7 @@ const Holder = z.object({
 
 export interface Running {
   readonly pid: number;
-  /** Address of the web interface; null while it starts, and for a runtime alone, which has none. */
+  /** Address of the web interface; null while it starts, and for `gantry runtime`, which has none. */
   readonly address: string | null;
   /** `host:port` that a cloud listens on behind its public address. */
   readonly listens?: string | undefined;

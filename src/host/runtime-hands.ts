@@ -30,7 +30,7 @@ export interface RuntimeHandsDeps {
   readonly home: string;
   /** Where the person's browser finds Gantry. */
   readonly webOrigin: () => string;
-  /** Of every door of Gantry on this computer. */
+  /** Ports of all of Gantry's listeners on this computer. */
   readonly ownPorts: () => readonly number[];
   readonly closing: Closing;
 }

@@ -33,7 +33,7 @@ export function createRuntimePanes(deps: {
   closing.add('panes', async () => {
     // After a start that failed on the way: the host that was asked for comes up only now, and nobody would ever end it.
     if (!started) await panes.ready();
-    // An unreadable host may hold live bots: it is left alone.
+    // An unreadable host may hold live bots, so it is not touched.
     if (panes.engine().running && liveBots() === 0) {
       await panes.stopHost({ force: false }).catch((fault) => log.warn('The pane host was not stopped.', { fault }));
     }

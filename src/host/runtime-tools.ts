@@ -46,7 +46,7 @@ export interface RuntimeToolsDeps {
   readonly workspace: string;
   /** Where the person's browser finds Gantry. */
   readonly webOrigin: () => string;
-  /** Of the engine's own door, on the loopback address. */
+  /** Port of the engine's own listener, on the loopback address. */
   readonly port: number;
   readonly closing: Closing;
 }

@@ -70,11 +70,11 @@ export interface RuntimeOptions {
   readonly folder: DataFolder;
   /** 0 = any free one. */
   readonly port: number;
-  /** Of the door for other computers; 0 = any free one. */
+  /** Port of the listener for other computers; 0 = any free one. */
   readonly peerPort: number;
-  /** Prepares the workspace. Called once both doors are taken: a start that cannot be must leave nothing behind. */
+  /** Prepares the workspace. Called once port and socket are bound, so that a start that fails there leaves nothing behind. */
   readonly workspace: () => Promise<PreparedWorkspace>;
-  /** Where the cloud of the same process listens: home while this computer is not paired. Null where there is none. */
+  /** Address of the cloud in the same process: home while this computer is not paired. Null without one. */
   readonly homeCloud: () => { readonly host: string; readonly port: number } | null;
   /** The person's environment; bots inherit from it. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -99,7 +99,7 @@ export interface Runtime {
   readonly url: string;
   readonly workspace: PreparedWorkspace;
   readonly notices: readonly string[];
-  /** How an embedded cloud API reaches this runtime. Its credential is new at each start, in memory alone. */
+  /** How an embedded cloud API reaches this runtime. Its credential is new at each start and only in memory. */
   readonly link: Link;
   /** Which cloud is home now, the pairing with it and the link to it. */
   readonly homeLink: Pick<HomeLink, 'home' | 'pairing' | 'door' | 'routes' | 'rest'>;
@@ -373,11 +373,11 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
       since: clock.now(),
     }),
     async start() {
-      // Bots that run already are taken up at once; a host that does not come is told by the factory itself.
+      // Attaches to running bots at once; the factory handles a host that does not come up.
       await readable(panes);
       begun();
       await homeLink.load();
-      // Before whoever asks: what nobody can ask again for is ended first.
+      // Comes before the askers: questions that nobody can ask again end first.
       await approvals.desk.start();
       await outbox.start();
       // Before anything reads the folder, and before a yes to all that waits in it.

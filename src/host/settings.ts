@@ -88,7 +88,7 @@ export interface Settings {
   /** Port of the web interface and cloud API; 0 = any free one. */
   readonly port: Setting<number>;
   readonly enginePort: Setting<number>;
-  /** Of the door for other computers, open while this one is paired. */
+  /** Port of the listener for other computers, open while this computer is paired. */
   readonly peerPort: Setting<number>;
   /** Open event streams a principal. */
   readonly eventStreams: Setting<number>;

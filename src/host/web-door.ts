@@ -1,7 +1,4 @@
-/**
- * What stands on the port of the web interface: the API, behind it the pages, beside it what is dialled. Must not know what any of
- * them serves.
- */
+/** Serves the web interface's port: the API, then the pages, and the upgrades of links. Must not know what any of them serves. */
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
@@ -24,11 +21,11 @@ export interface WebListenerDeps {
   readonly log: HttpLog;
   /** Of the built web interface; default `out/renderer`. */
   readonly folder?: string | undefined;
-  /** An origin at which the edge alone is served. */
+  /** An origin that serves only the edge. */
   readonly edgeUrl?: string | undefined;
 }
 
-/** The API stands before Express, which keeps the pages: a call must not pay for a framework that it does not use. */
+/** The API comes before Express, which serves the pages: a call must not pay for a framework that it does not use. */
 export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListenerDeps): RequestListener {
   const pages = express();
   pages.disable('x-powered-by');
@@ -51,7 +48,7 @@ export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListe
   };
 }
 
-/** What is asked for at the edge's own origin: nothing but what is below the edge can be reached there. */
+/** Requests at the edge's own origin: only paths below the edge are reachable there. */
 function belowEdge(url: string): string {
   const about = protectedResource.path;
   if (url.startsWith(`${about}/`)) return `${about}${edgeBase}${url.slice(about.length)}`;
@@ -63,7 +60,7 @@ export const hasPages = (folder: string | undefined): boolean => existsSync(join
 
 const builtPages = () => join(packageRoot(), 'out', 'renderer');
 
-/** What another site may lead a person to: pages, and the ends of a sign-in. */
+/** Paths that another site may link to: pages, and the ends of a sign-in. */
 export function isPage(path: string): boolean {
   return (
     claimedShape(path) === null ||
@@ -75,20 +72,20 @@ export function isPage(path: string): boolean {
   );
 }
 
-/** Where the provider of an attached server sends a person back to, also on their own computer. */
+/** The address to which an attached server's provider returns a person, also on their own computer. */
 export function isWayBack(path: string): boolean {
   return path === oauthCallback.path;
 }
 
 export interface UpgradeDeps {
   readonly guard: Guard;
-  /** What computers dial, at this path. */
+  /** Upgrades of computers' links, at this path. */
   readonly dialled: { readonly path: string; readonly take: UpgradeListener };
-  /** What the other replicas open, below this path. They call by another name than people do, and prove who they are. */
+  /** Pipes of other replicas, below this path. Replicas use another host name than people do, and prove who they are. */
   readonly between?: { readonly mount: string; readonly take: UpgradeListener } | undefined;
 }
 
-/** Lets through to either what is theirs; everything else is answered and cut. */
+/** Passes on the upgrades of either; answers and closes all others. */
 export function createUpgradeListener({ guard, dialled, between }: UpgradeDeps): UpgradeListener {
   return (request: IncomingMessage, socket, head) => {
     if (between !== undefined && request.url?.startsWith(between.mount) && request.headers.origin === undefined) {

@@ -17,7 +17,7 @@ export interface LoginItemDeps {
   readonly userHome: string;
 }
 
-/** From its sources the program's path is Electron's own, which alone starts nothing of ours. */
+/** When run from sources, the program's path is Electron's, which starts nothing of Gantry without arguments. */
 export const canOpenAtLogin = ({ app }: Pick<LoginItemDeps, 'app'>): boolean => app.isPackaged;
 
 export function setOpenAtLogin(deps: LoginItemDeps, on: boolean): void {

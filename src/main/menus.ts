@@ -5,7 +5,7 @@ import type { Counts } from './feed.ts';
 
 export interface MenuActs {
   newWindow(): void;
-  /** Shows a window, a new one if there is none. */
+  /** Shows a window; opens one if there is none. */
   show(): void;
   lead(to: Destination): void;
   openLogs(): void;
@@ -44,7 +44,7 @@ export function appMenu(acts: MenuActs, place: { platform: string; packaged: boo
       label: 'View',
       submenu: [
         { role: 'reload' },
-        // Whoever changes Gantry looks into its page; a person's app has no console that others could ask them to type into.
+        // Developers need the page's console; a person's app has none, so nobody can ask them to type into it.
         ...(place.packaged ? [] : [{ role: 'toggleDevTools' } as Entry]),
         line,
         { role: 'resetZoom' },

@@ -10,7 +10,7 @@ export interface NewsView {
 
 /** Older ones are history, not news: after a sleep of a day nobody wants a hundred of them. */
 export const freshMs = 10 * 60_000;
-/** More at once are told as one. */
+/** More than this at once are shown as one. */
 export const mostAtOnce = 3;
 const remembered = 500;
 

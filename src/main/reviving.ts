@@ -1,9 +1,9 @@
-/** How often a page that broke is loaded anew before its person is told; and what they are told. Pure but for its own memory. */
+/** Decides how often a broken page is reloaded before its person is told, and the text they see. Pure except for its own memory. */
 import { plainPage } from '../kit/http/plain-page.ts';
 
 export const revivals = { most: 3, withinMs: 60_000 } as const;
 
-/** Answers whether the page may be loaded anew now. */
+/** Answers whether the page may be reloaded now. */
 export function createReviving(now: () => number): () => boolean {
   let tries: number[] = [];
   return () => {

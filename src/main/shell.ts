@@ -73,7 +73,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
   let counts: Counts | null = null;
   let tray: ReturnType<ElectronParts['createTray']> | null = null;
   let closed = false;
-  /** While Gantry comes up, whoever asks for a window waits for it. */
+  /** While Gantry starts, requests for a window wait. */
   let opening: Promise<void> | null = Promise.resolve();
   let waitingLink: string | null = linkIn(deps.argv);
 

@@ -11,7 +11,7 @@ import { windowOptions } from './navigation.ts';
 import type { ElectronParts } from './parts.ts';
 import { againAddress, createReviving, type Fault, faultPage, pageGone } from './reviving.ts';
 
-/** A page that has not answered for so long is ended and loaded anew; what it showed is in the servers. */
+/** A page that has not responded for so long is killed and reloaded; the servers keep what it showed. */
 export const unresponsiveMs = 10_000;
 
 export interface WindowsDeps {
@@ -24,7 +24,7 @@ export interface WindowsDeps {
   readonly warn: (message: string, facts?: Readonly<Record<string, unknown>>) => void;
 }
 
-/** What all windows show: an origin, or why there is none. */
+/** What all windows show: an origin, or the reason why there is none. */
 export type Aim = { readonly origin: string } | { readonly fault: Fault };
 
 export interface Windows {

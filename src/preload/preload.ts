@@ -9,7 +9,7 @@ const bridge: DesktopBridge = {
   change: (change) => ipcRenderer.invoke(desktopChannels.change, change),
   act: (act) => ipcRenderer.invoke(desktopChannels.act, act),
   onSay(listener) {
-    // The event has the sender in it, and with it every channel: the page gets what was said alone.
+    // The event holds the sender, and with it every channel, so the page gets only the message.
     const heard = (_event: IpcRendererEvent, saying: unknown): void => listener(saying);
     ipcRenderer.on(desktopChannels.say, heard);
     return () => ipcRenderer.off(desktopChannels.say, heard);

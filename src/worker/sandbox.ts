@@ -5,7 +5,7 @@
 import { type Bubblewrap, type Environment, findBubblewrap, type Wrapped } from '../kit/process/bubblewrap.ts';
 
 export interface Sandbox {
-  /** A sentence for whoever starts the worker. */
+  /** A sentence for the person who starts the worker. */
   readonly about: string;
   readonly closed: boolean;
   /**

@@ -7,7 +7,7 @@ const prefix = 'gantry-task-';
 /** With the computer's name: a temporary folder may be shared with one where other processes have the numbers of ours. */
 const closedPrefix = `${prefix}${hostname()}-`;
 
-/** A closed one is named after its worker: what ran in it cannot outlive that, so whoever comes later may remove it. */
+/** A sandboxed folder is named after its worker: its command cannot outlive the worker, so a later one may remove it. */
 export function makeScratch({ closed, folder = tmpdir() }: { closed: boolean; folder?: string }): Promise<string> {
   return mkdtemp(join(folder, closed ? `${closedPrefix}${process.pid}-` : prefix));
 }

@@ -49,7 +49,7 @@ export interface WorkerOptions {
   readonly tell?: (event: WorkerEvent) => void;
   readonly random: () => number;
   readonly fetch?: Fetch;
-  /** Default: a thread of its own. */
+  /** Default: a separate thread. */
   readonly beats?: Beats;
   /** Aborts after so many ms; default `AbortSignal.timeout`. */
   readonly timeout?: (ms: number) => AbortSignal;
@@ -108,7 +108,7 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Ends the call that waits for a task, rather than cutting it: one that is on its way to us would be left behind. */
   async function endAsking(): Promise<void> {
-    // Also while nothing is asked: whoever watches the queue learns from it that this worker drains.
+    // Also sent while the worker asks for nothing: it shows viewers of the queue that this worker drains.
     do {
       const query = { worker_id: workerId, draining: '1' } as const;
       await within(patienceMs.telling, (signal) => client.leaseTask({ query }, { signal })).catch(() => {});
@@ -225,7 +225,7 @@ export function startWorker(options: WorkerOptions): Worker {
       }
     };
     try {
-      // Ended because it had to: its lease runs out, and another worker begins anew.
+      // It had to end: its lease runs out, and another worker starts the task again.
       if (now.signal.aborted) {
         counts.abandoned += 1;
         tell({ kind: 'abandoned', task, ms: took(), why: 'Another worker begins anew when its lease is over.' });

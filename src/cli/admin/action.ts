@@ -2,7 +2,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Action, type Input, optionalText } from '../command.ts';
 
-/** A verb of several: the first word says which, and is `ls` when there is none. */
+/** A command with several verbs: the first word names the verb; the default is `ls`. */
 export function byAction(ways: Readonly<Record<string, Action>>): Action {
   return async (context, input) => {
     const given = optionalText(input, 'action') ?? 'ls';

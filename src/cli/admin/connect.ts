@@ -16,7 +16,7 @@ import { createFetchTo } from '../unix-fetch.ts';
 const routes = [...adminRoutes, ...poolRoutes] as const;
 type AdminClient = Client<typeof routes>;
 
-/** A verb of whoever administers. */
+/** A verb of the administrator. */
 export const adminVerb = verbsOf(routes, connectAdmin);
 
 /** Where plain http is read by nobody else. */

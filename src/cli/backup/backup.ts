@@ -53,7 +53,7 @@ function target(context: Context, given: string | undefined): string {
 
 const stampOf = (now: number) => new Date(now).toISOString().slice(0, 16).replace('T', '-').replace(':', '');
 
-/** A cloud of many may keep its data in PostgreSQL: whoever gave it DATABASE_URL, or finds no `cloud.db` beside its keys. */
+/** A multi-user cloud keeps its data in PostgreSQL if DATABASE_URL is set, or if there is no `cloud.db` beside its keys. */
 function postgresCommand(context: Context, cloudDb: string, computer: string): string | null {
   if (existsSync(computer)) return null;
   if ((context.env.DATABASE_URL ?? '') === '' && existsSync(cloudDb)) return null;

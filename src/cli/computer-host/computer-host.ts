@@ -1,4 +1,4 @@
-/** `gantry computer-host`: makes hosted computers until it is told to end. */
+/** `gantry computer-host`: runs hosted computers until it is stopped. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';

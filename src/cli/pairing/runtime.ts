@@ -146,7 +146,7 @@ function watch(context: Context, { pairing, questions }: RuntimeAlone, cloudUrl:
     if (now.state !== before) {
       if (now.state === 'paired') context.output.line(['', ...statusLines(now, context.names)].join('\n'));
       if (now.state === 'unpaired') context.output.note(now.problem ?? 'The pairing has ended.');
-      // Whoever ended a pairing wants no new one.
+      // Ending a pairing on purpose asks for no new one.
       wantsCode = now.state === 'unpaired' && before === 'waiting';
       before = now.state;
     }

@@ -123,7 +123,7 @@ async function announce(
     () => end('window'),
   );
   if (!shown && interactive && optionalFlag(input, 'open') !== false) {
-    // A code of its own: the printed one stays good for another browser.
+    // Uses a separate code: the printed one stays valid for another browser.
     const why = await openBrowser((await servers.openUrl()).url, place);
     if (why !== null && !overSsh(place)) context.output.note(`No browser was opened: ${why}.`);
   }
@@ -144,7 +144,7 @@ function readEnter(context: Context, servers: Combined): void {
       (error: unknown) => context.output.note(`No new address: ${String(error)}`),
     );
   });
-  // The question of the first start ends its reader, which pauses the terminal: a listener alone does not undo that.
+  // The first start's question closes its reader, which pauses the terminal; adding a listener does not resume it.
   stdin.resume();
 }
 

@@ -29,7 +29,7 @@ export function hasDisplay({ env, platform }: Surroundings): boolean {
   return (env.DISPLAY ?? '') !== '' || (env.WAYLAND_DISPLAY ?? '') !== '';
 }
 
-/** Command that opens an address in the person's browser, or why there is none. */
+/** The command that opens an address in the person's browser, or the reason why none is available. */
 export function browserCommand(place: Surroundings): { command: readonly string[] } | { none: string } {
   if (overSsh(place)) return { none: 'the browser is at the other end of SSH' };
   if (place.platform === 'darwin') return { command: ['open'] };

@@ -15,7 +15,7 @@ export const approve: Action = async (context, input) => {
   const home = await findHome(context);
   const { factory } = await context.connect();
   const bot = named === undefined ? null : await factory.getAgent({ params: { id: named } });
-  // Its own server passes this on to where it is at home, whose edge may have an address of its own.
+  // The local server forwards this to its home, whose edge may have a separate address.
   const about = await createClient([edgePage], {
     baseUrl: home.web,
     headers: { accept: 'application/json' },

@@ -154,7 +154,7 @@ async function wanted(context: Context, input: Input): Promise<AttachServer> {
 async function transportOf(context: Context, input: Input): Promise<AttachServer['transport']> {
   const { env, cwd } = context;
   const given = words(input, 'command');
-  // No program is called like an address: whoever leaves --url out means one.
+  // No program is named like an address, so an address without --url still means an address.
   const isAddress = given.length === 1 && /^https?:\/\//i.test(given[0] ?? '');
   const [command, ...args] = isAddress ? [] : given;
   const url = optionalText(input, 'url') ?? (isAddress ? given[0] : undefined);

@@ -6,7 +6,7 @@ import { connectEvents } from '../approvals/home.ts';
 import { type Action, integer, optionalText } from '../command.ts';
 import { inCell, oneLine, spoken } from '../words.ts';
 
-/** Seconds that `--json` listens when it is told neither how long nor how many. */
+/** Seconds that `--json` listens without a given time or number of events. */
 const shortLook = 2;
 
 interface Shown {

@@ -34,7 +34,7 @@ const listTickets = verb('listTickets', {
   },
 });
 
-/** What came from outside is told apart from what Gantry says. */
+/** Marks text from outside, so that it cannot pass for Gantry's. */
 const showTicket = verb('getTicket', {
   fields: { id: 'ticket' },
   words: ({ title, status, source, createdAt, data }, { now }) => {

@@ -1,4 +1,4 @@
-/** `gantry worker`: works on tasks of the queue until it is told to end, or until the queue is empty. Says each of them in a line. */
+/** `gantry worker`: works on tasks of the queue until it is stopped or the queue is empty. Prints a line for each task. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';

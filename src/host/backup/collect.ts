@@ -36,7 +36,7 @@ export async function collect({ places, staging, withSecrets }: CollectOptions):
   const home = join(staging, 'home');
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const stores = databases.filter((name) => existsSync(join(places.home, name)));
-  // First: whatever is written meanwhile belongs to what comes after this backup.
+  // Comes first: rows written from here on belong to the time after this backup.
   await copyStores(stores.map((name) => ({ from: join(places.home, name), to: join(home, name) })));
   const wanted = kept.filter(
     (name) =>

@@ -11,7 +11,7 @@ export const manifestName = 'manifest.json';
 export const largestManifest = 64 * 1024 * 1024;
 
 export const databases = ['runtime.db', 'cloud.db'] as const;
-/** Whoever has these is this computer, and can open what is sealed in the databases. */
+/** With these files a program can act as this computer and open what is sealed in the databases. */
 export const secrets = ['master.key', 'token', 'internal-token', 'pairing.json', 'service.env'] as const;
 const others = [
   'computer.json',
@@ -22,7 +22,7 @@ const others = [
   'computer-use',
 ] as const;
 export const kept: readonly string[] = [...databases, ...secrets, ...others];
-/** Of a running computer, of the disk it lies on, or made anew: never in a backup. */
+/** Files of a running process, of its disk, or that are recreated: never part of a backup. */
 export const leftOut: readonly string[] = ['run', 'logs', 'backups', 'worktrees', 'peers', 'workspace', 'workspaces'];
 
 /** Names that stand beside what they belong to. */

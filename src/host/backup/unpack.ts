@@ -24,7 +24,7 @@ export interface Unpacked {
 
 /** For headers, padding and the end of the archive, a file. */
 const overhead = 4096;
-/** Left free for whoever else writes to the disk. */
+/** Space left free for other programs that write to the disk. */
 const spare = 64 * 1024 * 1024;
 
 interface Open {

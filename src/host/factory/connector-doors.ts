@@ -1,7 +1,4 @@
-/**
- * What connectors get of the factory: bots by name, tickets, runs and their records. Each is the part that owns it, seen by the little
- * that connectors need.
- */
+/** What connectors use of the factory: bots by name, tickets, runs and their records. Each is narrowed to the few members that connectors need. */
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { AgentRunWriter } from '../../runtime-server/agent-runs/agent-runs.ts';
@@ -39,7 +36,7 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
     tickets: createConnectorTickets({ ...deps, nameOf: findName }),
     runs: {
       reported(tx, { id, botId }) {
-        // Of all times: the clock may have jumped since it began.
+        // Search without a start time: the clock may have jumped since the run began.
         return usageOf(deps.hosted.models.spent(tx, botId, 0, id));
       },
       begin: (tx, { id, botId, jobId, at }) =>
@@ -47,7 +44,7 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
       end(tx, id, end) {
         const botId = agentRuns.end(tx, id, end);
         if (botId === null) return;
-        // Which run and how it ended; not what it was about: the notice leaves this computer.
+        // Names the run and its outcome, not its content: the notice leaves this computer.
         const title = `A run of a rule: ${end.status}`;
         deps.events.emit(tx, botId, {
           type: 'agent.run.completed',
@@ -59,7 +56,7 @@ export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
   };
 }
 
-/** As a record of a run shows what was counted; cents only where the price of every request is known. */
+/** Usage as a run's record shows it; cents only where the price of every request is known. */
 export function usageOf({ requests, input, output, microUsd, unpriced }: SpendSum): Record<string, number> | null {
   if (requests === 0) return null;
   return { inputTokens: input, outputTokens: output, ...(unpriced === 0 && { cents: microUsd / 10_000 }) };

@@ -1,4 +1,4 @@
-/** The routes of a factory, each bound to the part that answers it, and who may see what they name. */
+/** The routes of a factory, each bound to the part that answers it, and the owners of what they name. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { factoryRoutes } from '../../contracts/factory/routes.ts';
 import type { BoundRoute, OwnerLookup, OwnerLookups, Principal } from '../../kit/http/types.ts';
@@ -28,7 +28,7 @@ import type { Messaging } from './messaging.ts';
 import type { Teams } from './teams.ts';
 import type { Work } from './work.ts';
 
-/** All that a factory consists of. */
+/** All parts of a factory. */
 export interface FactoryParts {
   readonly bots: Bots;
   readonly messaging: Messaging;
@@ -36,7 +36,7 @@ export interface FactoryParts {
   readonly teams: Teams;
 }
 
-/** Parts that bring their own doors, and say who may see what they name. */
+/** Parts that define their own routes and say who may see what those name. */
 function partsWithDoors(deps: FactoryDeps, { bots, messaging, work, teams }: FactoryParts) {
   const { registry, vault, tickets, agentRuns } = bots;
   const parties = createParties({ registry });
