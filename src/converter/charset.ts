@@ -7,7 +7,7 @@ import { ConvertFault } from './format.ts';
 export interface Charset {
   /** WHATWG label, as `TextDecoder` takes it. */
   readonly label: string;
-  /** By statistics alone: it may be wrong. */
+  /** Detected only by statistics: it may be wrong. */
   readonly guessed: boolean;
 }
 
@@ -87,7 +87,7 @@ function declaredIn(bytes: Uint8Array): string {
 
 function decodes(bytes: Uint8Array, label: string): boolean {
   try {
-    // The last character may be cut: that alone does not make it another encoding.
+    // The last character may be truncated: that does not make it another encoding.
     new TextDecoder(label, { fatal: true }).decode(bytes, { stream: true });
     return true;
   } catch {

@@ -95,7 +95,7 @@ export interface Format {
 /** `unsupported`: no format reads it. `damaged`: cut or broken. `encrypted`: a password is needed. `timeout`, `too_large`: a cap. */
 export type FaultCode = 'unsupported' | 'damaged' | 'encrypted' | 'timeout' | 'too_large' | 'wrong_family';
 
-/** What a library says of a document that it could not read, behind a colon; nothing where a fault of its own ended it. */
+/** A library's message about a document that it could not read, after a colon; empty where a bug of the library ended it. */
 export function saidBy(cause: unknown): string {
   const { name = '', code, message = '' } = cause as NodeJS.ErrnoException;
   const ownFault =

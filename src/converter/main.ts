@@ -12,10 +12,10 @@ import { largestInput } from './limits.ts';
 import { type AnswerHead, longestHead, type RequestHead } from './protocol.ts';
 import { watchSource } from './watch.ts';
 
-// Stdout carries answers alone: libraries that print their warnings print them elsewhere.
+// Stdout carries only answers: libraries that print warnings print them to stderr.
 globalThis.console = new Console(process.stderr, process.stderr);
 
-/** The permission model of this Node does not cover the network: its doors are taken away instead. No library needs one. */
+/** This Node's permission model does not cover the network, so its modules and globals are removed. No library needs one. */
 const closed = new Set([
   'net',
   'http',
@@ -40,7 +40,7 @@ registerHooks({
   },
 });
 
-// A thread of its own: a document that keeps this one busy for ever must not outlive the runtime or fill the memory.
+// Runs in a separate thread: a document that blocks this one forever must not outlive the runtime or fill the memory.
 new Worker(watchSource, { eval: true, workerData: { parent: process.ppid } }).unref();
 
 let busy = Promise.resolve();

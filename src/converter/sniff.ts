@@ -104,7 +104,7 @@ export async function sniff(bytes: Uint8Array, hints: Hints): Promise<Found> {
 
 async function mediaType(bytes: Uint8Array): Promise<{ kind: Kind | null; mimeType: string } | null> {
   const { fileTypeFromBuffer } = await import('file-type');
-  // A cut file may break its reader: then it is none that it knows.
+  // A truncated file may break its reader: then it counts as none of the known formats.
   const found = await fileTypeFromBuffer(bytes.subarray(0, 1024 * 1024)).catch(() => undefined);
   if (found === undefined) return null;
   const sound = /^(audio\/|video\/(mp4|quicktime|webm|matroska|x-matroska|ogg)|application\/ogg)/;

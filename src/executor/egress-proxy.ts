@@ -52,7 +52,7 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     try {
       addresses = await resolve(host);
     } catch {
-      // Nothing to be refused: the browser says itself that there is no such host.
+      // Nothing to refuse: the browser reports that the host does not exist.
       return { allow: false, why: '', addresses: [] };
     }
     let timer: NodeJS.Timeout | undefined;

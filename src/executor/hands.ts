@@ -32,11 +32,11 @@ export interface Hands {
   watch(place: Place, fps: number): Promise<void>;
   /** Starts a video, or ends it and answers its file; null where none could be made. */
   record(place: Place, file: string, stop: boolean): Promise<string | null>;
-  /** What an action left pressed on purpose, when whoever drives is stopped. */
+  /** Keys and buttons that an action left pressed on purpose, to release when its driver is stopped. */
   letGo?(): Promise<void>;
   /** Leaves nothing behind that runs. */
   close(): Promise<void>;
 }
 
-/** False: whoever listens is behind, and a frame may be left out. */
+/** False: the listener is behind, and a frame may be left out. */
 export type Emit = (event: ProgramEvent, bytes?: Uint8Array) => boolean;

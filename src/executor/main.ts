@@ -9,12 +9,12 @@ import { createDesktop } from './desktop/create-desktop.ts';
 import { createProgram } from './program.ts';
 import { type EventHead, longestHead, type RequestHead } from './protocol.ts';
 
-/** Bytes that may wait for whoever reads before frames of a live view are left out. */
+/** Bytes that may wait for the reader before frames of a live view are left out. */
 const behind = 4 * 1024 * 1024;
 /** Milliseconds for browsers to end by themselves. */
 const endMs = 3000;
 
-// Stdout carries frames alone: libraries that print their warnings print them elsewhere.
+// Stdout carries only frames: libraries that print warnings print them to stderr.
 globalThis.console = new Console(process.stderr, process.stderr);
 
 const program = createProgram({

@@ -8,7 +8,7 @@ import { type ActedWith, type Emit, type Hands, HandsFault } from './hands.ts';
 import type { Act, AnswerHead, Fault, Place, Request, RequestHead } from './protocol.ts';
 
 export interface ProgramDeps {
-  /** Sends one frame; false where whoever reads is behind. */
+  /** Sends one frame; false when the reader is behind. */
   readonly send: (head: { readonly id: number; readonly size: number }, body?: Uint8Array) => boolean;
   readonly browser: (deps: { readonly emit: Emit; readonly askHost: AskHost }) => BrowserHands;
   readonly desktop: (deps: { readonly emit: Emit }) => Hands;
@@ -37,7 +37,7 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
 
   /** The end of what was asked last of each place. */
   const lanes = new Map<string, Promise<unknown>>();
-  /** What runs at a place or waits to: whoever stops it means all that was asked before. */
+  /** Requests that run or wait at a place: a stop ends all that came before it. */
   const acting = new Map<string, Set<AbortController>>();
 
   function inLane<Result>(place: Place, work: () => Promise<Result>): Promise<Result> {

@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface Video {
   /** Settles when nothing more can be filmed: no ffmpeg, or it has ended. */
   readonly ended: Promise<void>;
-  /** The file once it is whole; null where there is none. */
+  /** The file once it is complete; null if there is none. */
   finish(): Promise<string | null>;
 }
 export interface PictureVideo extends Video {

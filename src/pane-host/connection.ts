@@ -58,7 +58,7 @@ export interface Connection {
 interface Watch {
   /** A screen is on its way. */
   busy: boolean;
-  /** The screen changed meanwhile. */
+  /** The screen has changed since. */
   stale: boolean;
   sentAt: number;
 }
@@ -129,7 +129,7 @@ export function serveConnection(socket: Socket, deps: ConnectionDeps): Connectio
     ping: () => ({}),
     observe({ seen }) {
       observing = true;
-      // The answer is written first: what follows is told of panes that the client knows.
+      // The answer is written first: the events after it concern panes that the client knows.
       queueMicrotask(() => {
         for (const pane of host.live()) {
           for (const kept of pane.oscs()) if (kept.seq > (seen[pane.spec.id] ?? 0)) connection.osc(pane.spec.id, kept);

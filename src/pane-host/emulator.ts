@@ -54,7 +54,7 @@ export interface Emulator {
 const reported = [7, 9, 99, 133, 633, 777, 1337, 21337];
 const longestOsc = 4096;
 const bottomRows = 40;
-/** What programs are told when they ask for colours: a dark screen, as every viewer draws it unless a person chose light. */
+/** Answers to colour queries: a dark screen, as every viewer draws it unless a person chose light. */
 const colours: Readonly<Record<number, string>> = {
   10: 'rgb:d4d4/d4d4/d4d4',
   11: 'rgb:1616/1616/1616',

@@ -38,7 +38,7 @@ export interface HeirProcess {
   serve(): Promise<void>;
   /** It may read the terminals. Resolves when it is about to; rejects only while it has read nothing and never will. */
   begin(): Promise<void>;
-  /** Resolves when it is gone and the terminals are this host's alone again. */
+  /** Resolves when it is gone and the terminals belong only to this host again. */
   giveUp(): Promise<void>;
 }
 
@@ -106,7 +106,7 @@ function told<W extends FromHeir['heir']>(
 ): Promise<Extract<FromHeir, { heir: W }>> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`it did not answer within ${ms / 1000} s`));
-    // This process may have stood still itself: what was said meanwhile is heard first.
+    // This process may have been stopped itself, so pending messages are read first.
     const timer = setTimeout(() => setImmediate(() => setImmediate(late)), ms);
     const stop = (): void => {
       clearTimeout(timer);

@@ -56,7 +56,7 @@ export interface Host {
   ): { start: number; bytes: Uint8Array; end: number; live: boolean; at: string };
   /** Puts to sleep one pane that nobody has needed for so long; answers whether there was one. */
   sleepOne(idleMs: number): boolean;
-  /** All live panes stop at a byte. Throws where one cannot; all go on then. */
+  /** Stops all live panes at a byte. If one cannot stop, throws, and all continue. */
   prepare(): Promise<(HandedPane & { readonly fd: number })[]>;
   /** After `prepare`, or in the host that took the panes up: terminals are read from now on. */
   goOn(): void;
@@ -114,7 +114,7 @@ export function createHost(deps: HostDeps): Host {
         record = closeRecord(folder, record, hostEnded);
         writeRecord(folder, record);
         const started = process.platform === 'win32' ? null : record.processStart;
-        // What comes under the same id waits for it: two programs must not go on with one conversation.
+        // A new pane with the same id waits: two programs must not continue one conversation.
         underWay(
           id,
           endTree({ pid, started }, markOf(id)).then(() => {}),

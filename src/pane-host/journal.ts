@@ -32,11 +32,11 @@ export interface Journal {
   read(offset: number, max: number): { start: number; bytes: Uint8Array };
   /** First byte held anywhere. */
   start(): number;
-  /** Nothing is held by memory alone: also what the disk once refused is not in memory any more. */
+  /** Nothing is only in memory any more, including bytes that the disk refused. */
   readonly whole: boolean;
   /** Nobody reads now: memory whose bytes are on disk is let go. */
   rest(): void;
-  /** Writes what is left and closes the file; reading goes on, and so may writing. */
+  /** Writes what is left and closes the file; reading continues, and so may writing. */
   finish(): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ export function createJournal(options: {
 }): Journal {
   const { folder, pane } = options;
   let rooms: Room[] = [];
-  /** A flood writes over the room it has left behind instead of asking for memory: whoever reads gets a copy. */
+  /** A flood reuses its buffer instead of allocating, so readers get a copy. */
   let spare: Uint8Array | null = null;
   let end = options.from ?? 0;
   let saved = end;
@@ -194,7 +194,7 @@ export function createJournal(options: {
         files.at(-1)!.size += written;
         fault = null;
       } catch (error) {
-        // The program goes on; its text is in memory as long as memory holds it, and a later file begins after the hole.
+        // The program continues; its text stays readable while memory holds it, and a later file begins after the gap.
         const reason = (error as Error).message;
         if (fault === null) options.onFault(reason);
         fault = reason;

@@ -5,7 +5,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { startOf } from './process-tree.ts';
 
-/** Whoever holds the right to take over needs microseconds; one left behind by a crash is ignored after this time, ms. */
+/** Taking over takes microseconds; a claim left behind by a crash is ignored after this time, ms. */
 const takeoverMs = 5000;
 
 export interface Lock {

@@ -66,7 +66,7 @@ async function main(home: string, adopt: string | undefined): Promise<void> {
   }
   // A runtime's terminal may go away; its panes stay.
   process.on('SIGHUP', () => {});
-  // One pane's fault must not end the others: it is written down and the host goes on.
+  // One pane's fault must not end the others: the host logs it and continues.
   process.on('uncaughtException', (error) => log(`not caught: ${error.stack}`));
   if (adopt === undefined || !handed) {
     log(`started, process ${process.pid}`);
@@ -77,7 +77,7 @@ async function main(home: string, adopt: string | undefined): Promise<void> {
     folder: adopt,
     panes: handed.panes.length,
     async take() {
-      // While the old host lives it gives its lock away; after it whoever comes first has it.
+      // The old host gives its lock away while it lives; after its death the first taker has it.
       lock = process.connected ? inheritLock(files.lock) : takeLock(files.lock);
       if (!lock) return false;
       await listen();

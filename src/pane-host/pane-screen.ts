@@ -24,7 +24,7 @@ export interface ScreenStart {
   readonly offset: number;
   readonly revision: number;
   readonly frozen: Uint8Array | null;
-  /** With `frozen`: what is told while it sleeps on. */
+  /** With `frozen`: the facts reported while it sleeps. */
   readonly glance?: Glance | undefined;
   /** For a host that cannot read `frozen`: what draws the pane, as it was at `offset`. */
   readonly drawing: { readonly offset: number; readonly ansi: string } | null;
@@ -156,7 +156,7 @@ export function createPaneScreen(options: PaneScreenOptions): PaneScreen {
     return { ansi: of.screen(), cursorKey: `${x};${y};${visible};${cols};${rows}` };
   }
 
-  /** A parser that threw is of no more use. A new one gets the text before the bytes that broke it, and goes on after them. */
+  /** A parser that threw cannot be used again. A new one gets the text before the bytes that broke it, and continues after them. */
   function rebuild(error: Error): void {
     options.onFault(`its emulator was rebuilt: ${error.message}`);
     emulator?.dispose();

@@ -15,7 +15,7 @@ import type { Resize } from './replay.ts';
 export const tickMs = 33;
 /** A frame announced by mode 2026 is waited for no longer than this, ms: a program may die inside one. */
 const longestFrameMs = 150;
-/** Bytes read but not parsed: above the first the program waits, below the second it goes on (as VS Code does). */
+/** Bytes read but not parsed: above the first limit the program waits, below the second it continues (as in VS Code). */
 const inFlight = { high: 100_000, low: 5_000 };
 /** Bytes not yet on disk: above the first the program waits for the disk, so that nothing it printed is lost. */
 const unsavedMost = 8 * 1024 * 1024;
@@ -39,7 +39,7 @@ export interface PaneDrawing {
 
 /** What went before: an earlier life of the pane, or the same program under an earlier host. */
 export interface PanePast {
-  /** Where its journal goes on. */
+  /** The offset at which its journal continues. */
   readonly offset: number;
   readonly resizes: readonly Resize[];
   readonly screen: ScreenStart;
@@ -47,7 +47,7 @@ export interface PanePast {
   readonly words?: string;
   /** Bytes that were seen and that the disk had not taken: as many that mean nothing keep every later offset where it would be. */
   readonly lost?: number;
-  /** Of a program that goes on. */
+  /** Set for a program that continues after a hand-over. */
   readonly running?: {
     readonly startedAt: string;
     readonly printedAt: number;
@@ -59,7 +59,7 @@ export interface PanePast {
   };
 }
 
-/** All that the next host needs to go on with a pane. Nothing of its environment: it may hold secrets. */
+/** Everything the next host needs to continue a pane. Without its environment, which may hold secrets. */
 export type HandedPane = Required<Omit<PanePast, 'words' | 'lost'>> & {
   readonly spec: Omit<PaneSpecWire, 'env'>;
   readonly pid: number;
@@ -108,7 +108,7 @@ export interface LivePane {
   sleep(): boolean;
   /** Stops at a byte, with everything before it parsed and on disk; throws where it cannot. */
   prepare(): Promise<HandedPane>;
-  /** Nobody took it, or not all could be prepared: it goes on. */
+  /** Nobody took it, or not all panes could be prepared: it continues. */
   goOn(): void;
   /** Resolves when the pane has ended and its journal is whole. */
   readonly closed: Promise<void>;

@@ -30,7 +30,7 @@ interface Proc {
   mark?: string | null;
 }
 
-/** What tells the process with this number from a later one with the same; null when there is none. */
+/** Tells this process from a later one with the same number; null when there is no such process. */
 export function startOf(pid: number): string | null {
   if (process.platform === 'linux') return readProc(pid)?.started ?? null;
   if (process.platform === 'win32') return pidExists(pid) ? 'unknown' : null;
@@ -65,7 +65,7 @@ export async function endTree(
       if (since === undefined) {
         told.set(proc.pid, now);
         signal(proc, 'SIGTERM');
-        // A stopped process acts on TERM only once it goes on.
+        // A stopped process handles TERM only once it continues.
         signal(proc, 'SIGCONT');
       } else if (proc.session === proc.pid && now - since >= hangUpMs && !hungUp.has(proc.pid)) {
         hungUp.add(proc.pid);

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 
-/** A host of another major is left alone and another host is started beside it; a minor only adds. */
+/** A host of another major is not used and another host is started beside it; a minor only adds. */
 export const protocol = { major: 1, minor: 1 } as const;
 
 /** The `endReason` of panes whose host is gone: their programs did not end by themselves. */
@@ -24,7 +24,7 @@ export interface HostFiles {
   readonly folder: string;
   /** Unix socket or, on Windows, the name of a pipe. */
   readonly socket: string;
-  /** The folder to make 0700 before the socket is bound, or null where the socket needs none of its own. */
+  /** The folder to make 0700 before the socket is bound, or null if the socket needs none. */
   readonly socketFolder: string | null;
   /** 32 random bytes in hexadecimal, 0600: who can read it may use the host. */
   readonly token: string;
@@ -154,7 +154,7 @@ export type Request =
   | { readonly op: 'stop'; readonly force: boolean }
   /** From minor 1. A pane that nobody needs for so long sleeps; null: never. */
   | { readonly op: 'settings'; readonly sleepAfterMs: number | null }
-  /** From minor 1. Another host, started with this argv, goes on with all panes. Refused where it cannot; this one then goes on. */
+  /** From minor 1. Starts another host with this argv, which continues all panes. If that fails, it is refused and this host continues. */
   | { readonly op: 'hand-over'; readonly command: readonly string[] };
 
 export interface Answers {
@@ -208,7 +208,7 @@ export type Event =
   | { readonly ev: 'gone'; readonly pane: string; readonly reason: string }
   /** Tail: the bytes of the journal from `offset`. */
   | { readonly ev: 'data'; readonly stream: number; readonly offset: number }
-  /** Tail: escape sequences that draw the whole pane as it was at `offset`; `data` goes on from there. */
+  /** Tail: escape sequences that draw the whole pane as it was at `offset`; `data` continues from there. */
   | {
       readonly ev: 'snapshot';
       readonly stream: number;

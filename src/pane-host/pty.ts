@@ -37,7 +37,7 @@ export interface Pty {
   /** Reads and writes nothing more until `release`; answers the input that is not written. Absent where it cannot be handed over. */
   hold?(): Uint8Array;
   release?(): void;
-  /** The terminal's number in this process; absent where there is none to hand over. */
+  /** The terminal's file descriptor in this process; absent where none can be handed over. */
   readonly fd?: number;
 }
 
@@ -89,7 +89,7 @@ export function loadUnixPty(): StartPty {
   return (options, sink) => startUnixPty(native, helper, options, sink);
 }
 
-/** For hosts that go on with the terminals of the one before. How a program ends is then not known: null, never 0. */
+/** For hosts that continue with the previous host's terminals. The exit code is then unknown: null, never 0. */
 export function loadAdoptPty(): AdoptPty {
   const require = createRequire(import.meta.url);
   const { native } = require('node-pty') as { native: NativePty };

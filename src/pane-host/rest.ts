@@ -44,7 +44,7 @@ export function createRest(host: Pick<Host, 'sleepOne'>): Rest {
   };
 }
 
-/** An idle process collects nothing by itself, and what slept would stay in memory beside what it became. */
+/** An idle process runs no garbage collection, and the emulator of a sleeping pane would stay in memory. */
 function collect(): void {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

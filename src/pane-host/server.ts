@@ -1,4 +1,4 @@
-/** The host's door: binds the socket, lets clients in, tells them what happens, and knows when the host may end. */
+/** The host's listener: binds the socket, accepts clients, sends them events, and decides when the host may end. */
 import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { type Connection, serveConnection } from './connection.ts';
@@ -17,9 +17,9 @@ export const idleExitMs = 120_000;
 
 export interface HostServer {
   readonly host: Host;
-  /** Opens the door. */
+  /** Starts listening. */
   listen(): Promise<void>;
-  /** Ends all panes and the door. */
+  /** Ends all panes and stops listening. */
   close(reason: string): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface HostServerOptions {
   readonly onEnd: (why: string) => void;
   /** Which Gantry it is of. */
   readonly build: string;
-  /** Panes that the host before hands over; it then listens when it is told, and stands still until `host.goOn`. */
+  /** Panes that the previous host hands over; this host then listens on request, and waits until `host.goOn`. */
   readonly handed?: HostDeps['handed'];
   /** The lock is this process's once more. */
   readonly renewLock: () => void;

@@ -156,7 +156,7 @@ export function removeUnshown(root: DomElement): void {
       (element.getAttribute('aria-hidden') === 'true' && !pictured.has(element));
     if (invisible) element.remove();
   }
-  // Buttons are the page's, not its text, unless one is all that there is, as in a heading that folds.
+  // Buttons belong to the page, not to its text, unless a button is the only content, as in a collapsible heading.
   const texts = new Map<DomElement | null, string>();
   for (const button of [...root.querySelectorAll('button')]) {
     const parent = button.parentNode;

@@ -114,7 +114,7 @@ function layout(element: DomElement, rows: readonly DomElement[]): boolean {
   return element.querySelector('[data-rendered]:not(span), h1, h2, h3, ul ul, p + p + p') !== null;
 }
 
-/** Each cell becomes a block of its own, in reading order. */
+/** Each cell becomes a separate block, in reading order. */
 function unwrap(element: DomElement, rows: readonly DomElement[]): void {
   const wrapper = element.ownerDocument.createElement('div');
   for (const caption of childrenNamed(element, 'caption')) wrapper.appendChild(blockOf(caption));

@@ -78,7 +78,7 @@ export function elementToMarkdown(root: DomElement, options: HtmlOptions = {}): 
 
 const codeOf = (node: DomElement) => ({ text: preformattedText(node), language: languageOf(node) });
 
-/** Most cells hold words and nothing else; the converter would copy each as a document of its own. Null for any other. */
+/** Most cells hold only words; the converter would copy each as a separate document. Null for any other. */
 function wordsAlone(cell: DomElement): string | null {
   const only = cell.firstChild;
   if (only === null) return '';

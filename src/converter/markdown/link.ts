@@ -7,7 +7,7 @@ import { escapeLine, joinLines } from './escape.ts';
 const followed: ReadonlySet<string> = new Set(['http', 'https', 'mailto', 'tel']);
 /** A picture may also be a part of the mail it stands in. */
 const pictured: ReadonlySet<string> = new Set([...followed, 'cid']);
-/** `javascript&colon;` before its first slash: whoever reads it once more than we do reads a scheme. No honest address does that. */
+/** `javascript&colon;` before the first slash: a reader that decodes once more than we do sees a scheme. No honest address does that. */
 const hiddenScheme = /^[^/?#]*&#?[a-z0-9]+;/i;
 
 /**
@@ -57,13 +57,13 @@ function unbalanced(address: string): boolean {
   return depth !== 0;
 }
 
-/** Harmless also where the link is none after all and this becomes text. */
+/** Harmless even if no link results, because another link is around it, and this becomes text. */
 function titlePart(title: string | undefined): string {
   const text = (title ?? '').replace(/\s+/g, ' ').trim();
   return text === '' ? '' : ` "${text.replace(/["\\`[\]]|&(?=#?[a-zA-Z0-9]+;)/g, '\\$&').replaceAll('<', '&lt;')}"`;
 }
 
-/** A link. `label` is Markdown already; where the address may not stand the label alone is left. */
+/** A link. `label` is Markdown already; if the address is not allowed, only the label remains. */
 export function link(label: string, address: string, options: { base?: string; title?: string } = {}): string {
   const safe = safeAddress(address, options.base);
   const text = joinLines(label);

@@ -103,7 +103,7 @@ function strip(root: DomElement): boolean {
 /** By the reader view of Firefox. Null where it finds no article or one that is too small a part of the page. */
 function articleOf(html: string, body: DomElement): DomElement | null {
   try {
-    // It changes its document, so it gets one of its own.
+    // It changes its document, so it gets a copy.
     const copy = parseDocument(html) as unknown as ConstructorParameters<typeof Readability>[0];
     const article = new Readability<DomElement>(copy, {
       maxElemsToParse: mostElements,

@@ -1,4 +1,4 @@
-/** The plugin has no types of its own. */
+/** The plugin ships no types. */
 declare module '@joplin/turndown-plugin-gfm' {
   import type TurndownService from 'turndown';
 

@@ -1,4 +1,4 @@
-/** Where a member of the `browser` toolset acts, and with whom it is to be done with in time. */
+/** Where a member of the `browser` toolset acts, and the deadline it must meet. */
 import type { Point } from '../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import type { Session } from './session.ts';

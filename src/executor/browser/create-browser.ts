@@ -52,7 +52,7 @@ interface Open {
 
 export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands {
   const sessions = new Map<string, Open>();
-  /** Those whose browser ended by itself: the next call is told so, once. */
+  /** Sessions whose browser ended unasked: the next call reports it, once. */
   const crashed = new Map<string, HandsFault>();
   const profiles = new Map<string, string>();
   /** By their files; one may be asked for after its session was closed. */
@@ -222,7 +222,7 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
   };
 }
 
-/** What became of an action that failed, for whoever asked for it. */
+/** The outcome of a failed action, for its caller. */
 function meant(error: Error, session: Session, closed: boolean, unknownEnd: boolean): unknown {
   if (error instanceof HandsFault) return error;
   const gone = session.gone();

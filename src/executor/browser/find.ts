@@ -89,7 +89,7 @@ function rate(
     if (!roles.includes(word) && !(around.includes(word) && !ownWords.some(begins))) meant += 1;
   }
   const onlyRoles = words.every((word) => Object.values(roleWords).some((known) => known.includes(word)));
-  // The word of a role alone does not make every button an answer to "blue button".
+  // A role's name is not enough: "blue button" must not match every button.
   if (met === 0 || (meant === 0 && !onlyRoles)) return { score: 0, whole: false };
   if (own === phrase) score += 6;
   else if (phrase.length > 2 && own.includes(phrase)) score += 2;

@@ -42,7 +42,7 @@ export async function setField(
         const plain = why.startsWith('Timeout') ? 'it is not visible, or does not take input' : why;
         throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: ${plain}.`);
       }
-      // Fields of dates and numbers drop what is none.
+      // Date and number fields drop invalid text.
       if (String(value) !== '' && (await field.evaluate((one) => (one as HTMLInputElement).value)) === '')
         throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: it stays empty.`);
   }
@@ -59,7 +59,7 @@ export async function handFiles(
     const [real, found] = await Promise.all([realpath(path), stat(path), access(path, constants.R_OK)]).catch(() => []);
     if (real === undefined || found?.isFile() !== true)
       throw new HandsFault('page', 'file_not_found', `There is no file ${path}, or it cannot be read.`);
-    // Whoever let this path through saw where it led.
+    // The approval of this path saw where it led.
     if (real !== path) throw new HandsFault('page', 'file_not_found', `${path} leads to ${real} now.`);
   }
   const field = (await element.evaluateHandle(controlOf)).asElement() as ElementHandle<Element> | null;

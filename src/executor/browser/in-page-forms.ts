@@ -7,7 +7,7 @@
 
 export type Control =
   | { readonly kind: 'done' }
-  /** To be filled by whoever called. */
+  /** The caller must fill it. */
   | { readonly kind: 'text' }
   | { readonly kind: 'rich'; readonly full: boolean }
   | { readonly kind: 'refused'; readonly code: 'not_editable' | 'option_not_found'; readonly why: string };

@@ -5,7 +5,7 @@
  * otherwise. Must not use anything outside of their own body.
  */
 
-/** A place in the element's frame, or why there is none. Coordinates are of that frame's viewport. */
+/** A point in the element's frame, or why there is none. Coordinates are those of that frame's viewport. */
 export interface Spots {
   readonly free: readonly (readonly [number, number])[];
   /** What lies there instead, in words. */
@@ -81,7 +81,7 @@ export function spotsOf(element: Element, options: { readonly scroll: boolean })
   return { free, covered, seen, moving, disabled };
 }
 
-/** Places of a frame in the coordinates of the document that it lies in, those alone where nothing covers the frame. */
+/** Points of a frame in its parent document's coordinates, only those where nothing covers the frame. */
 export function throughFrame(
   frame: Element,
   places: readonly (readonly [number, number])[],
@@ -183,7 +183,7 @@ export function describe(element: Element): Described {
     ...labelledBy,
     ...['aria-label', 'placeholder', 'title'].map((one) => element.getAttribute(one)),
   ];
-  // A field without a name of its own is called what stands before it: the words in front, the cell of its row.
+  // A field without a name is named after the text before it: the preceding words, or its row's first cell.
   const nearby = (): string => {
     if (said.some((one) => (one ?? '').trim() !== '')) return '';
     let before = element.previousSibling;

@@ -142,7 +142,7 @@ export function parseChord(chord: string): Chord {
 
 /** Chords one after the other where spaces part them. */
 export function parseSequence(text: string): Chord[] {
-  // A space alone is the key.
+  // A single space is the key.
   const parts = text.trim() === '' ? ['space'] : text.trim().split(/\s+/);
   return parts.map(parseChord);
 }

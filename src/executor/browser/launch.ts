@@ -9,7 +9,7 @@ import { openClosedRoots } from './closed-roots.ts';
 
 export interface LaunchOptions {
   readonly profile: string;
-  /** For what has not arrived whole yet; on the disk where it is to be. */
+  /** Folder for incomplete downloads, on the same disk as their destination. */
   readonly partial: string;
   readonly headless: boolean;
   /** `host:port`; everything goes through it. */
@@ -24,7 +24,7 @@ const launchMs = 30_000;
 
 /** Throws a device fault `browser_crashed` where it does not start. */
 export async function launchChromium(options: LaunchOptions): Promise<BrowserContext> {
-  // Loaded with the first session: a desktop alone pays nothing for it.
+  // Loaded with the first session, so that a desktop without browsers does not pay for it.
   const { chromium } = await import('playwright-core');
   const found = findChromium(options.env);
   if ('missing' in found) throw new HandsFault('device', 'display_unavailable', found.missing);

@@ -11,7 +11,7 @@ const typing = new Set(['type', 'key', 'hold_key', 'form_input']);
 export async function lookAt(tab: Tab, screen: Screen, { member, input }: Look): Promise<Looked> {
   const url = tab.page.url();
   const nothing: Looked = { screen, url, credential: false, region: null, element: null };
-  // What cannot be told now is told by the action's own fault.
+  // Facts that are unknown now are reported by the action's own fault.
   const touched = await touchedBy(tab, screen, member, input).catch(() => null);
   if (touched === null) return nothing;
   const { words, credential, box } = touched;

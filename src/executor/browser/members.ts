@@ -21,7 +21,7 @@ import { holdChord, holding, pauseFor, pressChord, typeText } from './typing.ts'
 export interface Done {
   readonly text?: string;
   readonly picture?: Picture;
-  /** All tabs are told, whether or not something changed. */
+  /** Reports all tabs, whether or not something changed. */
   readonly tabs?: true;
 }
 

@@ -49,7 +49,7 @@ export async function step(at: At, way: 'back' | 'forward' | 'reload'): Promise<
     if (way === 'reload') return page.reload(options);
     const before = page.url();
     const answer = await (way === 'back' ? page.goBack(options) : page.goForward(options));
-    // About pages and changes of the address alone have no answer either.
+    // About pages and changes of only the address have no response either.
     if (answer === null && page.url() === before) at.session.note(`There may be no page to go ${way} to.`);
     return answer;
   });

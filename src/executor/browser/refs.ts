@@ -18,7 +18,7 @@ export interface Refs {
   forget(what: 'all' | 'frames'): void;
 }
 
-/** `next` counts for all tabs of a session: a ref of one tab is none of another's. */
+/** `next` counts for all tabs of a session, so a ref of one tab never exists in another. */
 export function createRefs(page: Page, next: () => number): Refs {
   const bySnapshot = new Map<string, string>();
   const known = new Map<string, string | ElementHandle<Element>>();
@@ -62,7 +62,7 @@ export function createRefs(page: Page, next: () => number): Refs {
         known.clear();
         return;
       }
-      // Names of the snapshot begin anew in each document: the next `f1e2` would be another element.
+      // Each document restarts the snapshot's names: the next `f1e2` would be another element.
       for (const [name, ref] of bySnapshot) {
         if (!name.startsWith('f')) continue;
         bySnapshot.delete(name);
@@ -72,7 +72,7 @@ export function createRefs(page: Page, next: () => number): Refs {
   };
 }
 
-/** Null where there is none now: nothing is waited for. */
+/** Null if there is none now; it does not wait. */
 async function one(locator: Locator): Promise<ElementHandle<Element> | null> {
   try {
     return ((await locator.elementHandles())[0] as ElementHandle<Element> | undefined) ?? null;

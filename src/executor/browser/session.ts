@@ -26,7 +26,7 @@ export interface Session {
   isActive(tab: Tab): boolean;
   newTab(): Promise<Tab>;
   activate(tab: Tab): Promise<void>;
-  /** What opens by itself becomes the active tab, as in a browser. Resolves when what was on its way is there. */
+  /** A tab that a page opens becomes the active one, as in a browser. Resolves when pending tabs are there. */
   windowsOpened(signal: AbortSignal): Promise<void>;
   /** For the next result: `The page said: …`. */
   note(text: string): void;

@@ -4,7 +4,7 @@ import type { Tab } from './tab.ts';
 
 /** Milliseconds for a page that an action led to; a slower one can be waited for. */
 const nextPageMs = 5000;
-/** For a page that is busy with what it was told. */
+/** Time for a page that is busy with the action's effects. */
 const busyMs = 1000;
 
 /**
@@ -19,7 +19,7 @@ const twoPictures = {
   awaitPromise: true,
 } as const;
 
-/** Comes back when what the wheel did can be read and seen: whoever looks for a place before would click where it was. */
+/** Resolves when the scroll's result can be read and seen: a position looked up earlier would be outdated. */
 export async function scrolled(tab: Tab): Promise<void> {
   if (!tab.page.isClosed()) await within(busyMs, tab.cdp.send('Runtime.evaluate', twoPictures));
 }
@@ -32,7 +32,7 @@ export async function settle(session: Session, tab: Tab, signal: AbortSignal): P
   await session.windowsOpened(signal);
 }
 
-/** A page that goes away meanwhile ends it with an error, which is an answer too. */
+/** If the page goes away during this, the error counts as an answer. */
 async function within(ms: number, told: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((done) => {

@@ -17,7 +17,7 @@ export interface Tab {
   pressed: boolean;
   readonly refs: Refs;
   title: string;
-  /** Lines for whoever reads them next; the oldest go first. */
+  /** Lines for the next reader; the oldest are dropped first. */
   readonly console: string[];
   readonly network: string[];
   /** Resolves when the page that it is on its way to can be used, or after `ms`. */
@@ -79,7 +79,7 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
       loading = true;
     });
     session.on('Page.frameNavigated', ({ frame }) => {
-      // Another document: elements of the last one are gone. A change of the address alone keeps them.
+      // Another document: elements of the last one are gone. A change of only the address keeps them.
       if (frame.parentId === undefined) refs.forget('all');
     });
     session.on('Page.domContentEventFired', arrived);
@@ -132,7 +132,7 @@ export function createTab(id: string, page: Page, { refs, onWindow, onDownload, 
       keep(tab.network, `${request.method()} ${outcome} ${request.resourceType()} ${request.url()}`),
     closed: arrived,
   };
-  // Whoever acts on the tab hears of it; a tab that closes at once is nobody's fault.
+  // Actions on the tab report it; a tab that closes at once is nobody's fault.
   tab.ready.catch(() => {});
   const retitle = (): void => {
     page.title().then(

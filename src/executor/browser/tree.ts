@@ -50,7 +50,7 @@ const said = new Set(['role', 'name', 'ref', 'text', 'cursor', 'children', 'box'
 const longestValue = 500;
 /** Each costs a call to the browser; one line says how many fields of the page are left out. */
 const mostFields = 50;
-/** Milliseconds: one that went meanwhile is left out, and so are those for which no time is left. */
+/** Milliseconds; elements that went away in that time, or that got no time, are left out. */
 const fieldMs = 1000;
 const allFieldsMs = 2000;
 const editable = 'input,textarea,[contenteditable=""],[contenteditable=true],[contenteditable=plaintext-only]';
@@ -128,7 +128,7 @@ export function writeTree(branches: readonly (Branch | string)[], options: Write
     const margin = `${'  '.repeat(level)}| `;
     for (const line of text.split(/\r\n|\r|\n/)) {
       const room = longestRead - 300 - length - margin.length - 1;
-      // A line of its own may be longer than all that fits.
+      // A single line may be longer than the whole limit.
       put(`${margin}${room > 0 && line.length > room ? line.slice(0, room) : line}`);
       if (line.length > room) full = true;
     }

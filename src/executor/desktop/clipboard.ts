@@ -234,12 +234,12 @@ export async function createClipboard(display: Display): Promise<Clipboard> {
       await display.must((reply) => client.GetInputFocus(reply));
       const back = () =>
         selections.forEach((selection, index) => {
-          // Somebody else has copied something meanwhile: that stays.
+          // Somebody else has copied something since: that stays.
           if (served.get(selection) !== content) return;
           const kept = before[index];
           if (kept == null) served.delete(selection);
           else served.set(selection, kept);
-          // Also where it stays ours: programs keep what they have read until they are told of an owner.
+          // Set it even if we stay the owner: programs cache what they read until they learn of a new owner.
           client.SetSelectionOwner(kept == null ? 0 : window, selection, 0);
         });
       let read = false;

@@ -137,7 +137,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     }
   }
 
-  /** Also makes sure that the display has done what it was told. */
+  /** Also waits until the display has executed the requests. */
   async function leave(one: Desk): Promise<void> {
     const { x, y } = await one.display.pointer();
     one.left = { x, y };
@@ -169,7 +169,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
         const pointer = (at: Point) => emit({ event: 'pointer', place, ...at });
         await watchDisplay({ display, env, onFrame: size, onPointer: pointer }, fps, signal);
       } catch (error) {
-        // A display that goes says so itself. Once: whoever watches would else see nothing and never know why.
+        // Report a display that goes, once: otherwise viewers would see nothing and never know why.
         if (error instanceof PackerGone && !told) {
           told = true;
           emit({ event: 'gone', place, fault: error.fault });

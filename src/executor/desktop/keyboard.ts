@@ -38,7 +38,7 @@ const otherNames: Readonly<Record<string, string>> = {
   printscreen: 'print',
   spacebar: 'space',
 };
-/** The first of those that differ in case alone. */
+/** The first of those that differ only in case. */
 const keysymsByName: ReadonlyMap<string, number> = new Map(
   Object.entries(x11.keySyms)
     .map(([name, { code }]) => [name.slice('XK_'.length).toLowerCase(), code] as const)

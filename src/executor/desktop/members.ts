@@ -87,7 +87,7 @@ export function createMembers({
     },
     async key(input, signal) {
       const layout = await keyboard.layout();
-      // Several are parted by spaces, as xdotool takes them; a space alone is the key.
+      // Several chords are separated by spaces, as in xdotool; a single space is the key.
       const text = input.text as string;
       const chords = (text.trim() === '' ? [text[0]!] : text.trim().split(/\s+/)).map(layout.chord);
       for (let time = 0; time < ((input.repeat as number | undefined) ?? 1); time += 1)
@@ -120,7 +120,7 @@ export function createMembers({
     };
   }
 
-  /** Keys that are held meanwhile; an unknown one is found before anything is done. */
+  /** Keys held during the action; an unknown one is reported before anything is done. */
   async function holding(text: unknown, work: () => Promise<void>): Promise<void> {
     const chord: Chord | null = text === undefined ? null : (await keyboard.layout()).chord(text as string);
     if (chord !== null) keyboard.press(chord);

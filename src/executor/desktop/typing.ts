@@ -12,7 +12,7 @@ import type { Keyboard, Layout, Stroke } from './keyboard.ts';
 const burst = 32;
 /** Characters by keys; programs take minutes for more. */
 const mostStrokes = 500;
-/** Milliseconds for a program to ask for what it was told to paste. */
+/** Milliseconds that a program has to request the text it was told to paste. */
 const pasteMs = 1500;
 
 /** Terminals of which ctrl+v is a key of the program inside; by the second word of WM_CLASS, lower case. */

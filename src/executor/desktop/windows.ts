@@ -53,7 +53,7 @@ export async function createWindows(display: Display): Promise<Windows> {
     },
     async focused() {
       const focus = await display.must<{ focus: number }>((reply) => client.GetInputFocus(reply));
-      // 0 is none, 1 is wherever the pointer is.
+      // 0 means none, 1 means wherever the pointer is.
       let window = focus.focus;
       for (let depth = 0; depth < deepest && window > 1 && window !== root; depth += 1) {
         const words = await wordsOf(window);

@@ -52,7 +52,7 @@ async function entryOf(
   }
 }
 
-/** A document inside another, below its name. Plain text is no Markdown and stands in a fence; what was lost is told below. */
+/** A document inside another, below its name. Plain text is not Markdown and is fenced; losses are listed below it. */
 export function standing(inner: Converted & { readonly kind: Kind }): string {
   const text = inner.markdown.trim();
   // Two levels lower: what is around it has the first, its name has the second.
@@ -66,7 +66,7 @@ export function refusal(fault: ConvertFault): string {
   return `> Not converted: ${escapeLine(`${fault.fact} ${fault.action}`)}`;
 }
 
-/** Headings of an entry stand below its own; fences are left alone. */
+/** Headings of an entry are below its own heading; fences are left unchanged. */
 function lowered(markdown: string): string {
   let fence: string | null = null;
   return markdown

@@ -74,7 +74,7 @@ function textOf(output: Output): { text: string; picture: boolean } {
   const data = output.data ?? {};
   const picture = Object.keys(data).some((type) => type.startsWith('image/'));
   const text = joined(data['text/markdown'] ?? data['text/plain'] ?? '');
-  // `<Figure size 640x480>` stands for the picture alone.
+  // `<Figure size 640x480>` only stands in for the picture.
   return { text: picture && /^<.*>$/.test(text.trim()) ? '' : text, picture };
 }
 

@@ -24,7 +24,7 @@ export const xmlFormat: Format = {
   },
 };
 
-/** A line a tag and two spaces a level, where elements hold only elements; text that stands among tags is left alone. */
+/** One line a tag and two spaces a level, where elements hold only elements; text among tags is left unchanged. */
 function setOut(text: string): string {
   // Written in lines already: somebody has set it out.
   if (text.split('\n').length > text.length / 200 + 5) return text;

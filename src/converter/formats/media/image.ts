@@ -1,4 +1,4 @@
-/** Pictures: their size and what they say of themselves (EXIF, IPTC, XMP). What is to be seen in them is not read, and said so. */
+/** Pictures: their size and metadata (EXIF, IPTC, XMP). Their content is not read, and a note says so. */
 import exifr from 'exifr';
 import type { Format } from '../../format.ts';
 import { imageSize } from './image-size.ts';

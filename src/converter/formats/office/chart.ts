@@ -35,7 +35,7 @@ export function chartToMarkdown(root: XmlElement): string {
   if (series.length === 0) return heading;
   const length = Math.max(...series.map((each) => Math.max(each.values.length, each.categories.length)));
   const shown = Math.min(length, mostPoints);
-  // A chart may give each series categories of its own: then each gets a column for them.
+  // A chart may give each series separate categories: then each gets a column for them.
   const [first] = series;
   const shared = series.every((each) => each.categories.join('\0') === first?.categories.join('\0'));
   const header = shared

@@ -75,7 +75,7 @@ export function bodyToMarkdown(
   const paragraphs = childrenOf(body, 'p')
     .map((each) => ({ properties: child(each, 'pPr'), markdown: lineOf(each, relationships) }))
     .filter(({ markdown }) => markdown !== '');
-  // One line alone is no list, whatever the layout says.
+  // A single line is not a list, whatever the layout says.
   const bullets = options.bullets && paragraphs.length > 1;
   return joinBlocks(paragraphs.map(({ properties, markdown }) => ({ markdown, item: placeOf(properties, bullets) })));
 }

@@ -12,7 +12,7 @@ export interface Equations {
   take(part: string): string;
   /** HTML with an element `span[data-equation]` for each word; its value is the index for {@link markdown}. */
   mark(html: string): string;
-  /** `$…$`, or `$$…$$` for one that stands alone. */
+  /** `$…$`, or `$$…$$` for a display equation. */
   markdown(index: number): string | undefined;
   /** How many could not be read. */
   unreadable(): number;

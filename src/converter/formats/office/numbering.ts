@@ -139,7 +139,7 @@ function levelsOf(parent: XmlElement): (Level | undefined)[] {
   return found;
 }
 
-/** Paragraphs may be items by their style alone, also by the style that theirs is based on. */
+/** Paragraphs may be items only by their style, or by the style that theirs is based on. */
 function stylePlaces(root: XmlElement | undefined): ReadonlyMap<string, Place> {
   const all = childrenOf(root, 'style').filter((style) => localName(style) === 'style');
   const byId = new Map(all.map((style) => [attribute(style, 'styleId') ?? '', style]));

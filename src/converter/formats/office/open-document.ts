@@ -153,7 +153,7 @@ function createWriter(parts: readonly (XmlElement | undefined)[], context: Conve
   const notes: Note[] = [];
   let numbers = 0;
   let comments = 0;
-  /** The last number at each level, by the style of a list: another list of it may go on. */
+  /** The last number at each level, by list style: another list of that style may continue it. */
   const counted = new Map<string, number[]>();
 
   /** A style and those that it is made from, the nearest first. */

@@ -17,11 +17,11 @@ export interface Relationship {
 
 export interface OfficePackage {
   readonly zip: ZipReader;
-  /** The part as XML; undefined when there is none. */
+  /** The part as XML; undefined if it is missing. */
   xml(part: string): Promise<XmlElement | undefined>;
   /** By id; empty where the part has none. */
   relationships(part: string): Promise<ReadonlyMap<string, Relationship>>;
-  /** The part that the whole file is about, by the root's relationships. Throws `damaged` when there is none. */
+  /** The main part, by the root's relationships. Throws `damaged` if it is missing. */
   mainPart(): Promise<string>;
   /** Title, author, dates and the like. Never throws: a file is read without them. */
   properties(): Promise<Record<string, MetadataValue>>;

@@ -23,7 +23,7 @@ export interface BlockWriter {
   add(run: TextRun): void;
   /** Markdown as it is. */
   addMarkdown(markdown: string): void;
-  /** Looks of paragraphs begin anew; the bullet, which may stand before, stays. */
+  /** Resets the paragraph's looks; the bullet, which may come before, stays. */
   resetParagraph(): void;
   endParagraph(): void;
   endCell(): void;

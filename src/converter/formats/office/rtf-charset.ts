@@ -14,7 +14,7 @@ const encodingByPage = pairs(
   (text) => text,
 );
 
-/** Null where the font says nothing of its own (ANSI, default, symbols). */
+/** Null if the font names no charset (ANSI, default, symbols). */
 export function pageOfFont(charset: number): number | null {
   return pageByCharset.get(charset) ?? null;
 }

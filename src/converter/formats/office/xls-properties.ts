@@ -44,7 +44,7 @@ function isSound(stream: Buffer): boolean {
       });
     });
   } catch (cause) {
-    // A place outside of the stream: it is cut, and there the library ends by itself.
+    // An offset outside the stream: it is truncated, and the library stops there.
     if (cause instanceof RangeError) return true;
     throw cause;
   }

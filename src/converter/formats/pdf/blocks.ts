@@ -179,7 +179,7 @@ function itemEnd(rows: readonly Row[], at: number): number {
     if (gap <= 0 || gap > 1.6 * Math.max(next.size, row.size) || Math.abs(next.size - row.size) > 0.08 * row.size)
       break;
     const nextText = textOf(next);
-    // What goes on is drawn in to the text of its item.
+    // Continuation lines are indented to the text of their item.
     if (left(next) <= left(row) + 0.4 * row.size || bulleted.test(nextText) || isCounted(rows, end)) break;
     if (lettered.test(nextText)) break;
   }
@@ -197,7 +197,7 @@ function listEnd(rows: readonly Row[], at: number): number {
   }
 }
 
-/** One number alone is no list: a numbered heading or a sentence that begins with one. */
+/** A single number is not a list: it is a numbered heading or a sentence that begins with one. */
 function listOf(rows: readonly Row[]): string {
   const items: { row: Row; lines: Row[] }[] = [];
   for (let at = 0; at < rows.length; ) {
@@ -235,7 +235,7 @@ function tableEnd(rows: readonly Row[], at: number): number {
     columns = all.length;
     cells += row.segments.length;
   }
-  // A line by itself below the table is no cell of it.
+  // A separate line below the table is not one of its cells.
   while (end - 1 > at && (rows[end - 1] as Row).segments.length < 2 && gapAbove(rows, end - 1) > 1.5) end -= 1;
   const several = rows.slice(at, end).filter((row) => row.segments.length > 1).length;
   return several >= 2 && cells >= 4 ? end : at;
@@ -245,7 +245,7 @@ function tableEnd(rows: readonly Row[], at: number): number {
 const gapAbove = (rows: readonly Row[], at: number): number =>
   ((rows[at] as Row).y - (rows[at - 1] as Row).y) / (rows[at] as Row).size;
 
-/** A line of one cell alone: in a column that is not the first, or close below the line before. */
+/** A line with a single cell: in a column other than the first, or close below the line before. */
 function goesOnInCell(rows: readonly Row[], at: number, end: number): boolean {
   const [row, before] = [rows[end] as Row, rows[end - 1] as Row];
   const [first, ...others] = columnsOf(rows.slice(at, end));

@@ -16,7 +16,7 @@ export interface Piece {
 
 /** Text without a gap that means something. */
 export interface Segment {
-  /** In reading order; what has a link of its own stays apart. */
+  /** In reading order; text with its own link stays separate. */
   readonly runs: readonly { readonly text: string; readonly link: string | null }[];
   readonly text: string;
   readonly left: number;

@@ -318,7 +318,7 @@ function dateOf(value: unknown): string | null {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`;
 }
 
-/** A sentence that goes on over the end of a page is one. */
+/** A sentence that continues over the end of a page stays one sentence. */
 function joinPages(pages: readonly (readonly string[])[]): string {
   const blocks: string[] = [];
   for (const page of pages) {
