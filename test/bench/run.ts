@@ -1,4 +1,4 @@
-/** `npm run bench [-- name…] [--list] [--quick]`: one JSON line a figure on stdout, nothing else. */
+/** `npm run bench [-- name…] [--list] [--quick]`: prints one JSON line for each figure on stdout, and nothing else. */
 import { runFigures } from '../support/bench/runner.ts';
 
 process.exitCode = await runFigures('bench', new URL('..', import.meta.url).pathname, process.argv.slice(2));

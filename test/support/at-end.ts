@@ -1,4 +1,4 @@
-/** What a test, or a file whose tests share what `beforeAll` started, closes when it is over. Its hooks are set in setup.ts. */
+/** Closes what a test, or a file whose tests share what `beforeAll` started, has opened. Its hooks are set in setup.ts. */
 const closers: (() => Promise<void> | void)[] = [];
 let keeping = false;
 

@@ -14,7 +14,7 @@ export interface CutProxy {
   cuts(): number;
   /** Cuts every open connection now. */
   cutAll(): void;
-  /** From now on nothing passes, and nobody is told: a half-open connection. New connections pass. */
+  /** From now on nothing passes and no end learns of it: a half-open connection. New connections pass. */
   holdAll(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An app of somebody else that is told of events: the AI SDK's client and receiver, which check all that they are sent. */
+/** Another vendor's app that receives events: the AI SDK's client and receiver, which validate everything they get. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -18,7 +18,7 @@ export interface EventsApp {
   readonly port: number;
   /** What it took as signed by its server. */
   readonly events: readonly Event[];
-  /** How its subscriptions were ended, as it was told: the whole message. */
+  /** How its subscriptions ended, by the messages it received, in full. */
   readonly ended: readonly unknown[];
   /** What it answered each post with. */
   readonly answers: readonly number[];

@@ -36,7 +36,7 @@ export interface FakeOptions {
 export interface FakeWindow {
   readonly options: BrowserWindowConstructorOptions;
   readonly id: number;
-  /** Addresses that it was told to load. */
+  /** Addresses that it was asked to load. */
   readonly loaded: string[];
   /** What was sent to its page: channel and words. */
   readonly sent: [string, unknown][];

@@ -1,4 +1,4 @@
-/** The kill loop finds a planted loss, and finds none where store, ledger and lanes keep their word. */
+/** The kill loop finds a planted loss, and finds none where store, ledger and lanes keep their promises. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,4 +1,4 @@
-/** Both ends of a link with a real network between: a cloud that takes dial-ins, and computers whose connections can be cut. */
+/** Both ends of a link with a real network between: a cloud that accepts links, and computers whose connections can be cut. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { type Agent, createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
@@ -91,7 +91,7 @@ export interface TestComputerOptions extends Partial<DialerDeps> {
   readonly engine?: RequestListener;
 }
 
-/** Dials at once, through a wire of its own. */
+/** Dials at once, through a separate wire. */
 export async function startTestComputer(cloud: TestCloud, options: TestComputerOptions = {}): Promise<TestComputer> {
   const { id = 'computer_1', engine = (_request, response) => response.end('ok'), ...deps } = options;
   const token = newToken();

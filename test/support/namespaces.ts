@@ -21,12 +21,12 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** What runs `command` there, under the process id of whoever starts it. */
+/** The command line that runs `command` there, in the process that starts it. */
 export function commandIn(place: Place, ...command: readonly [string, ...string[]]): [string, ...string[]] {
   return ['ip', 'netns', 'exec', place.namespace, ...command];
 }
 
-/** Pulls the cable: nothing comes, nothing goes, nobody is told. */
+/** Pulls the cable: nothing comes in or goes out, and no end learns of it. */
 export function cut({ bridge, name }: Place): void {
   ip('-n', bridge, 'link', 'set', 'dev', name, 'down');
 }
@@ -76,7 +76,7 @@ export function createNetwork(): Network {
   };
 }
 
-/** What runs in a namespace of ours was started by us, whoever its parent is by now. */
+/** Every process in one of our namespaces was started by us, whatever its parent is now. */
 async function endAll(namespace: string): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const left = ip('netns', 'pids', namespace).split(/\s+/).filter(Boolean).map(Number);

@@ -114,7 +114,7 @@ const resourceScopes = ['agents:read', 'bots:act', 'compute', 'computers', 'work
 /** The draft of client-id metadata documents that the provider has to be told it follows. */
 const clientDocumentDraft = 'draft-02';
 
-/** Another program of the person: gets tokens by itself, as a client of MCP does. */
+/** Another program of the person: gets tokens directly, like an MCP client. */
 const toolClient = { id: 'tool', redirect: 'http://127.0.0.1:9/callback' };
 
 /** A browser that follows redirects and answers the provider's pages. */

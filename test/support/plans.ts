@@ -1,6 +1,6 @@
 /**
- * What a store was asked, and how an engine would answer it: whether it goes along an index to what it returns, or reads what belongs
- * to others. For tests beside a million rows of somebody else.
+ * Records a store's statements and how an engine would run each: along an index to what it returns, or through other people's rows. For tests beside
+ * somebody else's million rows.
  */
 
 import pg from 'pg';
@@ -66,7 +66,7 @@ export async function scansOfSqlite(
   asked: Iterable<AskedStatement>,
   /** Those that may be read in full, since they stay small. */
   small: readonly string[] = [],
-  /** What is answered in full may be sorted. */
+  /** Complete results may be sorted. */
   sorts: 'never' | 'in full' = 'never',
 ): Promise<string[]> {
   const names = await store.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'");

@@ -1,6 +1,6 @@
 /**
- * A program of its own: a PostgreSQL in the folder that it is given, for as long as the process lives that it is given. Says in
- * `ready` or `failed` what came of it. Started by whoever first needs a database (postgres.ts).
+ * A separate program that runs a PostgreSQL in the given folder for as long as the given process lives. Writes the outcome to `ready` or `failed`.
+ * The first test that needs a database starts it (postgres.ts).
  */
 import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const server = new EmbeddedPostgres({
   port: 5432,
   persistent: true,
   createPostgresUser: process.getuid?.() === 0,
-  // Letters in an order of their own, so that whoever leaves the order to the database is found out.
+  // A collation unlike byte order, to catch code that leaves the order to the database.
   // Passwords are checked, but hashed in one round instead of 4,096: tests connect thousands of times.
   // Without data checksums, as servers before version 18 are unless they were asked for: a test sees what is said of that.
   initdbFlags: [

@@ -1,4 +1,4 @@
-/** Global set-up: one folder a run, in which whoever needs a PostgreSQL first starts it; gone with the run. */
+/** Global set-up: one folder a run, in which the first test that needs a PostgreSQL starts it; removed with the run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

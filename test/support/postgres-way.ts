@@ -1,4 +1,4 @@
-/** A way to the database of a test that can be closed, and that can cut a connection when it hears a word. */
+/** A connection to a test's database that can be closed, and that can be cut when it sees a given word. */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 

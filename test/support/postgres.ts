@@ -11,7 +11,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 export interface TestPostgres {
-  /** A new, empty schema: as good as a database of its own, and made in no time. */
+  /** A new, empty schema: as good as a separate database, and created instantly. */
   schema(): Promise<string>;
   /** A new, empty database, where one schema is not enough. */
   database(): Promise<string>;
@@ -20,7 +20,7 @@ export interface TestPostgres {
 }
 
 const startMs = 60_000;
-/** Schemas made at once: one connection for many tests, where each of its own would cost as much as the test's first statements. */
+/** Schemas created together: one connection for many tests, because a connection each would cost as much as a test's first statements. */
 const schemasAtOnce = 20;
 const keeper = new URL('postgres-keeper.ts', import.meta.url).pathname;
 

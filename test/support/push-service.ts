@@ -26,7 +26,7 @@ export interface PushDevice {
   };
   /** Decrypted, in order. */
   readonly received: readonly string[];
-  /** From now on the sender is told that the subscription is gone. */
+  /** From now on the sender learns that the subscription is gone. */
   expire(): void;
 }
 
@@ -53,7 +53,7 @@ export interface PushServiceOptions {
 }
 
 interface Channel {
-  /** Whether whoever subscribed took it; false: the subscription is gone. */
+  /** Whether the subscriber accepted it; false: the subscription is gone. */
   deliver(push: { readonly body: Buffer; readonly headers: IncomingHttpHeaders }): boolean;
   readonly id: string;
 }

@@ -1,6 +1,6 @@
 /**
- * A cloud as an operator runs it: replicas of `gantry cloud` on one PostgreSQL, each a program of its own with its own data folder, a
- * provider that people sign in with, and one address in front of them.
+ * A cloud as an operator runs it: replicas of `gantry cloud` on one PostgreSQL, each a separate program with its own data folder, a provider that
+ * people sign in with, and one address in front of them.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ export interface Replicas {
   readonly postgres: BenchPostgres;
   readonly databaseUrl: string;
   readonly replicas: readonly Restarts[];
-  /** Of one replica, for whoever does not go by the address in front. */
+  /** The address of one replica, for tests that bypass the balancer. */
   readonly ports: readonly number[];
   /**
    * So long passes for the database, while no replica runs: one that runs would only notice at its next look, and until then be of
@@ -28,7 +28,7 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-/** The database's clock, which can be put ahead: found before its own, by whoever asks for it without saying whose. */
+/** The database's clock, which can be set ahead: unqualified calls find it before the built-in one. */
 const movableClock = `
 CREATE SCHEMA moved;
 CREATE TABLE moved.time (ahead INTERVAL NOT NULL);

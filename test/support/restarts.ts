@@ -1,4 +1,4 @@
-/** A program that is killed and started again: what it said in all its lives, and whether it ended without being asked. */
+/** A program that is killed and started again: its output over all its lives, and whether it ended unasked. */
 import { withDescendants } from './bench/processes.ts';
 import { startVictim, type Victim } from './victim.ts';
 
@@ -74,7 +74,7 @@ export function createRestarts({ name, command, env, cwd, ready }: RestartsOptio
         try {
           process.kill(pid, 'SIGKILL');
         } catch {
-          // Ended by itself meanwhile.
+          // It has ended already.
         }
       }
       await dying.ended;

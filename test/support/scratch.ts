@@ -1,4 +1,4 @@
-/** A folder of a test's own, gone when the test ends. */
+/** A folder for one test, removed when the test ends. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Run before each file of tests, also where files share a worker. */
+/** Runs before each test file, even where files share a worker. */
 import { afterEach } from 'vitest';
 import { fileBegins, testIsOver } from './at-end.ts';
 

@@ -1,4 +1,4 @@
-/** A person in a browser of their own, signed in at a cloud: what they ask, as its page asks it. */
+/** A person in a separate browser, signed in at a cloud: sends requests as its page does. */
 import { signInAs } from './oidc-provider.ts';
 
 /** Fails on any answer but 2xx, with the answer in the message. */

@@ -1,4 +1,4 @@
-/** A clock and timers that stand still until a test moves them. */
+/** A clock and timers that only a test moves. */
 import type { Clock } from '../../src/kit/clock/clock.ts';
 import type { Timers } from '../../src/kit/clock/timers.ts';
 

@@ -1,4 +1,4 @@
-/** A person who said yes to whatever lies in the folder: for tests of parts that stand behind that question. */
+/** A person who trusted everything in the folder: for tests of parts that need that trust. */
 import type { FileTrust } from '../../src/runtime-server/trust/index.ts';
 
 export const everythingAgreed: FileTrust & {

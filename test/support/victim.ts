@@ -1,4 +1,4 @@
-/** A program under test in a process of its own: started, read line by line, killed. */
+/** A program under test in a separate process: started, read line by line, killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 

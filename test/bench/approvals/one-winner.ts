@@ -1,4 +1,4 @@
-/** Approvals that four processes answer at once: each has one winner, whom the row and every loser name. */
+/** Four processes answer the same approvals at once: each approval has one winner, which the row and every loser name. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a click and a picture of the desktop cost through the engine, authentication on and the audit row durable before the click. */
+/** What a click and a picture of the desktop cost through the engine, with authentication and a durable audit row before the click. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface Answer {
   readonly content: readonly { readonly type: string }[];
 }
 
-/** The engine with a display of its own, on which nobody has to be asked. */
+/** The engine with a separate display, on which no action needs approval. */
 async function onDisplay<Result>(
   work: (world: {
     readonly lab: Lab;

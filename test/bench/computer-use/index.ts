@@ -31,7 +31,7 @@ interface Stage {
   call(member: string, input: Record<string, unknown>): Promise<Answered>;
 }
 
-/** The same page twice: in the engine's browser and in one of the library alone. */
+/** The same page twice: in the engine's browser and in one driven only by the library. */
 async function onStage<Result>(work: (stage: Stage) => Promise<Result>): Promise<Result> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');

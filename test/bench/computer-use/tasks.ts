@@ -1,4 +1,4 @@
-/** How many of twenty tasks on local sites are done, through the toolset alone, by reference and by coordinate. */
+/** How many of twenty tasks on local sites succeed with only the toolset, by reference and by coordinate. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';

@@ -1,6 +1,6 @@
 /**
- * What a server that posts events waits for, what it costs the cloud to take them, and when their tickets are there. The cost is told as
- * on the machine on which its bound was set: beside a server that takes a post, looks at its HMAC and keeps it in a row (`floor.ts`).
+ * What a server that posts events waits for, what accepting them costs the cloud, and when their tickets exist. The cost is scaled to the machine on
+ * which its bound was set, by a server that takes a post, checks its HMAC and keeps it in a row (`floor.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -131,7 +131,7 @@ async function rateCpu(way: Way, options: FigureOptions): Promise<Measured> {
   };
 }
 
-/** Seen by whoever reads the database: nothing is there before it is durable. */
+/** Read from the database, where nothing appears before it is durable. */
 async function ticket(way: Way, { quick }: FigureOptions): Promise<Measured> {
   const count = quick ? 100 : 500;
   const patienceMs = 30_000;

@@ -1,6 +1,6 @@
 /**
- * Deliveries of the edge to apps whose address fails, hangs, cuts off and rotates its secret, while the replicas that send are killed
- * now and then. What comes is judged with `standardwebhooks` alone.
+ * Deliveries of the edge to apps whose address fails, hangs, disconnects and rotates its secret, while the sending replicas are killed now and then.
+ * Only `standardwebhooks` judges what arrives.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -117,7 +117,7 @@ async function run({ quick, log }: FigureOptions): Promise<Measured> {
   try {
     for (let place = 0; place < replicas; place += 1) await start(place);
     const subscribe = async (app: App) => {
-      // Kept before it is told: what comes meanwhile is signed with either.
+      // Stored before it is announced: deliveries in between are signed with either secret.
       app.secrets.push(`whsec_${randomBytes(32).toString('base64')}`);
       const visit = { server: 'agents', app: { userId: app.userId, clientId: 'bench' } } as const;
       const delivery = { mode: 'webhook', url: app.url, secret: app.secrets.at(-1) };

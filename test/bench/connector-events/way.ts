@@ -1,4 +1,4 @@
-/** The way of an event as people have it: a cloud and a paired computer, each as its command starts it, and a tracker whose posts are ours. */
+/** An event's path as people have it: a cloud and a paired computer, each started by its command, and a tracker whose posts the test controls. */
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What the ledger costs: durable rows a second when callers come together, and rows checked by a second of CPU. The latter is told as on
- * the machine on which its bound was set: beside better-sqlite3 that reads the same rows and node:crypto that hashes them (`floor.ts`).
+ * What the ledger costs: durable rows a second with concurrent callers, and rows checked by a second of CPU. The latter is scaled to the machine on
+ * which its bound was set, by better-sqlite3 reading the same rows and node:crypto hashing them (`floor.ts`).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

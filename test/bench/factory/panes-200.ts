@@ -1,6 +1,6 @@
 /**
- * Memory of many idle panes: shells whose scrollback is full, and nobody looks. The host's share is counted as the kernel does it
- * (PSS: shared pages by their sharers), the shells' own left out on both sides.
+ * Memory of many idle panes: shells with full scrollback that nobody watches. The host's share is counted as the kernel does it (PSS: shared pages
+ * divided by their sharers); the shells' own memory is left out on both sides.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

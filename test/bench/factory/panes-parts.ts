@@ -1,4 +1,4 @@
-/** What the pane figures share: a host as the product starts it, its connection, coloured text, CPU time of a process. */
+/** Shared parts of the pane figures: a host as the product starts it, its connection, coloured text, CPU time of a process. */
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Ten thousand readers of the event stream: what they cost the program that serves them, and that none of them misses anything. */
+/** Ten thousand readers of the event stream: what they cost the serving program, and that none of them misses an event. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -115,7 +115,7 @@ async function eventIds(product: Product): Promise<number[]> {
 
 function opening({ engineUrl, token }: Product, count: number, index: number): ToReaders {
   const { hostname, port } = new URL(engineUrl);
-  // An address of its own each: an address has some 28,000 ports to call from.
+  // Each uses its own address, because an address has only some 28,000 ports to call from.
   const from = `127.0.0.${index + 2}`;
   return { do: 'open', host: hostname, port: Number(port), from, path: '/api/factory/events', token, streams: count };
 }

@@ -1,4 +1,4 @@
-/** Half an hour of sixteen times the usual work: what stays in memory a request, in open files, and behind after the end. */
+/** Half an hour at sixteen times the usual load: what stays in memory a request, in open files, and on disk after the end. */
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
@@ -79,7 +79,10 @@ async function soak({ quick, log }: FigureOptions): Promise<Measured> {
   }
 }
 
-/** So many requests a second (0: as many as go) for so long; `look` now and then, between two rounds. Answers the requests made. */
+/**
+ * Sends so many requests a second (0: as many as possible) for so long; calls `look` now and then, between two rounds. Returns the number of
+ * requests.
+ */
 async function live(
   life: Life,
   ms: number,

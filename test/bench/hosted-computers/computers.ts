@@ -1,6 +1,6 @@
 /**
- * Hosted computers as people get them: the helper as it is built, in a network of its own, driven as the cloud drives it. Boot and wake
- * end with a picture of the display, since that is what a caller waits for.
+ * Hosted computers as people get them: the built helper in its own network, driven as the cloud drives it. Boot and wake end with a picture of the
+ * display, because callers wait for that.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -136,7 +136,7 @@ function memoryOf(folder: string, slot: number): number {
     try {
       kibibytes += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
     } catch {
-      // Gone meanwhile.
+      // It is already gone.
     }
   }
   return kibibytes / 1024;

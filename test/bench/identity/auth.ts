@@ -1,4 +1,4 @@
-/** What it costs to know who asks: a GET with a session cookie at a cloud of many people, beside a bare Express. */
+/** The cost of authentication: a GET with a session cookie at a multi-user cloud, compared with a bare Express. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

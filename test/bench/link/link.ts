@@ -1,4 +1,4 @@
-/** What the link costs beside a connection of one's own, and what cutting it does: a computer in a process of its own. */
+/** What the link costs compared with a direct connection, and the effect of cutting it: a computer in a separate process. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -166,7 +166,7 @@ async function cuts({ quick, log }: FigureOptions): Promise<Measured> {
     ]);
     timer.abort();
     counts[how] += 1;
-    // Between two links nothing is to be had: as a page that asks again.
+    // No answer comes between two links, so ask again, as a page does.
     if (how === 'failed') await delay(5);
   };
   const forEver = async (work: () => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-/** Two sinks, each a process of its own, on one cloud.db: what a burst becomes, and how long a single event takes. */
+/** Two sinks in separate processes on one cloud.db: the result of a burst, and how long a single event takes. */
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ interface Floor {
   close(): Promise<void>;
 }
 
-/** A push service that counts: what is told of a bot has a topic of its own, so nothing need be decrypted. */
+/** A push service that counts: each bot's events have their own topic, so nothing need be decrypted. */
 async function openFloor(): Promise<Floor> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-bench-'));
   const file = join(folder, 'cloud.db');

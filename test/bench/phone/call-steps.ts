@@ -1,4 +1,4 @@
-/** What owners and bots do about calls: consents, references that are used late, twice or after STOP, calls handed over. */
+/** Steps of owners and bots about calls: consents; references used late, twice or after STOP; transferred calls. */
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { TestClock } from '../../support/test-clock.ts';
 import type { Oracle } from './oracle.ts';

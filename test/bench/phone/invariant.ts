@@ -1,7 +1,7 @@
 /**
- * `phone.invariant`: random steps of people, owner, bots, carrier, webhooks, computers and time, against a model that knows what was
- * said and nothing of the program. No text or call leaves after STOP before START; nothing is paid twice; every text that came is there once,
- * reaches its bot or is answered, and is pushed once.
+ * `phone.invariant`: random steps of people, owner, bots, carrier, webhooks, computers and time, checked against a model that knows every step but
+ * nothing of the program. No text or call leaves between STOP and START; nothing is paid twice; every inbound text is stored once, reaches its bot or
+ * is answered, and is pushed once.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -205,7 +205,7 @@ function createModel(world: World, oracle: Oracle, draw: Draw, clock: ReturnType
     },
     async time() {
       if (draw.chance(0.01)) {
-        // The wall clock alone, as of a machine that was put to sleep.
+        // Only the wall clock jumps, as on a machine that was put to sleep.
         clock.jump(25 * 3_600_000);
         world.hurry();
         return;

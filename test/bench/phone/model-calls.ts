@@ -1,4 +1,4 @@
-/** Calls at the carrier as the model sees it: what is asked for twice with one key is one call; some answers are lost on their way. */
+/** Calls at the carrier as the model sees them: two requests with one key are one call; some answers are lost on the way. */
 import { type CarrierCalls, CarrierFault } from '../../../src/cloud-api/phone/carrier/port.ts';
 import type { Posted } from './model-carrier.ts';
 import type { Oracle } from './oracle.ts';

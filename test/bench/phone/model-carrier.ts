@@ -1,4 +1,4 @@
-/** The carrier as the model sees it: takes texts, forgets to answer, blocks who said STOP to it, and tells later what became of each. */
+/** The carrier as the model sees it: accepts texts, sometimes forgets to answer, blocks numbers that received STOP, and reports each result later. */
 import { CarrierFault, type CarrierTexts } from '../../../src/cloud-api/phone/carrier/port.ts';
 import type { Oracle } from './oracle.ts';
 import type { Draw } from './people.ts';

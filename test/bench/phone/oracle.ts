@@ -1,6 +1,6 @@
 /**
- * What must hold, kept beside the program and from what people, carrier and owner did alone: who is out, what was paid, who got what.
- * Collects what does not hold, in sentences.
+ * The rules that must hold, derived only from what people, carrier and owner did and kept apart from the program: who opted out, what was paid, who
+ * got what. Collects violations as sentences.
  */
 
 interface Pair {

@@ -1,4 +1,4 @@
-/** What people write to numbers, and what the service must take it for: the other half of the model knows nothing of its matcher. */
+/** What people write to numbers, and how the service must read it. The rest of the model knows nothing of its matcher. */
 
 /** `code`: of the own phone; in time it is the service's, later it is for the bot. */
 export type Meaning = 'plain' | 'stop' | 'start' | 'help' | 'code';
@@ -6,7 +6,7 @@ export type Meaning = 'plain' | 'stop' | 'start' | 'help' | 'code';
 export interface Saying {
   readonly text: string;
   readonly means: Meaning;
-  /** The carrier knows the word by itself: it answers, and blocks or lets through. */
+  /** The carrier knows the word too: it answers, and blocks or unblocks. */
   readonly known: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The way of a text as people have it: a cloud as its command starts it, a number bought through it, and a carrier whose posts are ours. */
+/** A text's path as people have it: a cloud started by its command, a number bought through it, and a carrier whose posts the test controls. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

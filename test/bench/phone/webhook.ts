@@ -1,7 +1,6 @@
 /**
- * How soon a carrier hears that its text was taken for good, and what a text costs the cloud from its post until it has been read. The
- * cost is told as on the machine on which its bound was set: beside a server that takes a post, looks at its Ed25519 signature and keeps
- * it in a row (`floor.ts`).
+ * How soon a carrier's text is durably accepted, and what a text costs the cloud from its post until it has been read. The cost is scaled to the
+ * machine on which its bound was set, by a server that takes a post, checks its Ed25519 signature and keeps it in a row (`floor.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';

@@ -1,4 +1,4 @@
-/** The texts of a person's numbers, whole, over a database in a file, between a model of the carrier, people, and computers that come and go. */
+/** The complete texting of a person's numbers over a database in a file, between a model of the carrier, people, and computers that come and go. */
 
 import type { EventBackbone } from '../../../src/cloud-api/events/backbone.ts';
 import { usualCallLimits } from '../../../src/cloud-api/phone/calls/calling.ts';
@@ -46,7 +46,7 @@ export interface WorldDeps {
 
 export async function openWorld({ store: opened, clock, ids, draw, oracle }: WorldDeps) {
   let under = 0;
-  /** What is under way is counted, so that it is known when nothing is. */
+  /** Counts pending work, to know when none is left. */
   const counted = <T>(work: Promise<T>): Promise<T> => {
     under += 1;
     return work.finally(() => {

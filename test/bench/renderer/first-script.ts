@@ -53,7 +53,7 @@ async function home({ page, product, browser }: ShownProduct): Promise<Measured>
   };
 }
 
-/** Every script that a page loads, also those that it asks for by itself. */
+/** Every script that a page loads, including those it requests later. */
 async function scriptsOf(page: Page, origin: string, path: string): Promise<Script[]> {
   const session = await page.context().newCDPSession(page);
   await session.send('Network.enable');

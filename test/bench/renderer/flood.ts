@@ -1,4 +1,4 @@
-/** A pane that prints without end must not keep the page from answering: how long its longest task takes. */
+/** A pane that prints endlessly must not block the page: how long its longest task takes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
@@ -37,7 +37,7 @@ function flood({ quick, log }: FigureOptions): Promise<Measured> {
     await page.keyboard.type(`timeout ${duration + 30} ${command}`);
     await page.keyboard.press('Enter');
     await openPane(page, 'two');
-    // What is compiled and laid out for the first time is not the flood's.
+    // Compiling and first layout do not count towards the flood.
     await delay(2000);
     await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] });
     const until = performance.now() + duration * 1000;

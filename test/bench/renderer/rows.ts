@@ -1,4 +1,4 @@
-/** A list of a hundred thousand rows: how much of it the page holds at a time, and that a jump into it shows rows in its first frame. */
+/** A list of a hundred thousand rows: how much of it the page holds at once, and whether a jump shows rows in its first frame. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright';

@@ -100,7 +100,7 @@ interface Database {
   readonly tables: readonly string[];
 }
 
-/** The walk alone, without what a start looks at before. */
+/** Only the walk, without the checks of a start before it. */
 async function walked(database: Database, file: string): Promise<Checked> {
   const raw = new Sqlite(file);
   raw.pragma('cell_size_check = ON');

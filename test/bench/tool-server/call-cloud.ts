@@ -1,6 +1,6 @@
 /**
- * What one call of a tool costs the cloud that passes it on to a paired computer: its CPU alone, not the computer's. Told as on the machine
- * on which the bound was set: beside a server that takes a post and lets a program behind a kept connection answer (`floor.ts`).
+ * What one call of a tool costs the cloud that passes it on to a paired computer: only the cloud's CPU, not the computer's. Scaled to the machine on
+ * which the bound was set, by a server that takes a post and lets a program behind a kept connection answer (`floor.ts`).
  */
 
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Documents to Markdown through the real program: every format gives what stands in it, a PDF of 300 pages in time, and the loop of
- * whoever drives the program is never held up. The peer of PDF is the bare text extraction of the library underneath.
+ * Documents to Markdown through the real program: every format returns its content, a PDF of 300 pages finishes in time, and the caller's event loop
+ * is never held up. The PDF figure compares with the library's bare text extraction.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

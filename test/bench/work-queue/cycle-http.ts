@@ -1,6 +1,6 @@
 /**
- * Enqueue → lease → ack over HTTP as people get it: 16 workers in other processes, a key, durable commits. Told as on the machine on which
- * the bound was set: beside a server that takes a post and keeps it in a row (`floor.ts`).
+ * Enqueue → lease → ack over HTTP as people get it: 16 workers in other processes, a key, durable commits. Scaled to the machine on which the bound
+ * was set, by a server that takes a post and keeps it in a row (`floor.ts`).
  */
 import { fileURLToPath } from 'node:url';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';

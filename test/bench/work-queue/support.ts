@@ -1,4 +1,4 @@
-/** What the figures of the queue share: a cycle of one task through the store, and how so many of them are run at once. */
+/** Shared parts of the queue's figures: one task's cycle through the store, and running many of them at once. */
 import { createWorkStore, type WorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { createIds, type Ids } from '../../../src/kit/ids/ids.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';

@@ -1,6 +1,6 @@
 /**
- * A tool server as others write them, good and bad, without a transport: what it answers to a message. By its behaviour's name, so that
- * a test reads as what it is about.
+ * A tool server without a transport, well or badly behaved like those of other vendors: it answers one message. Behaviours have names, so that a test
+ * reads as what it checks.
  */
 export type Json = Record<string, unknown>;
 export interface Wire {
@@ -18,7 +18,7 @@ const tool = (name: string, more: Json = {}): Json => ({
   ...more,
 });
 
-/** What is listed by each behaviour; the others list these. */
+/** The tool list of each behaviour; behaviours not named here list these. */
 const usual = [
   tool('echo', {
     inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },

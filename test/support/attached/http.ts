@@ -1,4 +1,4 @@
-/** A tool server on HTTP that behaves as it is told; what it was asked is kept. */
+/** A tool server on HTTP with a chosen behaviour; it keeps the requests it received. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createBehaviour, type Json } from './behave.ts';

@@ -1,4 +1,4 @@
-/** The same request over and over on kept connections, as bytes: what it costs the caller is little and always the same. */
+/** Repeats one request on kept connections, as bytes: the cost for the caller is small and constant. */
 import { connect } from 'node:net';
 import { cpuMs } from './processes.ts';
 

@@ -1,4 +1,4 @@
-/** Floors of figures: they do the work that they stand for, hold nothing of Gantry, and excuse nothing that Gantry costs. */
+/** Floors of figures: they do the work that they represent, contain nothing of Gantry, and excuse no cost of Gantry. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A lean HTTP caller for measuring: keep-alive, JSON, server-sent events. What it costs is little and always the same. */
+/** A lean HTTP caller for measuring: keep-alive, JSON, server-sent events. Its cost is small and constant. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -69,7 +69,7 @@ export function createCaller(origin: string, token: string, via?: number): Calle
   };
 }
 
-/** While whoever should answer is down, it is asked again with the same words; what is refused is a fault. */
+/** While the server is down, the same request is repeated; a refusal is a fault. */
 export async function insist<T>(call: () => Promise<T>): Promise<T> {
   const pauseMs = 150;
   const tries = 800;

@@ -8,7 +8,7 @@ export interface Inspected {
   close(): void;
 }
 
-/** Where a program will be inspectable, and what its environment must hold for that. Its own children find the port taken and go on. */
+/** Where a program will be inspectable, and the environment it needs for that. Its child processes find the port taken and continue. */
 export async function inspectable(): Promise<{
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** What goes on in a Gantry that is used, over the routes that pages, bots, tools and workers ask: so many requests a round. */
+/** The traffic of a Gantry in use, over the routes that pages, bots, tools and workers call: so many requests a round. */
 import { mcpMeta, mcpServer, modernVersion } from '../../../src/contracts/tool-server/mcp.ts';
 import { CallError, type Caller, createCaller } from './http.ts';
 import type { Product } from './product.ts';
@@ -13,7 +13,7 @@ export interface Life {
 
 type Step = () => Promise<unknown>;
 
-/** `bot`: address of a shell. The queue is asked with a key of its own, as workers are. */
+/** `bot`: address of a shell. The queue gets a separate key, as for workers. */
 export async function createLife(product: Product, bot: string): Promise<Life> {
   const { web, engine } = product;
   const { secret } = await web.call<{ secret: string }>('POST', '/api/v1/keys', { name: 'worker', scopes: ['work'] });
@@ -86,7 +86,7 @@ async function workOff(worker: Caller): Promise<void> {
   await worker.call('POST', `/beta/work/${task.id}/ack`, { worker_id: 'soak', result: { exit_code: 0 } });
 }
 
-/** What is not there is asked for as well. */
+/** Also requests things that do not exist. */
 async function missing(caller: Caller): Promise<void> {
   try {
     await caller.call('GET', '/api/factory/agents/nobody@nowhere');

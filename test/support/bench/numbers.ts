@@ -1,4 +1,4 @@
-/** Numbers out of samples. */
+/** Statistics of samples. */
 
 /** The sample at `q` (0…1) of the sorted samples; NaN of none. */
 export function quantile(values: readonly number[], q: number): number {

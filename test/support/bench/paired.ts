@@ -1,4 +1,4 @@
-/** A cloud of many people as its command starts it, and a computer paired with it: for figures that kill either. */
+/** A multi-user cloud started by its command, and a computer paired with it: for figures that kill either. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** A PostgreSQL of a measurement's own, with the settings that it ships with: every commit is on the disk before it is answered. */
+/** A separate PostgreSQL for a measurement, with its default settings: every commit is on the disk before it is answered. */
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,7 +87,7 @@ export async function startBenchPostgres(): Promise<BenchPostgres> {
   };
 }
 
-/** None of one that has ended meanwhile: it is among those that have ended, then. */
+/** 0 for a process that has ended since: it counts among the ended ones. */
 function runningCpuMs(pid: number): number {
   try {
     return cpuMs(pid);

@@ -86,7 +86,7 @@ export async function runFigures(kind: Kind, root: string, argv: readonly string
         missed ||= line.ok === false;
       }
     };
-    // What is measured has the machine to itself. A fault counts, and its programs mostly wait: short ones run two at a time.
+    // A measurement has the machine to itself. Faults are counted, and their programs mostly wait, so short ones run two at a time.
     await Promise.all(Array.from({ length: kind === 'faults' && options.quick ? 2 : 1 }, run));
     return missed ? 1 : 0;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * A program that holds many event streams as bare sockets, and knows of each which events it has seen. It is told what to do over its
- * parent's channel: thousands of sockets in the program that measures would slow down what it asks. Knows no product.
+ * A program that holds many event streams as bare sockets, and records which events each has seen. It takes commands over its parent's channel:
+ * thousands of sockets in the measuring program would slow down its requests. Knows no product.
  */
 import { connect, type Socket } from 'node:net';
 

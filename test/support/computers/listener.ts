@@ -1,4 +1,4 @@
-/** Somebody who listens on every address of a network namespace and has a page for whoever asks; what comes as a datagram is told with its source. */
+/** Listens on every address of a network namespace and serves a page to each caller; prints each datagram with its source. */
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** The tracker's events: their names, what may be asked for, what is sent; and what is sent where it is told to send it wrong. */
+/** The tracker's events: their names, their arguments, their payloads, and the wrong payloads that it can be set to send. */
 import type { DeliveryFault } from './faults.ts';
 import type { Happening } from './issues.ts';
 import type { Message } from './webhook.ts';

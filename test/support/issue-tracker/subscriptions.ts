@@ -249,7 +249,7 @@ export function createSubscriptions(deps: {
         ...{ id: one.id, name: one.name, arguments: one.args, url: one.url, user: one.principal.user },
         ...{ expiresAt: one.expiresAt, waiting: one.queue.length, gaveUp: one.gaveUp.length, keys: one.keys.length },
       })),
-    /** What it signs with, for whoever posts in its place. */
+    /** Its signing secret, for a test that posts in its place. */
     keyOf: (id: string): Buffer | undefined => all.get(id)?.keys[0]?.bytes,
     deliveries: (): readonly Delivery[] => deliveries,
     /** Some events are gone for good: the receiver has to look itself. */

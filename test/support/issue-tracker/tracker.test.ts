@@ -102,7 +102,7 @@ test('a client of the SDK signs in, lists what there is and opens an issue, in e
   }
 });
 
-/** A program with no browser of its own: the person signs in where it says, and it keeps what it is given. */
+/** A program without a browser: the person signs in at the address it prints, and it keeps the tokens it gets. */
 function program() {
   const kept: { tokens?: OAuthTokens; client?: OAuthClientInformation; verifier: string; at: string } = {
     verifier: '',

@@ -1,7 +1,7 @@
 /**
- * A small issue tracker that programs can use over MCP and that tells them what happens, by webhooks: the second events server
- * that the connectors are tested against. Written from the public texts alone; it shares no code with the product, so that
- * what both understand alike is what the texts say. Everything is in memory.
+ * A small issue tracker that programs can use over MCP and that reports changes by webhooks: the second events server that the connectors are tested
+ * against. Written only from the public specifications; it shares no code with the product, so that what both agree on is what the specifications
+ * say. Everything is in memory.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

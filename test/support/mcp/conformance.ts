@@ -82,7 +82,7 @@ function judged(suite: Suite, scenario: string, scored: boolean, checks: readonl
   };
 }
 
-/** Each scenario's checks are in a folder of its own, named `server-<scenario>-<time>`. */
+/** Each scenario's checks are in a separate folder, named `server-<scenario>-<time>`. */
 async function runScenarios(entry: string, url: string, args: readonly string[]): Promise<Map<string, Check[]>> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-conformance-'));
   try {

@@ -29,7 +29,7 @@ const sample = (said: string) => ({
 const roots = { method: 'roots/list', params: {} };
 
 interface Script {
-  /** What is asked, round by round. */
+  /** The questions, round by round. */
   readonly rounds: readonly Asks[];
   readonly state?: true;
 }

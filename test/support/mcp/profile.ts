@@ -181,7 +181,7 @@ function read(uri: string): readonly ResourceContents[] | null {
   return [{ uri, mimeType: 'application/json', text: JSON.stringify(data) }];
 }
 
-/** A list in the order that it is to be registered in. */
+/** A list in the order of registration. */
 export type Order = <T>(items: readonly T[]) => readonly T[];
 
 export interface ProfileOptions {

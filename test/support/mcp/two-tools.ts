@@ -1,4 +1,4 @@
-/** A tool server of somebody else, on stdin and stdout, by the official server SDK: `node two-tools.ts`. */
+/** Another vendor's tool server, on stdin and stdout, by the official server SDK: `node two-tools.ts`. */
 import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';

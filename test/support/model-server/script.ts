@@ -1,6 +1,4 @@
-/**
- * What a scripted model is asked and answers, in words of no vendor. A test writes one script; every wire speaks it.
- */
+/** Requests and answers of a scripted model, in vendor-neutral terms. A test writes one script; every wire speaks it. */
 export type WireName = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini';
 
 export interface ModelRequest {
@@ -8,7 +6,7 @@ export interface ModelRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly system: string;
-  /** Text of the last message of the user; '' when the turn goes on with tool results alone. */
+  /** Text of the user's last message; '' when the turn continues with only tool results. */
   readonly lastUser: string;
   /** Names of the tools on offer. */
   readonly tools: readonly string[];

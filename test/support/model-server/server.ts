@@ -1,6 +1,6 @@
 /**
- * One scripted model server for every test that needs a model: a real HTTP server on loopback that speaks the vendors' wires.
- * Owns requests, scripts and streams; the wires own their shapes. It is a substitute for the model alone.
+ * One scripted model server for every test that needs a model: a real HTTP server on loopback that speaks the vendors' wires. Owns requests, scripts
+ * and streams; the wires own their shapes. It replaces only the model.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

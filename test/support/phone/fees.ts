@@ -1,4 +1,4 @@
-/** Fees as they are counted, each line once by its id, without the rest of usage. */
+/** Fees as usage counts them, each line once by its id, without other usage. */
 import { createFees } from '../../../src/cloud-api/phone/fees.ts';
 import type { RecordUsage } from '../../../src/cloud-api/usage/index.ts';
 import { answered } from '../../../src/kit/store/answered.ts';

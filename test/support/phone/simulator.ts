@@ -1,4 +1,4 @@
-/** The simulated carrier in this process, and what a test wants beside it: an ear for its events, and its wire by hand. */
+/** The simulated carrier in this process, with test helpers: a receiver for its events, and its wire by hand. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/carrier-simulator/simulator.ts';
@@ -47,7 +47,7 @@ export interface Heard {
   readonly body: Wire;
 }
 
-/** Whoever the carrier posts to. Answers 200, or what `answers` says next. */
+/** The receiver of the carrier's posts. Answers 200, or what `answers` says next. */
 export interface Ear extends AsyncDisposable {
   readonly url: string;
   readonly heard: readonly Heard[];
@@ -87,7 +87,7 @@ export async function startEar(): Promise<Ear> {
   return ear;
 }
 
-/** A number of the simulated account with a profile of its own, whose events go to `webhookUrl`. */
+/** A number of the simulated account with its own profile, whose events go to `webhookUrl`. */
 export async function boughtNumber(
   { sim, ask }: SimulatedCarrier,
   webhookUrl: string,

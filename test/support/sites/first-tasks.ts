@@ -1,4 +1,4 @@
-/** Ten tasks, written from the members of the toolset alone. Each page reports what was done on it; nothing here knows the executor. */
+/** Ten tasks, written only from the toolset's members. Each page reports what was done on it; nothing here knows the executor. */
 import type { Thing } from './hands.ts';
 import type { Task } from './task.ts';
 

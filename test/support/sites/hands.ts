@@ -76,7 +76,7 @@ export function createHands(way: Way, callMember: CallMember): Hands {
     throw new Error(`There is no ${role} "${name}" in ${seen.slice(0, 2000)}`);
   }
 
-  /** A point of it that nothing covers, in view; null where there is none. */
+  /** A visible point of it that nothing covers; null if there is none. */
   async function look({ css }: Thing): Promise<{ x: number; y: number; dy: number } | null> {
     const script = `(() => {
       const [first, ...inner] = ${JSON.stringify(css.split(' >> '))};

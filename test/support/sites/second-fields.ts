@@ -1,11 +1,11 @@
-/** Five tasks of fields, keys and frames, as shops and account pages have them. Written from the members of the toolset alone. */
+/** Five tasks of fields, keys and frames, as on shop and account pages. Written only from the toolset's members. */
 import type { Hands, Thing } from './hands.ts';
 import type { Task } from './task.ts';
 
 const button = (name: string, css: string): Thing => ({ role: 'button', name, css });
 const field = (name: string, css: string): Thing => ({ role: 'textbox', name, css });
 
-/** What a person sees is read again where the page has drawn itself anew meanwhile. */
+/** Reads again what a person sees, in case the page has redrawn since. */
 async function again(act: () => Promise<void>): Promise<void> {
   for (let tried = 0; ; tried += 1) {
     try {
@@ -30,7 +30,7 @@ const booking: Task = {
       pages: {
         '/': `<style>#price{width:400px;margin:0}main{margin-top:${random.int(0, 160)}px}</style><h1>Find a room</h1>
           <main><form>${random.shuffle([date, slider]).join('')}<button>Search</button></form></main><script>
-          // What the page knows comes from events alone, as with a framework.
+          // The page learns only from events, as with a framework.
           const state = { arrival: '', price: ${began} };
           arrival.oninput = () => { state.arrival = arrival.value; };
           price.oninput = () => { state.price = Number(price.value); shown.textContent = price.value; };
@@ -221,7 +221,7 @@ const accountWizard: Task = {
           const steps = { 1: () => '<h2>Choose a password</h2>' + input('secret', 'Password', 'password', 'autocomplete="new-password"') + input('repeat', 'Repeat password', 'password') + '<p>' + (state.secret && state.secret === state.repeat ? 'Passwords match' : 'Two times the same') + '</p>',
             2: () => '<h2>Choose a plan</h2>' + ${JSON.stringify(plans)}.map((one) => '<label><input type="radio" name="plan" id="p' + one + '" value="' + one + '"' + (state.plan === one ? ' checked' : '') + '> ' + one + '</label>').join(''),
             3: () => '<h2>Keep your recovery code</h2>' + input('code', 'Recovery code', 'text', 'readonly value="${code}"') + input('typed', 'Code again', 'text') };
-          // Everything is made anew, as pages do that build themselves of strings; what had the focus and was marked has it again.
+          // Everything is recreated, as on pages that build themselves from strings; focus and selection are restored.
           function render() { clearTimeout(timer); if (held) { timer = setTimeout(render, 50); return; }
             const was = document.activeElement, had = was?.id, marked = was?.matches('input:not([type=radio])') ? [was.selectionStart, was.selectionEnd] : null;
             app.innerHTML = steps[state.step]() + '<button id="next">' + (state.step === 3 ? 'Finish' : 'Next') + '</button>';

@@ -1,4 +1,4 @@
-/** Five tasks of the pointer: menus, what moves, what covers, what has to be scrolled to, what is drawn. Written from the members alone. */
+/** Five pointer tasks: menus, moving targets, covered targets, scrolling, a canvas. Written only from the toolset's members. */
 import type { Hands, Thing } from './hands.ts';
 import type { Task } from './task.ts';
 
@@ -201,7 +201,7 @@ const patternLock: Task = {
         return JSON.stringify(drew) === JSON.stringify(path) && moves! >= path.length - 1;
       },
       async solve(hands) {
-        // What is drawn on a canvas has no references: both ways look at the picture.
+        // A canvas has no references for its drawing: both ways look at the picture.
         const pad = { role: 'img', name: 'Pattern', css: '#pad' };
         if ((await hands.spot(pad)).y > 600) {
           // It is not all in view.

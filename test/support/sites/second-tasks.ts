@@ -1,4 +1,4 @@
-/** Ten more tasks, of another hand: written without a look at the executor. */
+/** Ten more tasks, by another author, written without a look at the executor. */
 import { fieldTasks } from './second-fields.ts';
 import { pointerTasks } from './second-pointer.ts';
 import type { Task } from './task.ts';

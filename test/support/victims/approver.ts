@@ -12,7 +12,7 @@ import { laneMigrations } from '../../../src/kit/lane/migrations.ts';
 import { createSharedLanes } from '../../../src/kit/lane/shared-lanes.ts';
 import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 
-/** What one process was told of one approval. */
+/** The answers that one process got about one approval. */
 export interface Told {
   readonly id: string;
   readonly won: boolean;

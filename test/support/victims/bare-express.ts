@@ -1,6 +1,6 @@
 /**
- * The peer of `identity.auth`: Express with one route that answers a constant as JSON, and nothing else. What Express adds by itself
- * and an API does not want (ETag, X-Powered-By) is off: it would only make it slower. `bare-express.ts <body>`.
+ * The comparison for `identity.auth`: Express with one route that answers a constant as JSON. Express features that an API does not want (ETag,
+ * X-Powered-By) are off: they would only make it slower. `bare-express.ts <body>`.
  */
 import type { AddressInfo } from 'node:net';
 import express from 'express';

@@ -1,4 +1,4 @@
-/** The peer of PDF: the bare text of every page by the library alone, nothing made of it. Prints how many characters. */
+/** The comparison for PDF: the bare text of every page from only the library, unprocessed. Prints the number of characters. */
 import { readFileSync } from 'node:fs';
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import * as reader from 'pdfjs-dist/legacy/build/pdf.worker.mjs';

@@ -1,6 +1,6 @@
 /**
- * The door of one replica, and behind it an engine: answers `{}`, and below `/events` a stream that goes on. Arguments: its id and the
- * internal service token.
+ * The listener of one replica, and behind it an engine: answers `{}`, and below `/events` an endless stream. Arguments: its id and the internal
+ * service token.
  */
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';

@@ -1,7 +1,6 @@
 /**
- * Keeps the schedules of a workspace until it is killed, with a clock that runs 300 times as fast and goes on, some minutes later, where
- * the life before it left off: how long a program takes to start moves nothing. `node schedule-keeper.ts <folder>` prints `run <dag>` for
- * each start once it is durable.
+ * Keeps the schedules of a workspace until it is killed, with a clock that runs 300 times as fast and resumes, some minutes later, where the previous
+ * process stopped, so that start times do not shift it. `node schedule-keeper.ts <folder>` prints `run <dag>` for each start once it is durable.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

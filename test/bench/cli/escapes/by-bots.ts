@@ -156,7 +156,7 @@ async function writeSteps(pen: Pen): Promise<Words> {
     await pen.write(bot, 'claimNode', undefined, node);
     await pen.write(bot, 'progressNode', undefined, node);
   }
-  // A bot with a step of its own is not asked to check another.
+  // A bot that has a step is not asked to check another.
   await pen.write(two, 'failNode', undefined, fails);
   const text = marked('uploadProof');
   const form = new FormData();

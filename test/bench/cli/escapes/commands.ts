@@ -1,4 +1,4 @@
-/** Every verb of the command line that asks a server, the ways to call it, and what its output must not do. */
+/** Every command that asks a server, the ways to call it, and what its output must not do. */
 import { PassThrough } from 'node:stream';
 import { commands, parts } from '../../../../src/cli/catalogue.ts';
 import type { Verb } from '../../../../src/cli/command.ts';
@@ -20,7 +20,7 @@ export const verbs: readonly (readonly [words: string, verb: Verb])[] = [
   ...parts.flatMap((part) => part.verbs.map((verb) => [`${part.name} ${verb.name}`, verb] as const)),
 ].filter(([words]) => !notAsked.has(words) && !notAskedOf.has(words));
 
-/** What is typed for `<name>`. */
+/** The value typed for `<name>`. */
 export type Word = (name: string) => string;
 
 /** `--lines <n>` with a number, anything else with a word. */
@@ -75,7 +75,7 @@ export async function printed(env: Readonly<Record<string, string>>, argv: reado
 const acting = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const forgedLine = new RegExp(`^${forged}`, 'im');
 
-/** What is wrong with what it printed; null: nothing. */
+/** The problem with the printed output; null: none. */
 export function problemOf(words: string, argv: readonly string[], out: string): string | null {
   const shown = argv.map((one) => (one.includes(forged) ? '…' : one)).join(' ');
   const raw = acting.exec(out.replaceAll('\t', ' '));

@@ -1,4 +1,4 @@
-/** What nobody's terminal may act on, and values of a schema that are full of it. */
+/** Text that must not act on anybody's terminal, and schema values full of it. */
 
 export const forged = 'FORGED';
 
