@@ -1,4 +1,4 @@
-/** Computers as a person calls them, from what the home cloud tells. Must not know what is listed beside them. */
+/** Computers by the names that people use, as the home cloud reports them. Must not know what is listed beside them. */
 import { createClient } from '../client/client.ts';
 import { computerRoutes } from '../contracts/link/computers.ts';
 import type { Context } from './command.ts';

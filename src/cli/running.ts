@@ -1,4 +1,4 @@
-/** What commands say of the Gantry that runs for this data folder, or does not. */
+/** What commands report about the Gantry that runs, or does not run, for this data folder. */
 import { AppError } from '../contracts/common/errors.ts';
 import { dataFolder } from '../host/places.ts';
 import { findRunning } from '../host/running.ts';

@@ -1,4 +1,4 @@
-/** A text that is given after a verb, or piped in. */
+/** Text given after a verb, or piped in. */
 import { AppError } from '../contracts/common/errors.ts';
 import { type Context, type Input, words } from './command.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `fetch` by Node's own HTTP client to where its address does not lead: a Unix socket (or named pipe), or a server behind its public
- * address. Knows no route and no credential.
+ * `fetch` by Node's own HTTP client for targets other than the address's host: a Unix socket (or named pipe), or a server behind its public address.
+ * Knows no route and no credential.
  */
 import { type RequestOptions, request } from 'node:http';
 import { Readable } from 'node:stream';

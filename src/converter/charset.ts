@@ -1,6 +1,6 @@
 /**
- * In which encoding a text is: by its mark, by what was said, by what it declares, by what its bytes allow. Answers null for what
- * is no text. Must not know formats.
+ * Finds a text's encoding: by its byte order mark, by the caller's hint, by what the text declares, by what its bytes allow. Answers null for bytes
+ * that are not text. Must not know formats.
  */
 import { ConvertFault } from './format.ts';
 

@@ -1,4 +1,4 @@
-/** What lies in a container, by the names in it: zip (office, e-books) and the compound files of older office programs and Outlook. */
+/** Finds a container's content type by the names in it: zip (office, e-books) and the compound files of older office programs and Outlook. */
 import { ConvertFault, type Kind, type Sniffed } from './format.ts';
 import { readZip } from './zip-reader.ts';
 

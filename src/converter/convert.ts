@@ -1,6 +1,5 @@
 /**
- * One conversion: looks at the bytes, finds the format, calls it, and counts what documents inside documents may take together.
- * Must not know processes or tools.
+ * One conversion: looks at the bytes, finds the format, calls it, and counts what nested documents use together. Must not know processes or tools.
  */
 import { decode } from './charset.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * What a format of documents is: bytes in, Markdown out, with what is known of the document and what was lost. Every format of
- * every family implements this and is named in `formats/index.ts`. Must not know tools, processes or where the bytes came from.
+ * The interface of a document format: bytes in, Markdown out, with metadata and notes about losses. Every format of every family implements it and is
+ * listed in `formats/index.ts`. Must not know tools, processes or where the bytes came from.
  */
 
 export const families = ['pdf', 'office', 'html', 'data', 'archive', 'mail', 'media'] as const;

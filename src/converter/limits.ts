@@ -1,4 +1,4 @@
-/** What one conversion may take. Both ends of the program know these; each says why it is what it is. */
+/** The limits of one conversion, each with its reason. Both ends of the program know them. */
 
 /** Of a document, bytes. Scans and slide decks that people send stay below. */
 export const largestInput = 50 * 1024 * 1024;

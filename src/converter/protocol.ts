@@ -1,6 +1,6 @@
 /**
- * The wire between the conversion program and whoever drives it, over its stdin and stdout, one document at a time: a frame
- * `u32 length · head (JSON)` and then as many bytes as the head says. Both ends import this file and nothing else of each other.
+ * The wire between the conversion program and its caller, over stdin and stdout, one document at a time: a frame `u32 length · head (JSON)` and then
+ * as many bytes as the head says. Both ends import this file and nothing else of each other.
  */
 import type { FaultCode } from './format.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What a document is, from its bytes. A name or a MIME type is never believed against them: it only decides between kinds that
- * look alike (text, Markdown, CSV). Must not know formats.
+ * Detects a document's kind from its bytes. A name or a MIME type never overrides them: it only decides between kinds that look alike (text,
+ * Markdown, CSV). Must not know formats.
  */
 import { type Charset, charsetOf, decode } from './charset.ts';
 import { sniffCompound, sniffZip, unsupported } from './container.ts';

@@ -1,6 +1,6 @@
 /**
- * The thread that watches the conversion program from inside: ends it when whoever started it is gone, or when it takes too much
- * memory, buffers included, which V8's own cap does not count. As a text, because a thread needs a program of its own.
+ * The thread that watches the conversion program from inside: ends it when its parent is gone, or when it takes too much memory, buffers included,
+ * which V8's own cap does not count. It is text, because a thread needs a separate program.
  */
 import { largestProcess } from './limits.ts';
 import { lastWords } from './protocol.ts';

@@ -1,6 +1,6 @@
 /**
- * The one way out of a browser: a proxy on loopback that asks before each new host, connects only to an address that was asked about,
- * and says why where it may not. Must not know browsers or policy.
+ * A browser's only connection to the network: a proxy on loopback that asks before each new host, connects only to an address that was asked about,
+ * and gives the reason for a refusal. Must not know browsers or policy.
  */
 import { lookup } from 'node:dns/promises';
 import { Agent, createServer, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';

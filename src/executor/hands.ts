@@ -1,7 +1,4 @@
-/**
- * What the program frame asks of each kind of place, the browser and the desktop, and how they say that something did not work.
- * Must not know the wire.
- */
+/** What the program requires of each kind of place, the browser and the desktop, and how they report faults. Must not know the wire. */
 import type { Act, Acted, Fault, Look, Looked, Place, ProgramEvent } from './protocol.ts';
 
 /** Thrown by hands; becomes the answer. Whatever else they throw is answered as a fault of the page. */

@@ -1,6 +1,6 @@
 /**
- * The executor program: the wire on stdin and stdout, the hands of this computer behind it. It ends when its stdin ends, and takes what
- * it started with it.
+ * The executor program: the wire on stdin and stdout, this computer's browser and desktop behind it. It ends when its stdin ends, and ends everything
+ * that it started.
  */
 import { Console } from 'node:console';
 import { createFrameReader, frames } from '../kit/process/frames.ts';

@@ -1,6 +1,6 @@
 /**
- * The frame of the executor program: requests in, each handed to the hands of its place after the one before it, answers and events
- * out. It gives every action its deadline and can stop it. Must not know how anything is done.
+ * The frame of the executor program: passes each request to its place after the one before it, and sends answers and events. It gives every action
+ * its deadline and can stop it. Must not know how anything is done.
  */
 import { memberOf } from '../contracts/computer-use/members.ts';
 import type { AskHost, BrowserHands } from './browser/create-browser.ts';

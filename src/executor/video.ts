@@ -1,6 +1,6 @@
 /**
- * Videos by the ffmpeg of this computer, as WebM that browsers play: of pictures with their times, or of an X display. Without ffmpeg
- * there is none, and nothing is left behind. Must not know who films what.
+ * Videos by this computer's ffmpeg, as WebM that browsers play: of pictures with their times, or of an X display. Without ffmpeg there are no videos,
+ * and nothing is left behind. Must not know who records what.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';

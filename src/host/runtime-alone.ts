@@ -1,6 +1,6 @@
 /**
- * A computer without a web interface of its own: what `gantry runtime` runs. Its person reaches it through the cloud that it is
- * paired with, and through the CLI.
+ * A computer without a web interface, as `gantry runtime` runs it. Its person reaches it through the cloud that it is paired with, and through the
+ * CLI.
  */
 import { readPairing } from '../runtime-server/link/pairing-file.ts';
 import type { HomeLink } from './home-link.ts';

@@ -1,4 +1,4 @@
-/** What `gantry doctor` says of the runtime's own parts. Must not start anything. */
+/** What `gantry doctor` reports about the runtime's parts. Must not start anything. */
 
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';
 import { findChromium } from '../kit/process/find-chromium.ts';

@@ -1,6 +1,6 @@
 /**
- * Composes connectors on the runtime: other people's servers with their credentials, the subscriptions to their events,
- * and what bots do on their own with those events. Must not know what an event is.
+ * Composes connectors on the runtime: other people's servers with their credentials, the subscriptions to their events, and the automatic runs of
+ * bots on those events. Must not know what an event is.
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';

@@ -1,6 +1,6 @@
 /**
- * Composes the hands of a person's own computer: questions go to the approvals desk, what acts is decided by the workspace's policy,
- * Gantry's own doors are no browser's business. Must not know what a call does.
+ * Composes computer use on a person's own computer: questions become approvals, the workspace's policy decides about actions, and browsers may not
+ * reach Gantry's own listeners. Must not know what a call does.
  */
 import { join } from 'node:path';
 import type { Clock } from '../kit/clock/clock.ts';

@@ -1,4 +1,4 @@
-/** The steps of `runtime.db`, of every area that keeps something there. */
+/** The migrations of `runtime.db`, from every area that stores something there. */
 
 import { botTokenMigrations } from '../kit/http/bot-tokens.ts';
 import { idempotencyMigrations } from '../kit/http/idempotency.ts';

@@ -1,4 +1,4 @@
-/** The models of a runtime: what the environment, settings.json and the person's kept keys say, as one. */
+/** The models of a runtime: combines environment, settings.json and the person's stored keys. */
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
 import type { BoundRoute } from '../kit/http/types.ts';

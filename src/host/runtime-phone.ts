@@ -1,4 +1,4 @@
-/** Composes the phone's half on this computer: its way to the home cloud, and to the threads of bots. */
+/** Composes the phone's half on this computer: its connection to the home cloud, and to the bots' threads. */
 import type { Clock } from '../kit/clock/clock.ts';
 import { createLanes } from '../kit/lane/create-lanes.ts';
 import type { Log } from '../kit/log/log.ts';

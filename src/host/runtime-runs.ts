@@ -1,6 +1,6 @@
 /**
- * Composes computer-use runs of a person's own computer: acted out by its hands, thought out by the models that its settings name, and
- * cleared away once a day. Must not know what a run does.
+ * Composes computer-use runs of a person's own computer: its executor performs them, the models named in its settings plan them, and a daily sweep
+ * removes old ones. Must not know what a run does.
  */
 import { join } from 'node:path';
 import type { Clock } from '../kit/clock/clock.ts';

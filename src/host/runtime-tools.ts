@@ -1,6 +1,5 @@
 /**
- * Composes the runtime's half of the tool server: the registry, documents, attached servers and the sign-ins at them. Must not know what
- * a tool does.
+ * Composes the runtime's half of the tool server: the registry, documents, attached servers and signing in to them. Must not know what a tool does.
  */
 import type { Clock } from '../kit/clock/clock.ts';
 import { systemTimers } from '../kit/clock/timers.ts';

@@ -1,4 +1,4 @@
-/** The composition of a hosted computer's engine: store, questions, hands, the socket. Must not know displays. */
+/** Composes a hosted computer's engine: store, questions, executor, socket. Must not know displays. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { answerHostedApproval } from '../contracts/hosted-computers/device.ts';

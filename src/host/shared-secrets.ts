@@ -1,6 +1,6 @@
 /**
- * Replicas of one cloud seal with one master key and take one internal token: what one sealed, all must open. Checked at each start
- * against what the first one left in the database. A cloud of one process keeps both beside its file and needs no check.
+ * Replicas of one cloud share the master key and the internal token: each must open what another sealed. Each start compares them with what the first
+ * replica left in the database. A cloud of one process keeps both beside its file and needs no check.
  */
 import { hash } from 'node:crypto';
 import { AppError } from '../contracts/common/errors.ts';

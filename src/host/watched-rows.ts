@@ -1,6 +1,6 @@
 /**
- * Which rows are checked for bits that a disk lost, and how a damaged one is reported: evidence (ledger, approvals, consent), pending
- * work (tasks), and what cannot be made again (sealed values). Must not know what they mean.
+ * Lists the rows that are checked for bits lost on disk, and how a damaged row is reported: evidence (ledger, approvals, consent), pending work
+ * (tasks), and values that cannot be recreated (sealed ones). Must not know what they mean.
  */
 import { basename } from 'node:path';
 import type { DoctorCheck } from '../contracts/common/doctor-check.ts';

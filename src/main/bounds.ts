@@ -1,4 +1,4 @@
-/** Where a window stands: as it was left, if a display that exists shows enough of it to take hold of. Pure. */
+/** A window's position: as it was left, if an existing display shows enough of it to grab. Pure. */
 import { z } from 'zod';
 
 export const WindowBounds = z.strictObject({

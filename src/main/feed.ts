@@ -1,6 +1,6 @@
 /**
- * What main asks its own Gantry, with the window's own session: how many panes, runs and needs there are, what is new, and whether
- * something runs that must not be cut off. Asked again and again while the computer is awake; a Gantry that does not answer is told once.
+ * What main asks its Gantry with the window's session: the number of panes, runs and needs, new notifications, and whether work is running that must
+ * not be cut off. Polls while the computer is awake; a Gantry that does not answer is reported once.
  */
 import { createClient, type Fetch } from '../client/client.ts';
 import { approvalRoutes } from '../contracts/approvals/routes.ts';

@@ -1,7 +1,4 @@
-/**
- * Puts the rules for pages on every page that Electron makes, before it shows anything. The decisions are in
- * `navigation.ts`.
- */
+/** Applies the rules for pages to every page that Electron creates, before it shows anything. The decisions are in `navigation.ts`. */
 import { externalTarget, mayNavigate, mayUse } from './navigation.ts';
 import type { ElectronParts } from './parts.ts';
 import { againAddress } from './reviving.ts';

@@ -1,4 +1,4 @@
-/** What the desktop program keeps in its profile folder: the person's choices and where the window stood. A bad file is as none. */
+/** What the desktop program stores in its profile folder: the person's choices and the window's position. A bad file counts as missing. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';

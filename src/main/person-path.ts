@@ -1,6 +1,6 @@
 /**
- * The PATH of the person's own shell. An app that was started from a menu or a dock has the system's short one, and the harnesses that a
- * person installed are on theirs. Asked once, of their login shell; what does not answer in time changes nothing.
+ * The PATH of the person's own shell. An app started from a menu or a dock has only the system's short one, without the agent programs that a person
+ * installed. Asked once, of their login shell; without an answer in time nothing changes.
  */
 import { execFile } from 'node:child_process';
 import { isAbsolute } from 'node:path';

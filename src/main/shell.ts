@@ -1,6 +1,6 @@
 /**
- * The desktop program put together: one instance, the Gantry that it runs or attaches to, windows, menu, tray, links, notifications,
- * sleep, updates, quit. What it decides lies beside it; Electron and the servers are passed in, so that this runs without either.
+ * Composes the desktop program: one instance, the Gantry that it runs or attaches to, windows, menu, tray, links, notifications, sleep, updates,
+ * quit. The decisions are in the files beside it; Electron and the servers are passed in, so that tests run without either.
  */
 import { join } from 'node:path';
 import { AppError } from '../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The windows of the app: where they stand, what they show, what becomes of one whose page breaks. Several are one app: each shows the
- * same Gantry. Must not know servers.
+ * The app's windows: their positions, their content, and what happens to one whose page breaks. All windows show the same Gantry. Must not know
+ * servers.
  */
 import type { BrowserWindow } from 'electron';
 import { desktopChannels } from '../contracts/desktop/channel-names.ts';

@@ -1,6 +1,6 @@
 /**
- * One client: its hello, its requests, what it watches and what it streams. A client that reads slowly gets fewer screens and
- * later bytes; it never makes a pane wait. It knows nothing of other clients.
+ * One client: its hello, its requests, the panes it watches and streams. A slow client gets fewer screens and later bytes; it never makes a pane
+ * wait. It knows nothing of other clients.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';

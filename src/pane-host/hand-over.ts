@@ -1,8 +1,7 @@
 /**
- * The two ends of a hand-over of live panes to another host, in three phases: the heir is started with the terminals as its open files,
- * takes every pane up and says so; only then do socket and lock change hands; and only when the heir can be reached and says that it now
- * begins to read does the old host end. Whatever fails before that, the old host serves on, and nobody has read a byte. It knows nothing
- * of requests.
+ * The two ends of a hand-over of live panes to another host, in three phases. The new host is started with the terminals as its open files, takes
+ * over every pane and reports it; only then do socket and lock change hands; and only when the new host can be reached and says that it now begins to
+ * read does the old host end. If anything fails before that, the old host keeps serving, and nobody has read a byte. It knows nothing of requests.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

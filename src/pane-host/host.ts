@@ -1,6 +1,6 @@
 /**
- * All panes of one data folder, live and closed: starts, finds, ends and forgets them. The doors are elsewhere (server.ts).
- * It keeps no secrets and judges no state.
+ * All panes of one data folder, live and closed: starts, finds, ends and forgets them. The listener is in server.ts. It keeps no secrets and judges
+ * no state.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * All that a pane printed, addressed by byte: the newest part in memory, the rest in files of a bounded total size.
- * Files are named by the offset of their first byte, so that what is held is known from their names alone.
- * It knows nothing of what the bytes mean.
+ * Everything that a pane printed, addressed by byte: the newest part in memory, the rest in files of a bounded total size. Files are named by the
+ * offset of their first byte, so that their names suffice to know what is stored. It knows nothing of what the bytes mean.
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, statSync, writev } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * One host a data folder. The lock is a file with its owner's pid and start time; a file whose owner is gone is taken over
- * by one of those who try, never by two.
+ * Allows one host for each data folder. The lock is a file with its owner's pid and start time; if the owner is gone, exactly one of the contenders
+ * takes it over.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { startOf } from './process-tree.ts';

@@ -1,6 +1,6 @@
 /**
- * What a program that was killed left switched on in its terminal is switched off before the next one writes: else its keys, mouse and
- * screen would be the next one's. Pure text; the same bytes reach every viewer through the journal.
+ * Switches off the terminal modes that a killed program left on, before the next program writes: otherwise the next one would inherit its keys, mouse
+ * and screen. Pure text; the same bytes reach every viewer through the journal.
  */
 
 const reset = [

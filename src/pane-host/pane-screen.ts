@@ -1,6 +1,6 @@
 /**
- * A pane's emulator, awake or asleep. Asleep it is a few kilobytes; whoever needs it wakes it, and nothing tells that it slept. When
- * it breaks or cannot be woken, a new one gets the text of the journal. It knows nothing of programs, clocks and sockets.
+ * A pane's emulator, awake or asleep. Asleep it takes a few kilobytes; any use wakes it, unnoticed by the caller. If it breaks or cannot be woken, a
+ * new one gets the text of the journal. It knows nothing of programs, clocks and sockets.
  */
 import { createEmulator, type Emulator, type EmulatorFacts, type EmulatorParts } from './emulator.ts';
 import { type Resize, replay, replayBytes } from './replay.ts';

@@ -1,6 +1,6 @@
 /**
- * One live pane: its terminal, journal and emulator, and who is told when something changed. Facts are reported, never judged.
- * It knows nothing of sockets and frames.
+ * One live pane: its terminal, journal and emulator, and the listeners for its changes. It reports facts and never judges them. It knows nothing of
+ * sockets and frames.
  */
 import type { EmulatorParts } from './emulator.ts';
 import type { Feed } from './feed.ts';

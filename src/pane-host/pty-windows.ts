@@ -1,6 +1,6 @@
 /**
- * The same terminal on Windows, over node-pty's ConPTY class. ConPTY ends its output before the exit is told, so its own
- * stream loses nothing there.
+ * The same terminal on Windows, over node-pty's ConPTY class. ConPTY ends its output before it reports the exit, so node-pty's own stream loses
+ * nothing there.
  */
 import { createRequire } from 'node:module';
 import type { IPty } from 'node-pty';

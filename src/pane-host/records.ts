@@ -1,6 +1,6 @@
 /**
- * What is known of each pane, beside its journal, so that a later host can still show a pane that ended. Never the
- * environment: it may hold secrets.
+ * Stored facts about each pane, beside its journal, so that a later host can still show a pane that ended. Never the environment: it may hold
+ * secrets.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

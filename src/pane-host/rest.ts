@@ -1,4 +1,4 @@
-/** Puts panes that nobody needs to sleep, one at a time, and gives their memory back. It judges nothing but time. */
+/** Puts idle panes to sleep, one at a time, and frees their memory. It judges only by time. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Host } from './host.ts';

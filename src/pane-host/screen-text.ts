@@ -1,6 +1,6 @@
 /**
- * Draws rows of an emulator's buffer as escape sequences of colour and style alone, and as plain text. No modes, no titles,
- * no links, no cursor moves: what a program printed cannot act on a viewer's terminal through this text.
+ * Draws rows of an emulator's buffer as plain text and as escape sequences of only colour and style. No modes, no titles, no links, no cursor moves:
+ * through this text, program output cannot act on a viewer's terminal.
  */
 import type { IBuffer, IBufferCell, IBufferLine } from '@xterm/headless';
 

@@ -1,4 +1,4 @@
-/** What would otherwise be a line of the kernel's in the pane and an exit code is said before anything starts. */
+/** Reports start problems in words before anything starts; otherwise the pane would show only a kernel message and an exit code. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { HostError, PaneSpecWire } from './protocol.ts';

@@ -1,6 +1,6 @@
 /**
- * A cursor over a pane's journal that follows it at the reader's own pace: the next piece leaves when the last one has left.
- * A reader that falls behind what the journal holds gets a drawing of the pane and goes on from there.
+ * A cursor that follows a pane's journal at the reader's pace: the next piece leaves when the last one has left. A reader that falls behind the
+ * journal gets a drawing of the pane and continues from there.
  */
 import type { Host } from './host.ts';
 

@@ -1,4 +1,4 @@
-/** What a worker and the thread that beats for it tell each other. */
+/** Messages between a worker and its heartbeat thread. */
 
 export interface BeatSettings {
   readonly url: string;

@@ -1,7 +1,6 @@
 /**
- * Keeps one lease. Beats three times in its life and goes on after a failed beat until its local deadline, which counts
- * from when the last accepted beat was sent; reports once when the lease is lost or the task must stop. Must not know
- * threads.
+ * Keeps one lease. Beats three times in its life and continues after a failed beat until its local deadline, which counts from when the last accepted
+ * beat was sent; reports once when the lease is lost or the task must stop. Must not know threads.
  */
 import { AppError } from '../contracts/common/errors.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The thread that beats for a worker: a job that blocks its own thread does not lose its lease. Ends with its process,
- * so that no lease outlives the job. Must not know what a task does.
+ * The worker's heartbeat thread: a job that blocks its own thread does not lose its lease. Ends with its process, so that no lease outlives the job.
+ * Must not know what a task does.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createClient } from '../client/client.ts';

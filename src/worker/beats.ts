@@ -1,4 +1,4 @@
-/** The worker's end of the thread that beats for it. Must not know HTTP. */
+/** The worker's end of the heartbeat thread. Must not know HTTP. */
 import { Worker as Thread } from 'node:worker_threads';
 import { programFile } from '../kit/process/programs.ts';
 import type { BeatSettings, FromBeats, ToBeats } from './beat-messages.ts';

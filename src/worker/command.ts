@@ -1,6 +1,6 @@
 /**
- * A task as a command: `payload.command`, a list of words or one line for a shell, in a folder of its own that is
- * removed afterwards. Must not know the queue.
+ * Runs a task as a command: `payload.command`, a list of words or one line for a shell, in a private folder that is removed afterwards. Must not know
+ * the queue.
  */
 import { CommandPayload, longestSeconds } from '../contracts/work-queue/task.ts';
 import { type RunResult, runProcess } from '../kit/process/run-process.ts';

@@ -1,4 +1,4 @@
-/** What became of a job, in words that the queue takes whatever the job gave or threw. Must not know the queue. */
+/** Turns a job's result, whatever it returned or threw, into an outcome that the queue accepts. Must not know the queue. */
 import { inspect } from 'node:util';
 import { longestCode, longestMessage, type TaskError } from '../contracts/work-queue/task.ts';
 

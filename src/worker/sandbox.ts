@@ -1,6 +1,6 @@
 /**
- * Where a task's command runs: in bubblewrap, which shows it the system's programs and its own folder and nothing else of this computer,
- * or, where there is none, as the worker itself, which is then said plainly. Must not know tasks.
+ * Runs a task's command in bubblewrap, where it sees the system's programs, its own folder and nothing else of this computer. Without bubblewrap the
+ * command runs as the worker's user, and the worker says so. Must not know tasks.
  */
 import { type Bubblewrap, type Environment, findBubblewrap, type Wrapped } from '../kit/process/bubblewrap.ts';
 

@@ -1,4 +1,4 @@
-/** The folders that tasks run in: made, and removed whatever a command has left in them. Must not know tasks. */
+/** The folders that tasks run in: created, and removed whatever a command has left in them. Must not know tasks. */
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Who administers what: on the server's own machine the service token in its data folder, from elsewhere a key with the scope admin.
- * The server is the one that holds the lock of that folder, so that no other program is told the token.
+ * Credentials of the administrator: on the server's own machine the service token in its data folder, from elsewhere a key with the scope admin. The
+ * local server must hold that folder's lock, so that no other program gets the token.
  */
 import { type Client, createClient, type Fetch } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** `gantry admin keys`: API keys of everybody; how the first key with the scope admin comes into the world. */
+/** `gantry admin keys`: everybody's API keys, and how the first key with the scope admin is created. */
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Scope, scopes } from '../../contracts/common/route.ts';
 import type { AdminKey } from '../../contracts/identity/admin.ts';

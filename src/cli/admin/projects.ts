@@ -1,4 +1,4 @@
-/** `gantry admin projects` and `gantry admin prices`: what may cost money, how much, and for whom. */
+/** `gantry admin projects` and `gantry admin prices`: who may spend, on what, and how much. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AdminProject } from '../../contracts/identity/admin.ts';
 import { type Input, optionalText } from '../command.ts';

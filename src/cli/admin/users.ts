@@ -1,4 +1,4 @@
-/** `gantry admin users`: people of a Gantry, their plans, and shutting them out. */
+/** `gantry admin users`: a Gantry's people, their plans, and disabling their accounts. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AdminUser } from '../../contracts/identity/admin.ts';
 import { type Plan, plans } from '../../contracts/identity/plan.ts';

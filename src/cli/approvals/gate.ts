@@ -1,4 +1,4 @@
-/** `gantry gate check`: may I? Waits for the person where the policy asks; the exit code is the answer. */
+/** `gantry gate check`: asks whether an action is allowed. Waits for the person where the policy asks; the exit code is the answer. */
 import { longestGateWait } from '../../contracts/approvals/gate.ts';
 import { exitCode } from '../../contracts/common/errors.ts';
 import { type Action, flag, integer, optionalText, text } from '../command.ts';

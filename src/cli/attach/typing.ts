@@ -1,6 +1,6 @@
 /**
- * Sends what a person types in order, one request at a time, and joins what is typed meanwhile: with one request a key,
- * keys can arrive out of order. Must not know where keys come from.
+ * Sends what a person types in order, one request at a time, and joins keys typed in between: with one request a key, keys can arrive out of order.
+ * Must not know where keys come from.
  */
 import type { PaneInput } from '../../contracts/factory/agent.ts';
 import { joinInputs } from './typed.ts';

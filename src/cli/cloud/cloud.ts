@@ -1,6 +1,5 @@
 /**
- * `gantry cloud`: starts the cloud API for many people in this process, says where it is, and stays until it is told to end.
- * Imports the server only here.
+ * `gantry cloud`: starts the multi-user cloud API in this process, prints its address, and runs until it is stopped. Imports the server only here.
  */
 import { readCloudSettings } from '../../host/cloud-settings.ts';
 import { type Action, optionalText } from '../command.ts';

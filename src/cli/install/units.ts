@@ -1,7 +1,7 @@
 /**
- * What an operating system is told so that it starts Gantry by itself, as text. Pure: nothing is written or run here. Bots must outlive the
- * service (`KillMode=process`, `AbandonProcessGroup`), and what a person has to decide is not tried again by itself: after a damaged
- * database was moved aside, the next start begins anew.
+ * The text of service definitions with which an operating system starts Gantry. Pure: nothing is written or run here. Bots must outlive the service
+ * (`KillMode=process`, `AbandonProcessGroup`), and the system must not retry what a person has to decide: after a damaged database was moved aside,
+ * the next start would begin with an empty one.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `gantry pair`: pairs the Gantry that runs here with a cloud, shows how it stands, ends it. Asks the engine, which keeps the
- * pairing; waits only as long as the person watches.
+ * `gantry pair`: pairs the running Gantry with a cloud, shows the state of the pairing, ends it. Asks the engine, which keeps the pairing; waits only
+ * as long as the person watches.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../../client/client.ts';

@@ -1,6 +1,6 @@
 /**
- * `gantry runtime`: this computer's half alone, without a web interface; its person reaches it through a cloud. Pairs first when it
- * is not paired, and stays until it is told to end. Imports the servers only here.
+ * `gantry runtime`: runs only this computer's half, without a web interface; its person reaches it through a cloud. Pairs first if necessary, and
+ * runs until it is stopped. Imports the servers only here.
  */
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';

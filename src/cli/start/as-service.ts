@@ -1,5 +1,5 @@
 /**
- * A start by the operating system (`gantry install`): nobody sits there, the environment is bare, and the teams that were up when the
+ * A start by the operating system (`gantry install`): nobody is at the terminal, the environment is bare, and the teams that were up when the
  * computer went down are started again. Must not know units.
  */
 import { parseEnv } from 'node:util';

@@ -1,4 +1,4 @@
-/** Opens an address in the person's browser. A browser that does not start is said, never an error. */
+/** Opens an address in the person's browser. A browser that does not start is reported, but is not an error. */
 import { spawn } from 'node:child_process';
 import { browserCommand, type Surroundings } from './surroundings.ts';
 

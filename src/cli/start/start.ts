@@ -1,6 +1,6 @@
 /**
- * `gantry start`: starts the servers in this process, prints the one address, and stays until it is told to end.
- * Imports the servers only here, and nothing that a screen needs: what is loaded is what idles.
+ * `gantry start`: starts the servers in this process, prints the one address, and runs until it is stopped. Imports the servers only here, and
+ * nothing that only a screen needs, because loaded code stays in memory.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

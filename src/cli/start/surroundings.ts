@@ -1,6 +1,6 @@
 /**
- * What the place where `gantry start` runs can show: a browser, a desktop window, or only a terminal behind SSH.
- * Looks at files and variables; starts nothing and never imports electron, because that alone begins a download.
+ * What `gantry start` can open where it runs: a browser, a desktop window, or only a terminal behind SSH. Looks at files and variables; starts
+ * nothing and never imports electron, because the import begins a download.
  */
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

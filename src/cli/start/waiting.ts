@@ -1,4 +1,4 @@
-/** How a start says that the workspace wants to run what nobody agreed to yet. */
+/** How a start reports that the workspace wants to run something that nobody agreed to yet. */
 import type { Computer } from '../../host/open-computer.ts';
 import { oneLine } from '../words.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `gantry tools approve`: lets an app in at the edge. Makes a key for one of its two servers, and prints what
- * the app wants to be told. The key opens that server and nothing else, as a token for it does.
+ * `gantry tools approve`: lets an app in at the edge. Creates a key for one of its two servers, and prints the settings for the app. The key opens
+ * only that server, as a token for it does.
  */
 import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * MCP over lines of text, spoken on over HTTP (modelcontextprotocol.io, "stdio"; "Streamable HTTP"): each line is one message, posted
- * as it is, and its answer one line. Owns what HTTP wants beside the message and what a line hears whose post failed. Must not know
- * streams, sockets or credentials.
+ * Carries MCP over lines of text on to HTTP (modelcontextprotocol.io, "stdio"; "Streamable HTTP"): each line is one message, posted unchanged, and
+ * its answer is one line. Owns the HTTP headers beside the message and the answer to a line whose post failed. Must not know streams, sockets or
+ * credentials.
  */
 import { AppError, rpcCode } from '../../contracts/common/errors.ts';
 import { mcpHeaders, mcpMeta } from '../../contracts/tool-server/mcp.ts';

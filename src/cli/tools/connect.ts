@@ -1,6 +1,6 @@
 /**
- * `gantry tools connect`: the configuration by which an MCP client uses the tools of this computer, and a key made for it. The owner's
- * token never stands in one: who reads it could do everything.
+ * `gantry tools connect`: the configuration by which an MCP client uses this computer's tools, and a key created for it. It never contains the
+ * owner's token: a program that reads it could do everything.
  */
 import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * How the usual MCP clients are told of a server: the file, its form, and what to do then. Each by its own documentation, as of
- * November 2026. Data and pure functions; must not know how a server is found.
+ * How to configure a server in the usual MCP clients: the file, its form, and what to do then. Each follows its own documentation, as of November
+ * 2026. Data and pure functions; must not know how a server is found.
  */
 
 /** What a client needs to know: an address with a key, or a command. */

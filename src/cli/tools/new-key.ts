@@ -1,4 +1,4 @@
-/** A key for a program of the person's, and where the program finds Gantry: at home while this computer is paired. Must not know for what. */
+/** A key for one of the person's programs, and where it finds Gantry: at home while this computer is paired. Must not know its purpose. */
 import { createClient } from '../../client/client.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Scope } from '../../contracts/common/route.ts';

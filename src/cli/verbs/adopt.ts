@@ -1,4 +1,4 @@
-/** `gantry agents sessions` and `gantry agents adopt`: conversations begun outside of Gantry, and taking one up as a bot. */
+/** `gantry agents sessions` and `gantry agents adopt`: conversations begun outside Gantry, and adopting one as a bot. */
 import { resolve } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { Adoptable, adoptable, type KeptSession } from '../../contracts/factory/adopt-routes.ts';

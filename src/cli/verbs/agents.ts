@@ -1,4 +1,4 @@
-/** `gantry agents …`: who there is, what they do, their terminals. */
+/** `gantry agents …`: lists, inspects and controls bots. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Action, optionalText, text, words } from '../command.ts';

@@ -1,4 +1,4 @@
-/** `gantry doctor` and `gantry agents doctor`: what this computer has, what is missing, and the command that mends it. */
+/** `gantry doctor` and `gantry agents doctor`: what this computer has, what is missing, and the command that fixes it. */
 import { existsSync, statfsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { DoctorCheck as Check } from '../../contracts/common/doctor-check.ts';

@@ -1,4 +1,4 @@
-/** Which bot a person means: its id, its address, or its short name where only one bot has it. */
+/** Finds the bot a person means: by id, by address, or by short name if only one bot has it. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Agent } from '../../contracts/factory/agent.ts';
 import { type Context, type Input, text } from '../command.ts';

@@ -1,4 +1,4 @@
-/** `gantry why`: one sentence that says why something is as it is; the screen shows the same. */
+/** `gantry why`: one sentence with the reason for a state; the screen shows the same sentence. */
 import { verb } from '../route-verb.ts';
 import { clockTime, inCell, lasting, localTimes, oneLine } from '../words.ts';
 

@@ -1,4 +1,4 @@
-/** `gantry agents diff|merge|keep|discard`: what a bot changed on its branch, and what becomes of it. */
+/** `gantry agents diff|merge|keep|discard`: shows what a bot changed on its branch, and decides what happens to it. */
 import { mostPatch, type WorktreeEnding } from '../../contracts/factory/worktree-routes.ts';
 import { flag } from '../command.ts';
 import { verb } from '../route-verb.ts';

@@ -1,4 +1,4 @@
-/** The verbs of the work engine, with the words of their help; `../catalogue.ts` and its parts take them in. */
+/** The verbs of the work engine, with the words of their help; `../catalogue.ts` and its parts include them. */
 import type { Option, Part, Verb } from '../command.ts';
 
 const paging: readonly Option[] = [

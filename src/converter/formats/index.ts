@@ -1,6 +1,6 @@
 /**
- * Which format reads which kind, and where it lies. Each is loaded with the first document of its kind, so that a conversion pays
- * for its own libraries only. Must not know how a kind is found.
+ * Maps each kind to its format and module. Each is loaded with the first document of its kind, so that a conversion pays only for its own libraries.
+ * Must not know how a kind is found.
  */
 import type { Family, Format, Kind } from '../format.ts';
 

@@ -1,4 +1,4 @@
-/** Footnotes and comments as Markdown writes them: what they say, below, and who says it. Pure. */
+/** Footnotes and comments in Markdown's form: their text, below, and its author. Pure. */
 import { escapeLine } from './escape.ts';
 
 /** `content` is Markdown; its lines below the first are set in, so that they belong to it. */

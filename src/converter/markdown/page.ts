@@ -1,6 +1,6 @@
 /**
- * Owns what of a web page is its content: containers that say so, else what looks like an article, else the page without its
- * navigation; and what the page says of itself. Must not know how content becomes Markdown.
+ * Owns finding a web page's content: containers that declare it, else what looks like an article, else the page without its navigation; and the
+ * page's metadata. Must not know how content becomes Markdown.
  */
 import { Readability } from '@mozilla/readability';
 import { type DomDocument, type DomElement, parseDocument } from './dom.ts';

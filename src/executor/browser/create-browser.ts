@@ -1,7 +1,4 @@
-/**
- * Browser sessions by their ids: opened with a profile and a way out of their own, acted in, watched, closed. Must not know the wire
- * or the policy.
- */
+/** Browser sessions by their ids: opened with their own profile and proxy, used, watched, closed. Must not know the wire or the policy. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

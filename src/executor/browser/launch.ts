@@ -1,6 +1,4 @@
-/**
- * Starts the person's Chromium with a profile of its own, and with nothing that would go past the proxy. Must not know sessions.
- */
+/** Starts the person's Chromium with a separate profile, and with nothing that would bypass the proxy. Must not know sessions. */
 import { mkdir } from 'node:fs/promises';
 import type { BrowserContext } from 'playwright-core';
 import { findChromium } from '../../kit/process/find-chromium.ts';

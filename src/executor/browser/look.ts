@@ -1,4 +1,4 @@
-/** What an action is about to touch, without acting: for the policy, for approvals and for the live view. Must not know members. */
+/** What an action would touch, without acting: for the policy, for approvals and for the live view. Must not know members. */
 import { toImage, toScreen } from '../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import type { Look, Looked } from '../protocol.ts';

@@ -1,4 +1,4 @@
-/** To other pages: which addresses may be opened at all, and what became of it. Must not know members. */
+/** Navigation: which addresses may be opened at all, and the result. Must not know members. */
 import { HandsFault } from '../hands.ts';
 import type { At } from './at.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The names that elements of one tab have for whoever reads its pages: `ref_1`, `ref_2`, … Each is given once per session, belongs to
- * its tab, and is of no use once the tab shows another document. Must not know trees or actions.
+ * Names for elements of one tab, for readers of its pages: `ref_1`, `ref_2`, … Each is unique in its session, belongs to its tab, and ends once the
+ * tab shows another document. Must not know trees or actions.
  */
 import type { ElementHandle, Locator, Page } from 'playwright-core';
 import { HandsFault } from '../hands.ts';

@@ -1,4 +1,4 @@
-/** Pictures of a tab, scaled once by the browser while it makes them, and how large they are. Must not know members. */
+/** Pictures of a tab, scaled once by the browser while it takes them, and their size. Must not know members. */
 import { pictureSize, type Size, screenOf, toScreen } from '../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 import type { Acted } from '../protocol.ts';

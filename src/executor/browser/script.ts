@@ -1,4 +1,4 @@
-/** Runs a script in a page and says what its last expression is. Must not know members. */
+/** Runs a script in a page and returns the value of its last expression. Must not know members. */
 import { longestRead } from '../../contracts/computer-use/members.ts';
 import { HandsFault } from '../hands.ts';
 import type { Tab } from './tab.ts';

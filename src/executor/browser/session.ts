@@ -1,7 +1,4 @@
-/**
- * One browser session: a profile, its tabs, what happened to them since they were last told about, and whether the browser is still
- * there. Must not know members.
- */
+/** One browser session: a profile, its tabs, their changes since the last report, and whether the browser is still running. Must not know members. */
 import type { BrowserContext, Page } from 'playwright-core';
 import type { BrowserState } from '../../contracts/computer-use/toolset.ts';
 import type { EgressProxy } from '../egress-proxy.ts';

@@ -1,4 +1,4 @@
-/** After an action: what it set off has begun, and a page that it led to can be used. Must not know members. */
+/** Waits after an action until its effects have begun and a page that it opened can be used. Must not know members. */
 import type { Session } from './session.ts';
 import type { Tab } from './tab.ts';
 

@@ -1,6 +1,4 @@
-/**
- * One tab: what it shows, whether it is on its way elsewhere, what it logged and asked for. Must not know its neighbours or members.
- */
+/** One tab: what it shows, whether it is navigating, what it logged and requested. Must not know its neighbours or members. */
 import type { CDPSession, ConsoleMessage, Page, Request } from 'playwright-core';
 import { directOf, type Send } from './direct.ts';
 import type { Refs } from './refs.ts';

@@ -1,4 +1,4 @@
-/** Frames of a session's active tab, made by the browser only when something changed. Must not know who looks. */
+/** Frames of a session's active tab, captured by the browser only when something changed. Must not know who watches. */
 import { longestFrameEdge } from '../../contracts/computer-use/frame.ts';
 import type { Session } from './session.ts';
 import type { Tab } from './tab.ts';

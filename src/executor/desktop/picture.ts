@@ -1,7 +1,4 @@
-/**
- * Pictures of a display: a part of the screen as pixels, the cursor drawn in, brought to the size of a frame, as PNG. Must not know
- * toolsets.
- */
+/** Pictures of a display: a part of the screen as pixels, with the cursor, scaled to the size of a frame, as PNG. Must not know toolsets. */
 import { promisify } from 'node:util';
 import { constants, crc32, deflate } from 'node:zlib';
 import type { Point, Size } from '../../contracts/computer-use/frame.ts';

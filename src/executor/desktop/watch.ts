@@ -1,7 +1,6 @@
 /**
- * The live view of a display: a JPEG when something on it has changed, and where the pointer is. X says what changed (DAMAGE); ffmpeg
- * packs, in a process of its own, so that no click waits for a picture (measured: 12 ms there, 50 ms in JavaScript). Must not know who
- * looks.
+ * The live view of a display: a JPEG when something on it has changed, and the pointer's position. X reports what changed (DAMAGE); ffmpeg encodes in
+ * a separate process, so that no click waits for a picture (measured: 12 ms there, 50 ms in JavaScript). Must not know who watches.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as later } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Which window is where, or has the focus, and what it is called: for words in questions and for how to paste. Must not know keys. */
+/** Windows by position and focus, and their titles: for the text of questions and for how to paste. Must not know keys. */
 import type { Property } from 'x11';
 import type { Point } from '../../contracts/computer-use/frame.ts';
 import type { Display } from './display.ts';

@@ -1,7 +1,4 @@
-/**
- * Says at once when a person begins to be needed, by a bot or by a question in the inbox: in a toast with the way to it, and in the
- * window's title.
- */
+/** Announces at once that a bot or a question in the inbox needs the person: in a toast with a link, and in the window's title. */
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';

@@ -1,4 +1,4 @@
-/** Pages for an address that is not there, and for a fault of the page itself. */
+/** Pages for an unknown address, and for a fault of the page itself. */
 import { Link } from '@tanstack/react-router';
 import { Button } from '../ui/button.tsx';
 import { Problem } from '../ui/problem.tsx';

@@ -1,4 +1,4 @@
-/** What never goes away while the carrier of the phone is simulated: on every page, so that nobody takes a text for a real one. */
+/** A permanent banner on every page while the phone's carrier is simulated, so that nobody takes a text for a real one. */
 import { useQuery } from '@tanstack/react-query';
 import { PhoneOff } from 'lucide-react';
 import { useServices } from '../base/services.tsx';

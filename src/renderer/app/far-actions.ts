@@ -1,6 +1,6 @@
 /**
- * What can be done on a page that is not shown: its actions and buttons by name, so that the palette reaches them from anywhere. Choosing
- * one goes to the page and does it there as soon as the page has it.
+ * Actions and buttons of pages that are not shown, by name, so that the palette reaches them from anywhere. Choosing one opens its page and runs it
+ * as soon as the page has it.
  */
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';

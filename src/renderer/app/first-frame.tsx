@@ -1,4 +1,4 @@
-/** The frame while the page itself is still being loaded: the same lines in the same places, so that nothing jumps. */
+/** The frame while the page is loading: the same lines in the same places, so that nothing jumps. */
 import { useLateParts } from './use-late-parts.ts';
 
 export function FirstFrame() {

@@ -1,4 +1,4 @@
-/** While the next page cannot be loaded: what was open stays, and one line says what is waited for. */
+/** While the next page cannot be loaded, the open one stays, and one line says what the app is waiting for. */
 import { useRouter, useRouterState } from '@tanstack/react-router';
 import { places } from '../base/rail-places.ts';
 import { Button } from '../ui/button.tsx';

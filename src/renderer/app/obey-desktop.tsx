@@ -1,4 +1,4 @@
-/** Where the desktop program leads the page: a click on a notification or a menu, a link. Window events go out through the one helper. */
+/** Follows the desktop program: a click on a notification or a menu, a link. Window events go out through the one helper. */
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useServices } from '../base/services.tsx';

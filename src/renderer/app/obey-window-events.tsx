@@ -1,4 +1,4 @@
-/** The one place that obeys the app's window events. */
+/** The only place that handles the app's window events. */
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useServices } from '../base/services.tsx';

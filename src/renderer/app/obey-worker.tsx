@@ -1,4 +1,4 @@
-/** What the page's service worker says: a click on a notification leads here, and a push means that something is new. */
+/** Handles messages of the page's service worker: a click on a notification opens its page, and a push means that something is new. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';

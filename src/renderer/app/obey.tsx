@@ -1,4 +1,4 @@
-/** What leads the page from outside of it: the desktop program, the app's window events, the page's service worker. */
+/** Handles everything that steers the page from outside: the desktop program, the app's window events, the page's service worker. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';

@@ -1,6 +1,6 @@
 /**
- * What can be pressed on the page that is shown, by the name that a person or a screen reader knows it by: so the palette reaches every
- * action of every page, also of those that are yet to be built. Must not know what a button does.
+ * The buttons of the page that is shown, by accessible name, so that the palette reaches every action of every page, including future ones. Must not
+ * know what a button does.
  */
 
 export interface PageButton {

@@ -1,7 +1,7 @@
 /**
- * The order of the palette: what is named exactly so or begins so first, then commands that have the typed words, then what was found, then
- * commands that only have the letters. Enter acts on the first row: nothing that may change something stands there that was not named,
- * and what acts at once, such as the answer to a question, is named by its whole title only. Pure.
+ * The order of the palette: exact names and names that begin with the typed text first, then commands that have the typed words, then search results,
+ * then commands that only have the letters. Enter runs the first row, so no action that changes something is first unless the person named it, and
+ * one that acts at once, such as the answer to a question, must be named by its whole title. Pure.
  */
 import { defaultFilter } from 'cmdk';
 import { type Action, mayChange } from '../base/actions.ts';

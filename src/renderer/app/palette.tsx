@@ -1,4 +1,4 @@
-/** Every action by name, with its shortcut, then what is found by the typed words (Ctrl K). */
+/** Every action by name, with its shortcut, then search results for the typed words (Ctrl K). */
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';

@@ -1,4 +1,4 @@
-/** The places: a rail at the left, a bar below where it is narrow. */
+/** The main navigation: a rail at the left, a bar at the bottom of narrow windows. */
 import { Link } from '@tanstack/react-router';
 import { Command } from 'lucide-react';
 import { type Place, places } from '../base/rail-places.ts';

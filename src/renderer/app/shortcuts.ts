@@ -1,4 +1,4 @@
-/** The keyboard → the action with that shortcut. Keys typed into a field or a terminal belong to it, save those with Ctrl. */
+/** Maps a key to the action with that shortcut. Keys typed into a field or a terminal belong to it, except those with Ctrl. */
 import { useEffect, useState } from 'react';
 import type { Action } from '../base/actions.ts';
 

@@ -1,4 +1,4 @@
-/** What stands in place of everything while nobody is signed in, and while a person who is has no computer yet. */
+/** Replaces all pages while nobody is signed in, and while a signed-in person has no computer yet. */
 import { useQuery } from '@tanstack/react-query';
 import { useServices } from '../base/services.tsx';
 import { Button } from '../ui/button.tsx';

@@ -1,4 +1,4 @@
-/** Whether a part of the page is waited for, and why. */
+/** Whether the app waits for a part of the page, and why. */
 import { useSyncExternalStore } from 'react';
 import { lateParts, type Wait } from '../ui/later.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Everything that can be done right now, with its shortcut: one list feeds the palette, the shortcut page and the keyboard.
- * A view adds its actions while it is shown. Must not know what an action does.
+ * All actions available right now, with their shortcuts: one list feeds the palette, the shortcut page and the keyboard. A view adds its actions
+ * while it is shown. Must not know what an action does.
  */
 
 export interface Action {

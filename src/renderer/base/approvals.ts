@@ -1,4 +1,4 @@
-/** The approvals as the page shows them: those that wait, longest first; then those that ended, latest first. */
+/** Approvals as the page shows them: waiting ones, longest first; then ended ones, latest first. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
 import type { Approval } from '../../contracts/approvals/approval.ts';

@@ -1,4 +1,4 @@
-/** A question that what is shown waits for, answered on the spot. First user: a tool that is called; second: a run on a computer. */
+/** A question that the shown item waits for, answered in place. First user: a tool call; second: a run on a computer. */
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useRef } from 'react';
 import { toast } from 'sonner';

@@ -1,4 +1,4 @@
-/** Who asks for an approval, with the way there: the bot that asks, and the step or the run that it asks for. */
+/** Who asks for an approval, with links: the bot that asks, and the step or run it asks for. */
 import { Link } from '@tanstack/react-router';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import { askerWords } from '../ui/approval-words.ts';

@@ -1,4 +1,4 @@
-/** Which computer is looked at, said and chosen the same way everywhere: in the address, so that a link shows what its sender saw. */
+/** The selected computer, named and chosen the same way everywhere: in the address, so that a link shows what its sender saw. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Ago } from '../ui/now.tsx';
 import { computerStatus, Status } from '../ui/status.tsx';

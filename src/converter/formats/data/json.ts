@@ -1,4 +1,4 @@
-/** JSON and JSON Lines in a fence, set out to be read; what is no JSON to its end is shown as it is. */
+/** JSON and JSON Lines in a fence, formatted for reading; text that is not JSON to its end is shown unchanged. */
 import type { Format } from '../../format.ts';
 import { codeBlock } from '../../markdown/escape.ts';
 

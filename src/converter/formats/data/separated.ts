@@ -1,4 +1,4 @@
-/** CSV and TSV as a table: the separator is found, quotes and ragged rows are read, long tables are cut with a word about it. */
+/** CSV and TSV as a table: the separator is detected, quotes and ragged rows are read, long tables are cut with a note. */
 import type { Format } from '../../format.ts';
 import { escapeLine } from '../../markdown/escape.ts';
 import { table } from '../../markdown/table.ts';

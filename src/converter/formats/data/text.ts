@@ -1,4 +1,4 @@
-/** Plain text and Markdown: as they are, in one encoding and with one kind of line end. */
+/** Plain text and Markdown: unchanged, in one encoding and with one kind of line end. */
 import type { Format } from '../../format.ts';
 
 export const textFormat: Format = {

@@ -1,4 +1,4 @@
-/** XML in a fence, set out to be read where that changes nothing. No entity is expanded and nothing is loaded that it names. */
+/** XML in a fence, formatted for reading where that changes nothing. Entities are not expanded and nothing that it names is loaded. */
 import type { Format } from '../../format.ts';
 import { shown } from './json.ts';
 

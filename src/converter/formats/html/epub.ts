@@ -1,6 +1,6 @@
 /**
- * Books (EPUB 2 and 3): chapters in the order of the spine, without the page that only navigates, under what the book says of
- * itself. Must not know how HTML becomes Markdown.
+ * Books (EPUB 2 and 3): chapters in the order of the spine, without the navigation page, below the book's metadata. Must not know how HTML becomes
+ * Markdown.
  */
 import { posix } from 'node:path';
 import { type ConvertContext, type Converted, ConvertFault, type Format, type MetadataValue } from '../../format.ts';

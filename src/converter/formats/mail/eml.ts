@@ -1,4 +1,4 @@
-/** Mail as it travels (RFC 5322, MIME): read by postal-mime, mails inside a mail as attachments of their own. */
+/** Mail in transport form (RFC 5322, MIME): read by postal-mime, nested mails as separate attachments. */
 import PostalMime, { type Address } from 'postal-mime';
 import type { Format } from '../../format.ts';
 import { attachmentName, mailToMarkdown, type Person } from './message.ts';

@@ -1,4 +1,4 @@
-/** Sound and video files: what they say of themselves, length and lyrics. What is said in them is not written down, and told so. */
+/** Sound and video files: their metadata, length and lyrics. Speech is not transcribed, and a note says so. */
 import { type IAudioMetadata, parseBuffer } from 'music-metadata';
 import { ConvertFault, type Format, saidBy } from '../../format.ts';
 import { escapeText } from '../../markdown/escape.ts';

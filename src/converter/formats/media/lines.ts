@@ -1,4 +1,4 @@
-/** Owns how what a media file says of itself is written: a line a field, under the names that tools for media use. */
+/** Owns how a media file's metadata is written: one line a field, under the names that media tools use. */
 
 import type { MetadataValue } from '../../format.ts';
 import { escapeLine } from '../../markdown/escape.ts';

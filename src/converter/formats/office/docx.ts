@@ -1,7 +1,7 @@
 /**
- * Word documents: mammoth makes HTML of them, and the rules for HTML make Markdown of that. Own here is what mammoth leaves out:
- * equations, the numbers of lists that go on, the names of who commented, and notes in Markdown's own form. Pictures are named, never embedded; nothing outside the
- * file is read.
+ * Word documents: mammoth makes HTML of them, and the rules for HTML make Markdown of that. This file adds what mammoth leaves out: equations, the
+ * numbers of continued lists, the names of commenters, and notes in Markdown's own form. Pictures are named, never embedded; nothing outside the file
+ * is read.
  */
 import mammoth from 'mammoth';
 import type { Format } from '../../format.ts';

@@ -1,4 +1,4 @@
-/** Owns text and tables of DrawingML (slides, notes, diagrams) as Markdown. Must not know what shape they stand in. */
+/** Owns text and tables of DrawingML (slides, notes, diagrams) as Markdown. Must not know which shape they belong to. */
 
 import { joinBlocks, type ListPlace } from '../../markdown/blocks.ts';
 import { escapeLine, escapeText, formula } from '../../markdown/escape.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns the container of Office Open XML (ECMA-376 part 2): parts, the relationships between them, and what the file says of
- * itself. Relationships that lead out of the file are addresses and never read. Must not know documents, slides or sheets.
+ * Owns the container of Office Open XML (ECMA-376 part 2): parts, the relationships between them, and the file's metadata. Relationships that lead
+ * out of the file are addresses and never read. Must not know documents, slides or sheets.
  */
 import { posix } from 'node:path';
 import { type ConvertContext, ConvertFault, type MetadataValue } from '../../format.ts';

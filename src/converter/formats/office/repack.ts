@@ -1,6 +1,6 @@
 /**
- * Owns giving a zip container to a library that unpacks by itself: entries are read here, where sizes and checksums are held to
- * the caps, and handed on stored, so that nothing is left to unpack. Must not know what is in it.
+ * Owns passing a zip container to a library that unpacks on its own: entries are read here, where sizes and checksums are held to the caps, and
+ * passed on uncompressed, so that nothing is left to unpack. Must not know what is in it.
  */
 import { zipSync } from 'fflate';
 import type { ZipReader } from '../../zip-reader.ts';

@@ -1,6 +1,6 @@
 /**
- * Owns that what an older spreadsheet says of itself ([MS-OLEPS]) can be read at all: the library believes each count in it and reads on
- * past the end, until no memory is left. Must not know cells.
+ * Owns making an older spreadsheet's metadata ([MS-OLEPS]) safe to read: the library trusts each count in it and reads past the end until no memory
+ * is left. Must not know cells.
  */
 import { CFB } from '@e965/xlsx';
 

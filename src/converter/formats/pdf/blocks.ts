@@ -1,6 +1,6 @@
 /**
- * From lines to what they are: headings, paragraphs, lists, tables; what repeats at the edges of pages is taken out. Sizes and gaps
- * decide, because a PDF does not say. Must not know the library that read it.
+ * Turns lines into headings, paragraphs, lists and tables, and removes what repeats at the edges of pages. Sizes and gaps decide, because a PDF does
+ * not say. Must not know the library that read it.
  */
 import { escapeLine } from '../../markdown/escape.ts';
 import { link } from '../../markdown/link.ts';

@@ -1,4 +1,4 @@
-/** Where the tables lie that say which characters the codes of Chinese, Japanese and Korean fonts are: beside the program. */
+/** The location, beside the program, of the tables that map codes of Chinese, Japanese and Korean fonts to characters. */
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 

@@ -1,7 +1,4 @@
-/**
- * The calls of the page: one client over the route tables, with the cookie as its credential and the CSRF value that the
- * session gives. Must not know React.
- */
+/** The page's calls: one client over the route tables, with the cookie as its credential and the session's CSRF value. Must not know React. */
 import { createClient } from '../../../client/client.ts';
 import { listApprovals, resolveApproval } from '../../../contracts/approvals/routes.ts';
 import { peerInput, peerScreen, peerScrollback, peerSize, peerStream } from '../../../contracts/factory/peer-routes.ts';

@@ -1,6 +1,6 @@
 /**
- * Push in this browser: what it allows, its subscription, and which registered device it is. Must not know how it is shown.
- * The service worker (service-worker.ts) is what a push wakes.
+ * Push in this browser: its permission, its subscription, and the registered device that it is. Must not know how it is shown. A push wakes the
+ * service worker (service-worker.ts).
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Api } from './api.ts';

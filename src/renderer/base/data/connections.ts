@@ -1,6 +1,6 @@
 /**
- * What is read from each computer: its calls, its keys, and while somebody looks, its events. The one without a name is the
- * computer that answers when none is named; it is there from the start. Must not know which computers there are.
+ * The connection to each computer: its calls, its keys, and while somebody looks, its events. The unnamed one is the default computer; it is there
+ * from the start. Must not know which computers there are.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { Api } from './api.ts';

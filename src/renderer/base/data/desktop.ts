@@ -1,4 +1,4 @@
-/** The desktop program around the page, where there is one: its state as main last said it, and where main leads the page. */
+/** The desktop program around the page, if there is one: its state as main last reported it, and the pages that main opens. */
 import {
   type DesktopAct,
   type DesktopBridge,

@@ -1,6 +1,6 @@
 /**
- * Window events that come before the page is there to obey them: kept from the first script on, and dispatched again once somebody listens.
- * Part of the first script, so it knows the events by their names alone.
+ * Stores window events that come before the page can handle them, from the first script on, and dispatches them again once somebody listens. Part of
+ * the first script, so it knows the events only by name.
  */
 import type { WindowEventName } from '../../../contracts/desktop/window-events.ts';
 

@@ -1,6 +1,6 @@
 /**
- * One event of the factory stream → what changes in the query cache. Events are parsed by the contract; unknown types are
- * ignored, because a newer engine may send them. Must not know the connection.
+ * Turns one event of the factory stream into changes of the query cache. Events are parsed by the contract; unknown types are ignored, because a
+ * newer engine may send them. Must not know the connection.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';

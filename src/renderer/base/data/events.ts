@@ -1,6 +1,6 @@
 /**
- * The page's one event stream: keeps the query cache true, remembers the last events for the feed, and says how the link to
- * Gantry is. Must not know how any of it is shown.
+ * The page's one event stream: keeps the query cache current, remembers the last events for the feed, and reports the state of the link to Gantry.
+ * Must not know how any of it is shown.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { Api } from './api.ts';

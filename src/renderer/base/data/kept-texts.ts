@@ -1,6 +1,6 @@
 /**
- * What was typed and not sent yet, by where it was typed. Kept in the tab's own storage: another page and a reload lose none of it. Must
- * not know how it is shown.
+ * Unsent text, by where it was typed. Kept in the tab's session storage, so that it survives another page and a reload. Must not know how it is
+ * shown.
  */
 import { readJson, writeJson } from './settings.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Keys of what the page reads. What belongs to a computer has its computer in its key; what belongs to the person has none.
- * Must not know how anything is read.
+ * Keys of the data that the page reads. A computer's data has the computer in its key; the person's data has none. Must not know how anything is
+ * read.
  */
 
 export interface LedgerFilter {

@@ -1,6 +1,6 @@
 /**
- * The bots of each computer as they were last read, so that the floor can show them while that computer is away, also after a
- * reload. Lies in this browser's storage until it is signed out. Must not know how a bot is shown.
+ * The bots of each computer as last read, so that the floor can show them while that computer is away, also after a reload. Kept in this browser's
+ * storage until the person signs out. Must not know how a bot is shown.
  */
 import { z } from 'zod';
 import { Agent, Team } from '../../../contracts/factory/agent.ts';

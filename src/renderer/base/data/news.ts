@@ -1,4 +1,4 @@
-/** Notifications as the inbox lists them: without questions, which stand above them themselves. Pure. */
+/** Notifications as the inbox lists them, without questions, which the inbox shows above them. Pure. */
 import type { Notification } from '../../../contracts/notifications/routes.ts';
 
 /** Before more is asked for: below stands what was answered. */

@@ -1,6 +1,6 @@
 /**
- * What an area keeps for as long as the page is open, whichever of its pages is shown: made when the first of them asks for it, so that
- * no other page loads it. Must not know what any of it is.
+ * What an area keeps while the app is open, whichever of its pages is shown: created when the first of them asks for it, so that no other page loads
+ * it. Must not know what any of it is.
  */
 import type { ConnectionsDeps } from './connections.ts';
 

@@ -1,4 +1,4 @@
-/** What belongs to the person and not to a computer, read from their home cloud. Must not know how anything is shown. */
+/** Data that belongs to the person and not to a computer, read from their home cloud. Must not know how anything is shown. */
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Api } from './api.ts';

@@ -1,7 +1,4 @@
-/**
- * The computers of a person and the bots on them, put together from what each was last read to be. Pure; must not know how they
- * are read or shown.
- */
+/** A person's computers and the bots on them, combined from the last reads. Pure; must not know how they are read or shown. */
 import { byName } from '../../../contracts/common/by-name.ts';
 import type { Agent, InvalidTeam, Team } from '../../../contracts/factory/agent.ts';
 import type { Computer } from '../../../contracts/link/computers.ts';

@@ -1,6 +1,5 @@
 /**
- * What the page reads, by key. Nothing written here polls: the event stream (events.ts) patches or voids these keys.
- * Must not know how anything is shown.
+ * The page's reads, by key. Nothing here polls: the event stream (events.ts) patches or invalidates these keys. Must not know how anything is shown.
  */
 
 import { queryOptions } from '@tanstack/react-query';
