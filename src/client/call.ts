@@ -1,6 +1,6 @@
 /**
- * One HTTP call of a declared route: builds the request, reads the answer, turns every failure into an `AppError`.
- * Runs in browsers and in Node: the way to the server (`fetch`) is passed in. Must not know sockets, files or areas.
+ * One HTTP call of a declared route: builds the request, reads the answer, turns every failure into an `AppError`. Runs in browsers and in Node: the
+ * transport (`fetch`) is passed in. Must not know sockets, files or areas.
  */
 import { AppError, type ErrorCode, errorCodes, httpStatus, refusedStatuses } from '../contracts/common/errors.ts';
 import type { Route } from '../contracts/common/route.ts';

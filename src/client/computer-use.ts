@@ -1,7 +1,6 @@
 /**
- * Computer use for programs, in browsers and in Node: one method an operation, with positional arguments. Objects of
- * the wire are passed in and out unchanged. Must not know sockets: as in every client, the way to the server is passed
- * in.
+ * Computer use for programs, in browsers and in Node: one method for each operation, with positional arguments. Objects of the wire are passed in and
+ * out unchanged. Must not know sockets: as in every client, the transport is passed in.
  */
 
 import type { z } from 'zod';

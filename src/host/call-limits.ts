@@ -1,4 +1,4 @@
-/** Limits of calls from the environment: how many of a person at once, out of a number a day, and how long one may take. Pure. */
+/** Limits of calls from the environment: a person's concurrent calls, a number's outbound calls a day, and a call's duration. Pure. */
 import { usualCallLimits } from '../cloud-api/phone/calls/index.ts';
 import type { CallLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** The steps of a cloud's database, of every area that keeps something there. */
+/** The migrations of a cloud's database, from every area that stores something there. */
 
 import { approvalMigrations } from '../cloud-api/approvals/index.ts';
 import { connectorEventMigrations } from '../cloud-api/connector-events/index.ts';

@@ -1,4 +1,4 @@
-/** What a cloud API is made from, and what is had of one. Must not know how it is put together. */
+/** The options of a cloud API, and what it offers once made. Must not know how it is composed. */
 
 import type { HomeDoor } from '../cloud-api/home/index.ts';
 import type { HostedDriver } from '../cloud-api/hosted-computers/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Settings of a cloud of many people (`gantry cloud`): flag, then environment. Nothing is guessed that decides who gets in.
- * Must not start anything.
+ * Settings of a multi-user cloud (`gantry cloud`): flag, then environment. Settings that decide who gets access are never guessed. Must not start
+ * anything.
  */
 import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';

@@ -1,6 +1,6 @@
 /**
- * Joins the computers of a cloud to the rest of it: their keys, the link they come by, who they belong to, and what ends with a
- * pairing. The one of the same process is known without one.
+ * Joins the computers of a cloud to the rest of it: their keys, their links, their owners, and what ends with a pairing. The computer of the same
+ * process is known without a pairing.
  */
 
 import type { Identity } from '../cloud-api/identity/index.ts';

@@ -1,6 +1,4 @@
-/**
- * What is done once a day, by whichever replica comes first: what is older than it is kept is removed. Must not know what that is.
- */
+/** Daily work, done by the first replica to start it: removes data older than its retention time. Must not know what that data is. */
 import type { Timers } from '../kit/clock/timers.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import type { Migration } from '../kit/store/store.ts';

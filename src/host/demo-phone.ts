@@ -1,6 +1,6 @@
 /**
- * The demo phone of `gantry start --demo-phone`: the simulated carrier as a child process, started again when it dies, ended with us. What
- * it knows lies in the data folder. Must not know the phone.
+ * The demo phone of `gantry start --demo-phone`: the simulated carrier as a child process, restarted when it dies, ended with Gantry. Its state is in
+ * the data folder. Must not know the phone.
  */
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
 /**
- * How computers come in to a cloud of many: they dial one of its replicas, and all of them reach them. A cloud of one process, on a
- * file, has no others.
+ * How computers reach a multi-user cloud: they dial one of its replicas, and all replicas reach them. A cloud of one process, on a file, has no other
+ * replicas.
  */
 import { readComputer } from '../cloud-api/link/computers-store.ts';
 import { createDialIns, type Device } from '../cloud-api/link/dial-ins.ts';

@@ -1,6 +1,6 @@
 /**
- * Joins the public edge to the rest of a cloud: the backbone's events, the computers that tools ask, the keys and people whose rights
- * count for each delivery.
+ * Joins the public edge to the rest of a cloud: the backbone's events, the computers that tools ask, and the keys and people whose rights each
+ * delivery checks.
  */
 import {
   createApps,

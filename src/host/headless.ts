@@ -1,4 +1,4 @@
-/** The cloud API without a runtime, for many people: what `gantry cloud` runs. Computers dial in. */
+/** The multi-user cloud API without a runtime, as `gantry cloud` runs it. Computers dial in. */
 import { hostname } from 'node:os';
 import type { Clock } from '../kit/clock/clock.ts';
 import type { DispatcherOptions } from '../kit/http/dispatcher.ts';

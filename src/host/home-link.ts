@@ -1,6 +1,6 @@
 /**
- * What ties a runtime to its home cloud: the pairing, what is sent home, the link that the runtime dials while it is
- * paired, and who may come in over it. Owns that these change together.
+ * Connects a runtime to its home cloud: the pairing, what is sent home, the link that the runtime dials while it is paired, and who may use it. Owns
+ * that these change together.
  */
 
 import type { HomeDoor } from '../cloud-api/home/index.ts';

@@ -1,4 +1,4 @@
-/** Which workspace a start uses: the one that was asked for, else the last one, which it becomes. */
+/** Chooses the workspace of a start: the requested one, else the last one, and remembers the choice. */
 import { readFileSync } from 'node:fs';
 import { writePrivateFile } from '../kit/secrets/token-file.ts';
 import type { PreparedWorkspace } from '../runtime-server/agents/workspace/prepare-workspace.ts';

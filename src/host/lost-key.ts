@@ -1,6 +1,6 @@
 /**
- * A data folder without its master key, though something in it was sealed: a new key would open none of it, and a person who only
- * mislaid the file would lose everything without warning. Must not open what is sealed.
+ * Detects a data folder without its master key although something in it was sealed: a new key would open none of it, and a person who only mislaid
+ * the file would lose everything without warning. Must not open sealed values.
  */
 import { existsSync } from 'node:fs';
 import { AppError } from '../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a program may open as many files as its settings ask for. Node takes all that the limit of the account allows; it cannot
- * raise that limit itself. Must not know what the files are.
+ * Checks whether the process may open as many files as its settings require. Node uses all that the account's limit allows, but cannot raise that
+ * limit. Must not know what the files are.
  */
 import { AppError } from '../contracts/common/errors.ts';
 

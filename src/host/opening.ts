@@ -1,6 +1,6 @@
 /**
- * How a program of the host opens: its data folder with the lock, its log, and one close of all in reverse order, also when the
- * start fails. Must not know what the program serves.
+ * Opens a program of the host: its data folder with the lock, its log, and one close of everything in reverse order, also when the start fails. Must
+ * not know what the program serves.
  */
 import { type Clock, systemClock } from '../kit/clock/clock.ts';
 import { createIds, type Ids } from '../kit/ids/ids.ts';

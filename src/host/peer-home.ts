@@ -1,4 +1,4 @@
-/** The home cloud as the factory's way to other computers: a bearer of this device for the routes of computers. */
+/** Reaches other computers through the home cloud, for the factory: a bearer of this device for the routes of computers. */
 import { createDeviceToken } from '../contracts/link/device.ts';
 import type { Home } from '../runtime-server/link/home.ts';
 import type { PeerHome } from '../runtime-server/peers/remote/index.ts';

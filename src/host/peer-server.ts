@@ -1,6 +1,6 @@
 /**
- * Where other computers of the person come in: 127.0.0.1:3019 while this one is paired, and the endpoint `peer` of the
- * link. Loopback proves nothing, so every call needs a ticket. Owns when it listens; must not know what the routes do.
+ * The listener for the person's other computers: 127.0.0.1:3019 while this one is paired, and the endpoint `peer` of the link. Loopback proves
+ * nothing, so every call needs a ticket. Owns when it listens; must not know what the routes do.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../kit/clock/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Settings of the phone: the account at the carrier, from the environment alone, since a key is among them. Without any the phone is
- * off. Must not start anything.
+ * Settings of the phone: the account at the carrier, read only from the environment, because they include a key. Without them the phone is off. Must
+ * not start anything.
  */
 import type { CallLimits, NumberLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';

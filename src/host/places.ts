@@ -1,4 +1,4 @@
-/** Where Gantry's own files and its data lie. Must not open any of them but package.json. */
+/** The locations of Gantry's own files and its data. Must not open any of them except package.json. */
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';

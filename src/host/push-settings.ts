@@ -1,6 +1,6 @@
 /**
- * Settings of pushes: the operator's own key pair, whom push services may write to, and which private addresses may be reached.
- * From the environment alone; without any, keys are made and only public addresses are asked. Must not start anything.
+ * Settings of pushes: the operator's own key pair, the contact for push services, and the private addresses that may be reached. Read only from the
+ * environment; without them, keys are generated and only public addresses are used. Must not start anything.
  */
 import type { VapidPair } from '../cloud-api/notifications/index.ts';
 import { AppError } from '../contracts/common/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The Gantry that runs for this data folder: its process and its address. Believed only while the folder's lock is held, so that
- * what a killed one left behind never names a stranger's process.
+ * The Gantry that runs for this data folder: its process and its address. Trusted only while the folder's lock is held, so that a killed one's record
+ * never names a stranger's process.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * What goes into a backup, laid out in a folder as the archive will have it: databases as whole copies of one moment, everything else as it
- * is. Must not know the archive's form.
+ * Collects a backup in a folder laid out like the archive: databases as complete copies of the same moment, everything else unchanged. Must not know
+ * the archive's form.
  */
 import { createHash } from 'node:crypto';
 import {

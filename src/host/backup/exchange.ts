@@ -1,6 +1,6 @@
 /**
- * Puts parts into their places and what was there aside, so that a computer that is switched off on the way can be brought back to
- * either. Moves only; must not delete anything or know what it moves.
+ * Moves new parts into place and the old ones aside, so that after a power cut either state can be restored. Moves only; must not delete anything or
+ * know what it moves.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Which machine this is, for {@link installationOf}. */
+/** Identifies this machine, for {@link installationOf}. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 

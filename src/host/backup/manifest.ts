@@ -1,6 +1,6 @@
 /**
- * What an archive of `gantry backup` says of itself, and which parts of a data folder it holds. The manifest is the first entry, so
- * that whatever follows is known before it is unpacked. Must not read or write files.
+ * The manifest of an archive of `gantry backup`, and the parts of a data folder in it. The manifest is the first entry, so that all others are known
+ * before they are unpacked. Must not read or write files.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * `gantry restore`: unpacks and checks a backup beside the data, says what would change, and only then exchanges both. What was there
- * is moved aside, never deleted.
+ * `gantry restore`: unpacks and checks a backup beside the data, says what would change, and only then exchanges both. The old data is moved aside,
+ * never deleted.
  */
 import {
   chmodSync,

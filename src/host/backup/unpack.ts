@@ -1,6 +1,6 @@
 /**
- * Unpacks an archive that may be damaged or made by somebody else into a folder of its own, and says of every part whether it is what the
- * manifest promised. Nothing is written that the manifest does not name, nor more of it than it says. Must not know what parts mean.
+ * Unpacks an archive that may be damaged or made by somebody else into a separate folder, and checks every part against the manifest. Writes nothing
+ * that the manifest does not name, and no more of it than the manifest says. Must not know what parts mean.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';

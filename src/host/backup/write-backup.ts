@@ -1,4 +1,4 @@
-/** `gantry backup`: one file with everything of a data folder that cannot be made again, taken while Gantry runs. */
+/** `gantry backup`: one file with everything in a data folder that cannot be recreated, taken while Gantry runs. */
 import {
   closeSync,
   createWriteStream,

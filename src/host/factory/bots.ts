@@ -1,6 +1,6 @@
 /**
- * The bots of this computer's workspace, and what they need before they run: secrets, homes, tokens; with what is kept of their work. The
- * lowest parts of a factory: they know no sends, runs or routes.
+ * The bots of this computer's workspace, their prerequisites (secrets, homes, tokens) and the records of their work. The lowest parts of a factory:
+ * they know no sends, runs or routes.
  */
 import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
 import { createBotDirectory } from '../../runtime-server/agents/bot-directory.ts';

@@ -1,4 +1,4 @@
-/** How bots are reached: the queue of each, what is typed from it, sends and threads. */
+/** Messages to bots: each bot's queue, typing from it, sends and threads. */
 import type { Delivery, SendRequest } from '../../contracts/factory/delivery.ts';
 import { createTokenEnds } from '../../runtime-server/agents/token-ends.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';

@@ -1,4 +1,4 @@
-/** The steps of the rooms that make up a factory, each room's in its own order. */
+/** The migrations of the folders that make up a factory, each folder's in its own order. */
 import { factoryMigrations as agentMigrations } from '../../runtime-server/agents/migrations.ts';
 import { hostedMigrations } from '../../runtime-server/hosted-bots/index.ts';
 import { peerMigrations } from '../../runtime-server/peers/index.ts';

@@ -1,4 +1,4 @@
-/** What bots work on, and where: worktrees, runs, the bots of Gantry's own loop that work on them, what all of them use. */
+/** The bots' work and its places: worktrees, runs, hosted bots that work on them, and the usage of all. */
 import { availableParallelism } from 'node:os';
 import { createTeamFolder } from '../../runtime-server/agents/team-file/folder.ts';
 import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts';

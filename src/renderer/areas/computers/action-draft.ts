@@ -1,6 +1,6 @@
 /**
- * The steps of a direct run as they are typed: each a member with a form made from its schema. Places are typed as people write them
- * ("312, 480", or a ref), not as objects. Pure.
+ * The typed steps of a direct run: each a member with a form made from its schema. Places are typed as people write them ("312, 480", or a ref), not
+ * as objects. Pure.
  */
 
 import type { Toolset } from '../../../contracts/computer-use/members.ts';

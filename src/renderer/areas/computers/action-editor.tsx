@@ -1,4 +1,4 @@
-/** The steps of a direct run: each a member of a toolset with the form of its schema; added, moved and taken away. */
+/** The steps of a direct run, each a member of a toolset with its schema's form; people add, move and remove them. */
 import { ArrowDown, ArrowUp, Plus, X } from 'lucide-react';
 import { useRef } from 'react';
 import { flushSync } from 'react-dom';

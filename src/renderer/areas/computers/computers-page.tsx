@@ -1,4 +1,4 @@
-/** Computers: what runs on the person's own ones, watched live or played back, and the hosted ones of their project. */
+/** Computers: runs on the person's own ones, watched live or played back, and the hosted ones of their project. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Play } from 'lucide-react';
 import { useCallback, useMemo, useRef } from 'react';

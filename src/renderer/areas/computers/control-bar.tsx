@@ -1,4 +1,4 @@
-/** What a person can do with a run, always in the same places: what cannot be done now is there, and greyed. */
+/** The person's actions on a run, always in the same places; unavailable ones are greyed. */
 import { Check, CirclePause, CirclePlay, Hand, HandGrab, Square } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from '../../ui/button.tsx';

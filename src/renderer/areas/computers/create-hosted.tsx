@@ -1,4 +1,4 @@
-/** Makes a hosted computer, after saying what it is and what it costs. */
+/** Creates a hosted computer, after showing what it is and what it costs. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { type HostedComputer, longestName } from '../../../contracts/hosted-computers/computer.ts';

@@ -1,4 +1,4 @@
-/** One hosted computer: its screen, what it asks, what it did, what it used; started, stopped and deleted. */
+/** One hosted computer: its screen, questions, history and usage; starting, stopping and deleting it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** What calls of a hosted computer wait for, answered by the owner of its project. */
+/** Questions of a hosted computer's calls, answered by the owner of its project. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Hand } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';

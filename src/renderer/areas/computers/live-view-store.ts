@@ -1,6 +1,6 @@
 /**
- * The live view of one screen: its last frame, the pointer, what comes next, who has control. Holds one of the window's streams while
- * somebody looks. Must not know how a screen is drawn.
+ * The live view of one screen: its last frame, the pointer, the next action, who has control. Uses one of the window's streams while somebody
+ * watches. Must not know how a screen is drawn.
  */
 import type { z } from 'zod';
 import type { EventStream, StreamHandlers } from '../../../client/client.ts';

@@ -1,6 +1,6 @@
 /**
- * A screen as it is now: the picture, the pointer, and what comes next outlined before it happens. While the person has control, what they
- * do in the picture happens there. Must not know runs.
+ * A screen, live: the picture, the pointer, and an outline of the next action before it happens. While the person has control, their input in the
+ * picture happens there. Must not know runs.
  */
 import { Keyboard, MousePointer2 } from 'lucide-react';
 import {

@@ -1,4 +1,4 @@
-/** What a person does in the live view → the calls that do the same on the computer. Pure. */
+/** Turns a person's input in the live view into calls that do the same on the computer. Pure. */
 import type { Toolset } from '../../../contracts/computer-use/members.ts';
 
 export interface PersonCall {

@@ -1,6 +1,6 @@
 /**
- * What is read of runs on a computer and of hosted computers. No event of the page's own stream tells of either, so whoever shows them
- * reads again. Must not know how they are shown.
+ * Reads of runs on a computer and of hosted computers. The page's own stream reports neither, so the pages that show them poll. Must not know how
+ * they are shown.
  */
 import { queryOptions } from '@tanstack/react-query';
 import { hasEnded } from '../../../client/computer-use.ts';

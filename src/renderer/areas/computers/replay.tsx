@@ -1,4 +1,4 @@
-/** A run that has ended, played back: its pictures one after the other, or its video where one was made. */
+/** Plays back a run that has ended: its pictures one after the other, or its video if there is one. */
 import { ChevronLeft, ChevronRight, Pause, Play } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { IconButton } from '../../ui/button.tsx';

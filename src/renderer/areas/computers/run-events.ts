@@ -1,4 +1,4 @@
-/** The events of one run, those that were and those that come. Must not know what any of them means. */
+/** The events of one run, past and live. Must not know what any of them means. */
 import type { ComputerUseClient } from '../../../client/computer-use.ts';
 import type { RunEvent } from '../../../contracts/computer-use/run.ts';
 

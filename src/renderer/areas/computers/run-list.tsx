@@ -1,4 +1,4 @@
-/** What ran and runs on the computer that is looked at, newest first. */
+/** Past and present runs on the selected computer, newest first. */
 import { useQuery } from '@tanstack/react-query';
 import { hasEnded } from '../../../client/computer-use.ts';
 import { moveByArrows } from '../../ui/arrow-rows.ts';

@@ -1,4 +1,4 @@
-/** What stands in the address of the computers. */
+/** Search parameters of the computers' pages. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

@@ -1,4 +1,4 @@
-/** The events of a run → the entries of its timeline: an action is one entry, however many events tell of it. Pure. */
+/** Turns a run's events into entries of its timeline: an action is one entry, however many events it has. Pure. */
 import type { RunEvent } from '../../../contracts/computer-use/run.ts';
 import { actionWords, tookWords } from './run-words.ts';
 

@@ -1,4 +1,4 @@
-/** What a run did, step by step, with what was seen after each. */
+/** A run's steps, each with the picture after it. */
 import { Ban, Check, CircleX, Hand, type LucideIcon, Minus } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { Ago } from '../../ui/now.tsx';

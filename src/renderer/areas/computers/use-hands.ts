@@ -1,6 +1,6 @@
 /**
- * What a person does with a screen that they watch: takes control and keeps it, gives it back, and sends what they type and click, one
- * after the other. Must not know how a screen is drawn.
+ * A person's control of a screen that they watch: takes and keeps control, gives it back, and sends typed text and clicks one after the other. Must
+ * not know how a screen is drawn.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Control } from '../../../contracts/computer-use/toolset.ts';

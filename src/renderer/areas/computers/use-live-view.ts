@@ -1,4 +1,4 @@
-/** Looks at a screen for as long as the caller is shown: null looks at nothing. */
+/** Watches a screen while the caller is shown; null watches nothing. */
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { createLiveView, type LiveView, type LiveViewStore, noView } from './live-view-store.ts';
 import { useHandsServices } from './use-hands-services.ts';

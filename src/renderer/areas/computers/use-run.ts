@@ -1,4 +1,4 @@
-/** One run with its events, read again whenever one of them says that it moved. */
+/** One run with its events, read again whenever an event reports a change. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { RunEvent } from '../../../contracts/computer-use/run.ts';

@@ -1,4 +1,4 @@
-/** Whose work something becomes, and how it may act: bots that cannot be held to a mode are there, with the reason. */
+/** Chooses the bot for some work and its mode; bots whose mode cannot be enforced are listed with the reason. */
 import type { AutomationBot, RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { ExecutionMode } from '../../../contracts/connectors/subscription.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';

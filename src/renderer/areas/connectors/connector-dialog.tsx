@@ -1,4 +1,4 @@
-/** Connects a service, or changes how one is reached: its address, and who it is asked as. */
+/** Connects a service, or changes its connection: its address and its credentials. */
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';
 import { ActForm } from '../../ui/act-form.tsx';

@@ -1,4 +1,4 @@
-/** What is typed to connect a service or change a connector, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+/** The form that connects a service or changes a connector: its values, its errors, and the request. Pure; must not know how it looks. */
 import {
   type ChangeConnector,
   type Connector,

@@ -1,4 +1,4 @@
-/** How a connector is, in words; and the one thing to do about it. */
+/** A connector's state in words, and the one action that fixes it. */
 import { ExternalLink } from 'lucide-react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import { Button } from '../../ui/button.tsx';

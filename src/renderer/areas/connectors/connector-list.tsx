@@ -1,4 +1,4 @@
-/** The services that events come from, with their health; and below them the apps that were let in to be told of the person's own. */
+/** Services that events come from, with their health; below them, the approved apps that receive the person's own events. */
 import { useState } from 'react';
 import { byName } from '../../../contracts/common/by-name.ts';
 import type { Connector } from '../../../contracts/connectors/connector.ts';

@@ -1,4 +1,4 @@
-/** One connector: how it is and what is wrong, how it is reached and signed in to, what is listened for, and what it offers. */
+/** One connector: its state and problems, its address and sign-in, its subscriptions, and the events it offers. */
 import { useQuery } from '@tanstack/react-query';
 import { LogOut, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** On the way to a run of which only the id is known, as from its question in the inbox. */
+/** Opens a run of which only the id is known, as from its question in the inbox. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { AppError } from '../../../contracts/common/errors.ts';

@@ -1,4 +1,4 @@
-/** What the rules of a subscription ran, newest first, narrowed to a status by the address. */
+/** Runs of a subscription's rules, newest first, filtered by the status in the address. */
 import { useQuery } from '@tanstack/react-query';
 import { JobStatus, jobStatuses } from '../../../contracts/connectors/rule.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';

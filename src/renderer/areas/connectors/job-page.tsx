@@ -1,4 +1,4 @@
-/** One run of a rule: how it stands and why, what a person can do about it, what it wrote, its attempts, and what it went through. */
+/** One run of a rule: its state and reason, the person's actions, its output, its attempts and its history. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Check, OctagonX, RotateCcw, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo } from 'react';

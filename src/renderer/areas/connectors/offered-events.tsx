@@ -1,4 +1,4 @@
-/** What is listened for at a service, what it offers besides, and what was ended and left runs to read. */
+/** A service's subscriptions, the other events it offers, and ended subscriptions whose runs can still be read. */
 import { CircleX } from 'lucide-react';
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ConnectorEvents } from '../../../contracts/connectors/subscription.ts';

@@ -1,6 +1,6 @@
 /**
- * What is read of connectors: their health, events and subscriptions, trails, rules and runs; and the apps that were let in. No event of
- * the page's own stream tells of them, so whoever shows them reads again. Must not know how they are shown.
+ * Reads of connectors: their health, events and subscriptions, trails, rules and runs; and the approved apps. The page's own stream does not report
+ * them, so the pages that show them poll. Must not know how they are shown.
  */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { JobStatus } from '../../../contracts/connectors/rule.ts';

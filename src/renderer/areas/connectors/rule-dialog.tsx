@@ -1,4 +1,4 @@
-/** Writes a rule, new or changed: first its dry run on the events that were, then, unchanged since, the rule. */
+/** Adds or changes a rule: first its dry run on past events, then, if nothing changed since, the rule. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** The fields of a rule: who runs with which words and how it may act; and what bounds it. */
+/** The fields of a rule: which bot runs, its prompt and mode, and the rule's limits. */
 import { useState } from 'react';
 import { type AutomationBot, ruleModes } from '../../../contracts/connectors/rule.ts';
 import { AreaField, TextField } from '../../ui/text-field.tsx';

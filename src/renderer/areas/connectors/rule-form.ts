@@ -1,4 +1,4 @@
-/** What is typed of a rule, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+/** The form of a rule: its values, its errors, and the request. Pure; must not know how it looks. */
 import {
   type Automation,
   type ChangeRule,

@@ -1,4 +1,4 @@
-/** The rules of a subscription: what each makes of an event; to add, change, pause and remove them, each after its dry run. */
+/** The rules of a subscription and what each does with an event; adding, changing, pausing and removing them, each after a dry run. */
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';

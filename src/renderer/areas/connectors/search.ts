@@ -1,4 +1,4 @@
-/** What stands in the address of the connectors. */
+/** Search parameters of the connectors' pages. */
 import { z } from 'zod';
 import { searchCursor, searchText } from '../../base/search-text.ts';
 

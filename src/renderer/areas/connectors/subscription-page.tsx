@@ -1,4 +1,4 @@
-/** One subscription: how it goes and what to do; its events with their trail, its rules, and what they ran. */
+/** One subscription: its state and what to do about it; its events with their trail, its rules, and their runs. */
 import { useQuery } from '@tanstack/react-query';
 import { Pencil, Unplug } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** Subscriptions as rows: what is listened for, who gets it, how it goes; and below one that does not listen, what to do. */
+/** Subscriptions as rows: the event, its bot and its state; below one that does not listen, what to do. */
 import type { Subscription } from '../../../contracts/connectors/subscription.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';
 import { countWords } from '../../ui/count-words.ts';

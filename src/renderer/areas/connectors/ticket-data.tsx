@@ -1,4 +1,4 @@
-/** What an event said, as its ticket has it: the words of somebody else, shown as they came. */
+/** An event's data as its ticket has it: somebody else's words, shown unchanged. */
 import { useQuery } from '@tanstack/react-query';
 import { ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { TextView } from '../../ui/text-view.tsx';

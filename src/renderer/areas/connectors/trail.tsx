@@ -1,4 +1,4 @@
-/** The events of a subscription, newest first; each row opens the way that its event took, with the times. */
+/** The events of a subscription, newest first; each row opens the event's steps, with their times. */
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';

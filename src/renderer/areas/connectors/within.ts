@@ -1,4 +1,4 @@
-/** What the pages within the connectors are given by the one around them. */
+/** What the connectors' frame passes to the pages within it. */
 import type { Connector } from '../../../contracts/connectors/connector.ts';
 import type { ListSource } from '../../ui/list-states.tsx';
 import type { ConnectorsSearch } from './search.ts';

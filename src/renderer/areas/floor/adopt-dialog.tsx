@@ -1,4 +1,4 @@
-/** Takes a conversation that was begun outside of Gantry up as a bot: which one, then what would happen, then that. */
+/** Adopts a conversation that was begun outside Gantry as a bot: the choice, then the plan, then the act. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { KeptSession } from '../../../contracts/factory/adopt-routes.ts';

@@ -1,4 +1,4 @@
-/** What a bot changed on its own branch, beside its pane: the files, the diff, and its three ends, each with its plan first. */
+/** A bot's changes on its own branch, beside its pane: the files, the diff, and the three ways to end it, each with its plan first. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { GitBranch } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** Writing to a bot: text, target, whether it may wait; the plan before it is sent; what became of it after. */
+/** Writes to a bot: text, target, whether it may wait; the plan before sending; the delivery after. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Eye, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';

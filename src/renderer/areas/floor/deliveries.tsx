@@ -1,4 +1,4 @@
-/** What became of the last messages to a bot. */
+/** The deliveries of the last messages to a bot. */
 import { useQuery } from '@tanstack/react-query';
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import { useServices } from '../../base/services.tsx';

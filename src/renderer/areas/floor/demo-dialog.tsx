@@ -1,4 +1,4 @@
-/** Adds the demo: what it is, which files it writes, and then its team. */
+/** Adds the demo: explains it, lists the files it writes, and then shows its team. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useServices } from '../../base/services.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';

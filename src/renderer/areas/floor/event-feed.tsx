@@ -1,4 +1,4 @@
-/** What happened on the floor: deliveries from before, then events as they come. */
+/** Events on the floor: earlier deliveries, then live events. */
 import { useQuery } from '@tanstack/react-query';
 import { ShieldQuestion, Users } from 'lucide-react';
 import type { ReactNode } from 'react';

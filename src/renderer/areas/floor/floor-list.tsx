@@ -1,6 +1,6 @@
 /**
- * Teams and their bots by computer: state, reason, queue, time. A click shows the pane; a team starts and stops from its row. What
- * stands on a computer that is away is as it was last.
+ * Teams and their bots by computer: state, reason, queue, time. A click shows the pane; a team starts and stops from its row. The rows of a computer
+ * that is away show its last known state.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';

@@ -1,4 +1,4 @@
-/** The floor: teams and bots at the left, their panes in the middle, the inspector at the right; one stack where it is narrow. */
+/** The floor: teams and bots at the left, their panes in the middle, the inspector at the right; one stack in narrow windows. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, PanelRight } from 'lucide-react';

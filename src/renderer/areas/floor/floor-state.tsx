@@ -1,4 +1,4 @@
-/** What the parts of the floor share: which bot is in focus, whose scrollback is open, and the way to change both. */
+/** State shared by the parts of the floor: the focused bot, whose scrollback is open, and how to change both. */
 import { createContext, use } from 'react';
 import type { PlacedBot } from '../../base/data/places.ts';
 

@@ -1,7 +1,6 @@
 /**
- * Typing into a pane: keeps the order of keystrokes by having one request in flight, and joins what was typed
- * meanwhile. The engine types a request's text before its keys, so a run of text followed by a run of keys is one
- * request. Must not know terminals or HTTP.
+ * Typing into a pane: keeps the order of keystrokes by having one request in flight, and joins keys typed in between. The engine types a request's
+ * text before its keys, so a run of text followed by a run of keys is one request. Must not know terminals or HTTP.
  */
 import type { PaneInput } from '../../../contracts/factory/agent.ts';
 

@@ -1,4 +1,4 @@
-/** Beside the panes: the bot in focus and why it is in its state, its deliveries, and what happens on the whole floor. */
+/** Beside the panes: the focused bot and the reason for its state, its deliveries, and events of the whole floor. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Tabs } from 'radix-ui';

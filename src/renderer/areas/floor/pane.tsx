@@ -1,4 +1,4 @@
-/** One bot's pane: a line that says whose it is and how it is, its terminal, and in words why nothing moves when nothing does. */
+/** One bot's pane: a line with its name and state, its terminal, and the reason in words when nothing moves. */
 import { useQuery } from '@tanstack/react-query';
 import { Maximize2, Minimize2, Monitor, Search, Unplug } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** What stands in the address of the floor. */
+/** Search parameters of the floor. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

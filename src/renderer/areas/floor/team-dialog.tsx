@@ -1,4 +1,4 @@
-/** Starting and stopping a team: the server's own plan first, the act after it. And the problems of a team file. */
+/** Starts and stops a team: the server's plan first, then the act. Also shows the problems of a team file. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { toast } from 'sonner';

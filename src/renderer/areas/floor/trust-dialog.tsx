@@ -1,6 +1,6 @@
 /**
- * What the workspace wants to run and its person has not agreed to: in words, as a diff, and their answer. Must not decide anything by
- * itself: the answer carries the hash of exactly what was shown.
+ * What the workspace wants to run without its person's agreement: in words, as a diff, with their answer. Must not decide anything: the answer
+ * carries the hash of exactly what was shown.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';

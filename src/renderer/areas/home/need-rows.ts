@@ -1,6 +1,4 @@
-/**
- * Each kind of what needs the person, as rows: what was read → what Home shows of it and where it leads. Must not know how it is read.
- */
+/** Turns each kind of need into rows: what was read → what Home shows of it and where it leads. Must not know how it is read. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { Delivery } from '../../../contracts/factory/delivery.ts';
 import type { PlacedBot } from '../../base/data/places.ts';

@@ -1,4 +1,4 @@
-/** What needs the person now, one list from all parts, what has waited longest first. */
+/** Everything that needs the person now, one list from all parts, longest waiting first. */
 import { useQuery } from '@tanstack/react-query';
 import type { PlacedBot } from '../../base/data/places.ts';
 import { useServices } from '../../base/services.tsx';

@@ -1,4 +1,4 @@
-/** What needs the person in the parts of Gantry beside its bots: services, numbers, computers, spending, schedules, links. */
+/** Needs from parts of Gantry other than bots: services, numbers, computers, spending, schedules, links. */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useFloors } from '../../base/floors.tsx';

@@ -1,4 +1,4 @@
-/** The rows of the parts of Gantry beside its bots: what was read of a part → what Home shows of it. Must not know how it is read. */
+/** Rows for parts of Gantry other than bots: what was read of a part → what Home shows of it. Must not know how it is read. */
 import type { HostedComputer } from '../../../contracts/hosted-computers/computer.ts';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { Registration } from '../../../contracts/phone/registration.ts';

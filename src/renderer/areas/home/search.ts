@@ -1,4 +1,4 @@
-/** What stands in the address of Home. */
+/** Search parameters of Home. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

@@ -1,4 +1,4 @@
-/** What the workspace wants to run and its person has not agreed to, on Home: shown only while something waits. */
+/** On Home, what the workspace wants to run without its person's agreement; shown only while something waits. */
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Action } from '../../base/actions.ts';

@@ -1,4 +1,4 @@
-/** The way from a row of Home to where it is answered. */
+/** Opens the place where a row of Home is answered. */
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import type { Lead } from './need.ts';

@@ -1,6 +1,6 @@
 /**
- * What needs the person now, from all parts of Gantry, as one list: what has waited longest first. Each says what it is and where it is
- * answered. What cannot be read (a part that is not set up here) needs nobody. Must not know how it is shown.
+ * Everything that needs the person now, from all parts of Gantry, as one list, longest waiting first. Each item says what it is and where it is
+ * answered. A part that cannot be read (not set up here) has no needs. Must not know how it is shown.
  */
 import { useQuery } from '@tanstack/react-query';
 import { usePendingApprovals } from '../../base/approvals.ts';

@@ -1,4 +1,4 @@
-/** On Home: what is being worked on and how much of it is proven, with the way to start something. */
+/** On Home: the work under way and how much of it is proven, with a button to start something. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Play } from 'lucide-react';

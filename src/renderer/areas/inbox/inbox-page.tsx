@@ -1,4 +1,4 @@
-/** The inbox: every question that waits for a person, the longest waiting first; below, what became of the others. */
+/** The inbox: every question that waits for a person, longest waiting first; below, the answered and ended ones. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import type { Approval } from '../../../contracts/approvals/approval.ts';

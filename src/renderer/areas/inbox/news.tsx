@@ -1,4 +1,4 @@
-/** What happened and needs no answer: messages and finished things, newest first, each with the way to what it is about. */
+/** Notifications that need no answer: messages and finished work, newest first, each with a link to its subject. */
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';

@@ -1,4 +1,4 @@
-/** The ledger: what happened, newest first, by kind, subject and actor; and whether its chain still holds. */
+/** The ledger, newest first, by kind, subject and actor; and whether its chain is intact. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** One row of the ledger, whole. */
+/** One row of the ledger, in full. */
 import { ArrowLeft, X } from 'lucide-react';
 import type { LedgerRow } from '../../../contracts/factory/work-engine/ledger.ts';
 import { Button, IconButton } from '../../ui/button.tsx';

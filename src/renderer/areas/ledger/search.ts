@@ -1,4 +1,4 @@
-/** What stands in the address of the ledger. */
+/** Search parameters of the ledger. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

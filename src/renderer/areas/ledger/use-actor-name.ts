@@ -1,4 +1,4 @@
-/** Who an actor of the ledger is, in words. */
+/** The name of an actor of the ledger. */
 import { useQuery } from '@tanstack/react-query';
 import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';

@@ -1,4 +1,4 @@
-/** The verdict over the whole ledger: it holds, or which row is in question and what to do. */
+/** The verdict on the whole ledger: it is intact, or which row is in question and what to do. */
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleX, X } from 'lucide-react';
 import { useServices } from '../../base/services.tsx';

@@ -1,6 +1,6 @@
 /**
- * Letting a computer in by the code that it shows. Whoever approves gives that computer their account's reach, so the page says
- * which one asks, from where, and waits for a person.
+ * Pairs a computer by the code that it shows. Approving gives that computer the reach of the person's account, so the page says which one asks, from
+ * where, and waits for a person.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

@@ -1,4 +1,4 @@
-/** What is known of a number; giving it to another bot, and giving it up. */
+/** Details of a number; moving it to another bot, and giving it up. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';

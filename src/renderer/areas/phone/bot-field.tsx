@@ -1,4 +1,4 @@
-/** Whose number it is: a bot of any of the person's computers that can answer. */
+/** Chooses a number's bot: one on any of the person's computers that can answer. */
 
 import { botName, type PlacedBot } from '../../base/data/places.ts';
 import { useBots, useFloors } from '../../base/floors.tsx';

@@ -1,4 +1,4 @@
-/** Finds a number that is for sale and buys it for a bot, after the plan and the cost that the server says. */
+/** Finds a number for sale and buys it for a bot, after showing the server's plan and cost. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Calling somebody: first whether it may be, with the reason; then, with the reference for this one call, the dial. */
+/** Calls somebody: first checks whether it is allowed, with the reason; then dials with the reference for this one call. */
 import { Check } from 'lucide-react';
 import { useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';

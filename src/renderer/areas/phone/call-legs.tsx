@@ -1,4 +1,4 @@
-/** Who is on a call and how they are joined: the person, the bot, and who is asked to take it over. */
+/** The parties of a call and how they are connected: the person, the bot, and the target of a transfer. */
 import { Bot, Phone, User } from 'lucide-react';
 import type { Call, CallLeg } from '../../../contracts/phone/calls.ts';
 import { useNameOfBot } from '../../base/use-name-of-bot.ts';

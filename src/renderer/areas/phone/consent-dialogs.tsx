@@ -1,4 +1,4 @@
-/** Noting what somebody said in another way than by text: that they may be called, or that they want nothing more. */
+/** Records what somebody said by other means than text: that they may be called, or that they want no more contact. */
 import { useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { ActDialog } from '../../ui/act-dialog.tsx';

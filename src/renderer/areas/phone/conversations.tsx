@@ -1,4 +1,4 @@
-/** Who texted with a number, newest first, and what was written with one of them. */
+/** A number's text conversations, newest first, and the texts with one person. */
 import { useQuery } from '@tanstack/react-query';
 import { Ban } from 'lucide-react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';

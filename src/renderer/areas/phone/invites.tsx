@@ -1,4 +1,4 @@
-/** Pages that ask one person for a yes to being called: made, copied, withdrawn. */
+/** Pages that ask one person for consent to be called: created, copied, withdrawn. */
 import { useQuery } from '@tanstack/react-query';
 import type { Invite, PhoneNumber } from '../../../contracts/phone/number.ts';
 import { Button } from '../../ui/button.tsx';

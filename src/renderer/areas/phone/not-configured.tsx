@@ -1,4 +1,4 @@
-/** What is needed before there can be numbers: the demo phone, or a carrier's account. */
+/** What numbers require first: the demo phone, or a carrier's account. */
 import { Card } from '../../ui/card.tsx';
 import { Command } from '../../ui/copy.tsx';
 

@@ -1,4 +1,4 @@
-/** One number: what people wrote to it in the middle, its registration and port at the right; its calls and who agreed or opted out. */
+/** One number: its texts in the middle, its registration and port at the right; its calls, consents and opt-outs. */
 import { useQuery } from '@tanstack/react-query';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { OpenBar } from '../../base/place-frame.tsx';

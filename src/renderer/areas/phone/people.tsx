@@ -1,4 +1,4 @@
-/** Who agreed to be called, who said STOP and START, and invites that ask for a yes: a record that nothing changes. */
+/** Consents to calls, STOP and START, and open invites: a record that cannot be changed. */
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';

@@ -1,4 +1,4 @@
-/** The number of a person, as one types it. */
+/** A field for a person's phone number. */
 import type { ComponentProps } from 'react';
 import { TextField } from '../../ui/text-field.tsx';
 

@@ -1,4 +1,4 @@
-/** The phone: numbers that people text and call bots by, what they wrote and said, and what carriers ask for before. */
+/** The phone: numbers by which people text and call bots, their texts and calls, and the carriers' requirements. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

@@ -1,4 +1,4 @@
-/** How far a port is, what is wrong, and the one field that mends it. */
+/** A port's progress, its problem, and the one field that fixes it. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PhoneNumber, Port } from '../../../contracts/phone/number.ts';

@@ -1,4 +1,4 @@
-/** Begins to bring a number from another carrier; what that carrier asks for may be given now or later. */
+/** Begins porting a number from another carrier; the details that carrier needs may be given now or later. */
 import { useRef, useState } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { useBots } from '../../base/floors.tsx';

@@ -1,4 +1,4 @@
-/** What the carrier that a number comes from asks for, as fields; a file is read here and sent with the rest. */
+/** Fields for what the losing carrier asks; a file is read here and sent with the rest. */
 import { useState } from 'react';
 import { Field } from '../../ui/schema-form.tsx';
 import { portFields } from './phone-words.ts';

@@ -1,6 +1,6 @@
 /**
- * What is read of the phone: numbers, their ports and registrations, texts, calls, who agreed and who opted out. No event of the page's
- * own stream tells of them, so whoever shows them reads again. Must not know how they are shown.
+ * Reads of the phone: numbers, their ports and registrations, texts, calls, consents and opt-outs. The page's own stream does not report them, so the
+ * pages that show them poll. Must not know how they are shown.
  */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { AppError } from '../../../contracts/common/errors.ts';

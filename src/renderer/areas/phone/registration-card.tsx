@@ -1,4 +1,4 @@
-/** How far the registration of a number is: each step in words, what to correct, and the code of a sole proprietor. */
+/** The progress of a number's registration: each step in words, corrections, and a sole proprietor's code. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** What is typed of a registration → the business form as the server takes it. What is wrong with it the server says. Pure. */
+/** Turns the typed registration into the business form that the server accepts. The server reports its errors. Pure. */
 import { entityTypes, type RegistrationForm, useCases, verticals } from '../../../contracts/phone/registration.ts';
 import type { NumberType } from '../../../contracts/phone/values.ts';
 import { inSentence, plainWord, readNumber } from './phone-words.ts';

@@ -1,4 +1,4 @@
-/** The business form of a number: all of it on one page, looked over by the server with its fees before anything is filed. */
+/** A number's business form, all on one page; the server checks it and shows its fees before anything is filed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
 import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** Answering a person by text: how many parts it will be, and why it cannot be sent, before it is tried. */
+/** Answers a person by text; shows the number of parts, and why it cannot be sent, before sending. */
 import { Ban, Send } from 'lucide-react';
 import { useRef } from 'react';
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';

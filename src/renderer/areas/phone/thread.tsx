@@ -1,4 +1,4 @@
-/** What was written with one person, oldest first, each with its parts and what became of it; and the field to answer in. */
+/** Texts with one person, oldest first, each with its parts and result; and the field for an answer. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Ban, Paperclip } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';

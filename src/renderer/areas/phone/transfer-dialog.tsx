@@ -1,4 +1,4 @@
-/** Handing a call to somebody else: to one of the bot's targets or to another number, asked first or not. */
+/** Transfers a call: to one of the bot's targets or to another number, with or without asking first. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Call } from '../../../contracts/phone/calls.ts';

@@ -1,4 +1,4 @@
-/** Whom calls of a bot may be handed to. Each one that is added is also a consent to be called. */
+/** People to whom a bot's calls may be transferred. Adding one also records a consent to be called. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** The newest correction of what is registered, as long as it concerns its person: a refusal that they put away does no more. */
+/** The newest correction of the registration while it concerns its person: a dismissed refusal no longer counts. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { Correction, Registration } from '../../../contracts/phone/registration.ts';
 import { useServices, useSettings } from '../../base/services.tsx';

@@ -1,4 +1,4 @@
-/** Why nobody answers at a number, as the floors are now. */
+/** The reason why nobody answers at a number, judged by the present floors. */
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import { useBots, useFloors, useFloorsComplete } from '../../base/floors.tsx';
 import { whyNobodyAnswers } from './can-answer.ts';

@@ -1,4 +1,4 @@
-/** What the pages within the phone are given by the one around them. */
+/** What the phone's frame passes to the pages within it. */
 import type { PhoneNumber } from '../../../contracts/phone/number.ts';
 import type { ListSource } from '../../ui/list-states.tsx';
 import type { PhoneSearch } from './search.ts';

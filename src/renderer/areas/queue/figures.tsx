@@ -1,4 +1,4 @@
-/** How the queue stands: how long already what waits does so, and who works: the workers, and which of them drain. */
+/** The queue's figures: the age of waiting tasks, the workers, and which of them drain. */
 import { useQuery } from '@tanstack/react-query';
 import type { QueueWorker } from '../../../contracts/work-queue/task.ts';
 import { Command } from '../../ui/copy.tsx';

@@ -1,4 +1,4 @@
-/** What is read of the work queue: pages of tasks, figures, workers, sessions and deployments. Must not know how they are shown. */
+/** Reads of the work queue: pages of tasks, figures, workers, sessions and deployments. Must not know how they are shown. */
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { TaskStatus } from '../../../contracts/work-queue/task.ts';
 import type { QueueApi } from './api.ts';

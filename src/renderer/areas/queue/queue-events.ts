@@ -1,6 +1,6 @@
 /**
- * Keeps what is shown of the work queue true while somebody looks: each change of a task at once in the rows that show it, and after
- * a little while read again, however many changes there were. Must not know how any of it is shown.
+ * Keeps the shown parts of the work queue current while somebody looks: each change of a task at once in the rows that show it, followed by one read
+ * after a short delay, however many changes there were. Must not know how any of it is shown.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** The work queue: how it stands, who works on it, and every task. */
+/** The work queue: its figures, its workers, and every task. */
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import type { ReactNode } from 'react';

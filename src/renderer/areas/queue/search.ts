@@ -1,4 +1,4 @@
-/** What stands in the addresses of the work queue. */
+/** Search parameters of the work queue's pages. */
 import { z } from 'zod';
 import { TaskStatus } from '../../../contracts/work-queue/task.ts';
 import { searchCursor, searchText } from '../../base/search-text.ts';

@@ -1,4 +1,4 @@
-/** Asks how a task is to end before it does: by its worker, or at once. */
+/** Asks how to stop a task: through its worker, or at once. */
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

@@ -1,4 +1,4 @@
-/** One task, whole: where it stands, who holds it and for how long, what it carries and what came of it; to stop it or put it back. */
+/** One task in full: its state, its holder and lease, its payload and result; stopping it or putting it back. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { OctagonX, RotateCcw, X } from 'lucide-react';

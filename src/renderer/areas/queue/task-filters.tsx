@@ -1,4 +1,4 @@
-/** Which tasks are shown: by status with how many there are, and by session, deployment and worker. All of it is in the address. */
+/** Filters for tasks: by status, with counts, and by session, deployment and worker. All of them are in the address. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type TaskStatus, taskStatuses } from '../../../contracts/work-queue/task.ts';

@@ -1,4 +1,4 @@
-/** Small parts of a task that stand in rows and in the inspector. */
+/** Small parts of a task for rows and the inspector. */
 import { Link } from '@tanstack/react-router';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 import { Ago, formatElapsed, useNow } from '../../ui/now.tsx';

@@ -1,4 +1,4 @@
-/** Rows that keep their places while they are held, each as it was last known; what is new waits until it is asked for. */
+/** Rows that keep their places while held, each as last known; new rows wait until the person asks for them. */
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 

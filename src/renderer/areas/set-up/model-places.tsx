@@ -1,4 +1,4 @@
-/** Where models can be asked, and a form for a key or a server of one's own. A key that was given is never shown again. */
+/** Model providers, and a form for a key or a person's own server. A saved key is never shown again. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { toast } from 'sonner';

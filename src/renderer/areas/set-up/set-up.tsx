@@ -1,4 +1,4 @@
-/** What a new person sets up, step by step: each can be skipped and returned to, on Home at first and in the settings ever after. */
+/** The first steps of a new person: each can be skipped and returned to, on Home at first and later in the settings. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck, CircleDashed, CornerDownRight, Play } from 'lucide-react';

@@ -1,4 +1,4 @@
-/** What the first steps say of teams: the demo team's name, and whether a team was watched. */
+/** What the first steps know about teams: the demo team's name, and whether the person has watched a team. */
 import { useQuery } from '@tanstack/react-query';
 import { useBots } from '../../base/floors.tsx';
 import { useServices } from '../../base/services.tsx';

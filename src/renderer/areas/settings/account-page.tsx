@@ -1,4 +1,4 @@
-/** Who is signed in, where, and the way out. */
+/** The signed-in person, where they are signed in, and signing out. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useServices } from '../../base/services.tsx';

@@ -1,4 +1,4 @@
-/** What bots used today and this month, how much they may a day, who is held, and whether they wait for a reset by themselves. */
+/** The bots' usage today and this month, their daily limits, which are held, and whether they wait for a reset automatically. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { BotHold, Spending, SpendLimit, Used } from '../../../contracts/factory/spending-routes.ts';

@@ -1,4 +1,4 @@
-/** Makes an API key: its name, what it may do, when it ends. Then its text, this once. */
+/** Creates an API key: its name, scopes and expiry. Then shows its text, once. */
 import { useState } from 'react';
 import type { Scope } from '../../../contracts/common/route.ts';
 import { useServices } from '../../base/services.tsx';

@@ -1,4 +1,4 @@
-/** Settings of the desktop program: only shown inside of it. */
+/** Settings of the desktop program, shown only inside it. */
 import { useSyncExternalStore } from 'react';
 import {
   type DesktopAct,

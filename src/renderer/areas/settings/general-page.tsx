@@ -1,4 +1,4 @@
-/** Settings of this browser, and what is known of this computer. */
+/** Settings of this browser, and facts about this computer. */
 import { useQuery } from '@tanstack/react-query';
 import { useHere } from '../../base/computers.tsx';
 import { defaultSettings, type Settings, themes } from '../../base/data/settings.ts';

@@ -1,4 +1,4 @@
-/** What a key may be given, and how long it lasts, in a person's words. Pure. */
+/** A key's possible scopes and lifetimes, in a person's words. Pure. */
 import type { Scope } from '../../../contracts/common/route.ts';
 
 /** Scopes that a person may give to a key; the operator of the server gives `admin`. */

@@ -1,4 +1,4 @@
-/** What the pages of the settings are made of. */
+/** Shared components of the settings' pages. */
 import type { ReactNode } from 'react';
 
 export const control = 'h-7 rounded-control border border-line bg-raised px-1.5 pointer-coarse:h-10';

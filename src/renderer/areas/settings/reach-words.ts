@@ -1,4 +1,4 @@
-/** What can reach the person now, as sentences: each says what is so, none what is hoped. Pure. */
+/** What can reach the person now, as sentences: each states a known fact. Pure. */
 import type { z } from 'zod';
 import type { PushDevice } from '../../../contracts/notifications/push.ts';
 import type { getReach, NotificationOutcome } from '../../../contracts/notifications/routes.ts';

@@ -1,4 +1,4 @@
-/** What was spent in a month, by computer, bot and model, and on hosted computers; the budget, and when to say that it is being reached. */
+/** A month's spending, by computer, bot and model, and on hosted computers; the budget, and when to warn about it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-/** What a person typed → the arguments of a call, as fields or as JSON. Pure. */
+/** Turns a person's input into the arguments of a call, as fields or as JSON. Pure. */
 
 import { type FormSchema, jsonProblem, problemsOf, textsOf, valuesOf } from '../../ui/schema-fields.ts';
 import type { ToolDraft } from './tool-calls.ts';

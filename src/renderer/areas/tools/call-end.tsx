@@ -1,4 +1,4 @@
-/** What the last call of a tool came to, or how long it runs; and the question that it waits for, where it can be answered at once. */
+/** The result of a tool's last call, or how long it has run; and the question it waits for, answered in place. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Hand } from 'lucide-react';

@@ -1,4 +1,4 @@
-/** How a program of the person's comes to these tools: the address, and the command that prints its configuration. */
+/** How to connect a person's program to these tools: the address, and the command that prints its configuration. */
 import { Command } from '../../ui/copy.tsx';
 
 export function ConnectClient() {

@@ -1,4 +1,4 @@
-/** Asks before a server goes, and says what goes with it. */
+/** Asks before a server is removed, and says what goes with it. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';

@@ -1,4 +1,4 @@
-/** What a tool says of itself, small and grey: a claim of its server, which decides nothing. */
+/** A tool's description of itself, small and grey: a claim of its server, which decides nothing. */
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import { hintsOf } from './tool-words.ts';
 

@@ -1,4 +1,4 @@
-/** Names with secret values: variables of a program, headers of a request. What is there already is replaced, never shown. */
+/** Names with secret values: a program's variables, a request's headers. Existing values are replaced, never shown. */
 import { Plus, X } from 'lucide-react';
 import { useId, useRef } from 'react';
 import { flushSync } from 'react-dom';

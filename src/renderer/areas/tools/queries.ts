@@ -1,6 +1,6 @@
 /**
- * What is read of a computer's tools: the attached servers with their health, and every tool that may be called. No event tells of
- * either, so whoever shows them reads again. Must not know how they are shown.
+ * Reads of a computer's tools: the attached servers with their health, and every tool that may be called. No event reports either, so the pages that
+ * show them poll. Must not know how they are shown.
  */
 import { queryOptions } from '@tanstack/react-query';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';

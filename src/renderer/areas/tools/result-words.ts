@@ -1,4 +1,4 @@
-/** Texts of results as they are read best. Pure. */
+/** Formats texts of results for reading. Pure. */
 
 /** Characters of one value; what is longer is data that nobody reads. */
 const longestValue = 20_000;

@@ -1,4 +1,4 @@
-/** What stands in the address of the tools. */
+/** Search parameters of the tools' pages. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

@@ -1,4 +1,4 @@
-/** Attaches a server, or changes one that is: a program on this computer, or an address. */
+/** Attaches a server, or changes an attached one: a program on this computer, or an address. */
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import { useHere } from '../../base/computers.tsx';
 import { ActDialog } from '../../ui/act-dialog.tsx';

@@ -1,4 +1,4 @@
-/** What is typed to attach or change a server, what is wrong with it, and what is sent. Pure; must not know how it looks. */
+/** The form that attaches or changes a server: its values, its errors, and the request. Pure; must not know how it looks. */
 import {
   type AttachedServer,
   AttachServer,

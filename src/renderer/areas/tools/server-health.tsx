@@ -1,4 +1,4 @@
-/** How a server is, in words: its status, how many tools it has and when it was asked last; and the one thing to do about it. */
+/** A server's state in words: its status, its number of tools, the last check; and the one action that fixes it. */
 import { useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';

@@ -1,4 +1,4 @@
-/** The servers that tools come from: Gantry's own, then the attached ones with their health and the one thing to do about it. */
+/** The servers that tools come from: Gantry's own, then the attached ones with their health and the one action that fixes it. */
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';

@@ -1,4 +1,4 @@
-/** One server: how it is and what is wrong, how it is reached, what was left out of its list, its tools; and what a person does about it. */
+/** One server: its state and problems, its address, what its list leaves out, its tools, and the person's actions. */
 import { Pencil, RefreshCw, Unplug } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { AttachedServer } from '../../../contracts/tool-server/servers.ts';

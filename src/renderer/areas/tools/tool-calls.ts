@@ -1,6 +1,6 @@
 /**
- * The calls that a person makes from the page: the last one of each tool, with what was typed for it. They outlive the page of the
- * tool: whoever leaves it for the inbox to say yes comes back to the same call. Must not know how a call is shown.
+ * Calls that a person makes from the page: the last one of each tool, with its typed arguments. They outlive the tool's page: a person who goes to
+ * the inbox to say yes returns to the same call. Must not know how a call is shown.
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ToolResult } from '../../../contracts/tool-server/tools.ts';

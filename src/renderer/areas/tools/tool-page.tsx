@@ -1,4 +1,4 @@
-/** One tool: what it is called and does, a form for its arguments, and what its last call came to. */
+/** One tool: its name and purpose, a form for its arguments, and its last call's result. */
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { ToolInfo } from '../../../contracts/tool-server/tools.ts';
 import type { Action } from '../../base/actions.ts';

@@ -1,4 +1,4 @@
-/** What a tool answered: its texts, pictures and files as they are meant to be read, and all of it as JSON. Nothing in it is fetched or run. */
+/** A tool's answer: its texts, pictures and files formatted for reading, and all of it as JSON. Nothing in it is fetched or run. */
 import { CircleX, Download } from 'lucide-react';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { ContentBlock, ToolInfo, ToolResult } from '../../../contracts/tool-server/tools.ts';

@@ -1,4 +1,4 @@
-/** Tools: the servers that they come from with their health, what each can do, and a way to try every one. */
+/** Tools: the servers they come from with their health, what each can do, and a way to try each one. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

@@ -1,4 +1,4 @@
-/** A board's nodes in the groups a person looks for. Pure. */
+/** A board's nodes, grouped by what they need from a person. Pure. */
 import type { Board } from '../../../contracts/factory/board.ts';
 import { type NodeCard, type NodeStatus, nodeCauses } from '../../../contracts/factory/node.ts';
 

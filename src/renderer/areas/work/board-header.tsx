@@ -1,4 +1,4 @@
-/** Below the title of a campaign: what is proven and what waits, the ways to look at it, its runs. */
+/** Below a campaign's title: what is proven and what waits, the choice of views, its runs. */
 import { Hand } from 'lucide-react';
 import type { Board } from '../../../contracts/factory/board.ts';
 import type { Flow } from '../../../contracts/factory/workflow.ts';

@@ -1,4 +1,4 @@
-/** The board of a campaign: columns by what matters to a person, or waves by what waits for what. */
+/** A campaign's board: columns by what a person needs to know, or waves by what waits for what. */
 import { useMemo } from 'react';
 import type { Board as BoardData } from '../../../contracts/factory/board.ts';
 import type { NodeCard } from '../../../contracts/factory/node.ts';

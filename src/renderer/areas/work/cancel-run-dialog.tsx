@@ -1,4 +1,4 @@
-/** Cancelling a run: which steps are never begun, which are ended now; then the cancel. */
+/** Cancels a run: shows which steps will never begin and which end now; then cancels. */
 import type { Flow } from '../../../contracts/factory/workflow.ts';
 import { useServices } from '../../base/services.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';

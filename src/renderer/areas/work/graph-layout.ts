@@ -1,6 +1,6 @@
 /**
- * Where the nodes of a run stand: columns by depth (rows, where there is only room below), with as few crossings as dagre finds.
- * Pure; must not know React or xyflow.
+ * Positions of a run's nodes: columns by depth (rows, if there is only room below), with as few crossings as dagre finds. Pure; must not know React
+ * or xyflow.
  */
 import { Graph, layout } from '@dagrejs/dagre';
 

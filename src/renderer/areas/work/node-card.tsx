@@ -1,4 +1,4 @@
-/** A node on the board: its state, title, who does it and why it is as it is; the answer to its question where it waits for one. */
+/** A node on the board: its state, title, bot and reason; and an answer to its question if it waits for one. */
 import type { Approval } from '../../../contracts/approvals/approval.ts';
 import type { NodeCard as Card } from '../../../contracts/factory/node.ts';
 import { nodeStatus, Status } from '../../ui/status.tsx';

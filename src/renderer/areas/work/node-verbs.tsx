@@ -1,4 +1,4 @@
-/** What a person can do with a node: open its gate, accept, try again, skip, take over, give up. Each shows its plan first. */
+/** A person's actions on a node: open its gate, accept, try again, skip, take over, give up. Each shows its plan first. */
 import { useState } from 'react';
 import type { NodeCard, NodePlan } from '../../../contracts/factory/node.ts';
 import type { FactoryApi } from '../../base/data/api.ts';

@@ -1,4 +1,4 @@
-/** The file of a proof: where it is, and its text as far as a screen shows it. Must not know how it is shown. */
+/** A proof's file: its location, and as much of its text as a screen shows. Must not know how it is shown. */
 import { fillPath } from '../../../client/call.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { readProof } from '../../../contracts/factory/workflow-routes.ts';

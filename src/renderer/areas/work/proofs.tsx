@@ -1,4 +1,4 @@
-/** What proves a node, shown in place: pictures, logs, diffs and texts; anything else can be opened. */
+/** A node's proofs, shown in place: pictures, logs, diffs and texts; anything else can be opened. */
 import { useQuery } from '@tanstack/react-query';
 import { BadgeCheck, CircleDashed, CircleX, ExternalLink } from 'lucide-react';
 import type { NodePage } from '../../../contracts/factory/node.ts';

@@ -1,4 +1,4 @@
-/** What a run is made of, as a form: its template, the params of that, what it is for and where it belongs. For a start and a schedule. */
+/** The form of a run: its template and params, its purpose and its campaign. Used to start and to schedule. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';

@@ -1,4 +1,4 @@
-/** What starting a run asks for, from its template; and what is sent. Pure. */
+/** The fields for starting a run, from its template, and the request. Pure. */
 import type { RunRequest, Template } from '../../../contracts/factory/workflow.ts';
 import type { FieldTexts, FormSchema } from '../../ui/schema-fields.ts';
 

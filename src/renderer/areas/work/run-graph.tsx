@@ -1,6 +1,6 @@
 /**
- * A run as a graph: nodes in columns by depth, loops dashed, the way to the chosen node lit. Loaded with the first graph. Must not
- * know where its data comes from.
+ * A run as a graph: nodes in columns by depth, loops dashed, the path to the chosen node highlighted. Loaded with the first graph. Must not know
+ * where its data comes from.
  */
 import '@xyflow/react/dist/base.css';
 import './run-graph.css';

@@ -1,4 +1,4 @@
-/** What a run would do, as the server plans it: its steps in order and who does each. */
+/** The server's plan of a run: its steps in order and who does each. */
 import { useEffect, useRef } from 'react';
 import type { RunPlan as Answer } from '../../../contracts/factory/workflow.ts';
 import { assigneeWords } from './node-card.tsx';

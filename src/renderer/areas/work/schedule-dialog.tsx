@@ -1,4 +1,4 @@
-/** A new schedule: the run as in a start, and when; then its next times and who would do what; then it is kept. */
+/** A new schedule: the run's form and its times; then the next times and who would do what; then it is saved. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { z } from 'zod';

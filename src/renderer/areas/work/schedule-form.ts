@@ -1,4 +1,4 @@
-/** When a schedule runs, as a person chooses it, and as cron says it. Pure. */
+/** A schedule's times, as a person chooses them and as cron. Pure. */
 export type Repeat = 'daily' | 'workdays' | 'weekly' | 'hourly' | 'cron' | 'once';
 
 export const repeatWords: Readonly<Record<Repeat, string>> = {

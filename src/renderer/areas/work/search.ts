@@ -1,4 +1,4 @@
-/** What stands in the address of the campaigns, their runs and schedules. */
+/** Search parameters of campaigns, their runs and schedules. */
 import { z } from 'zod';
 import { searchText } from '../../base/search-text.ts';
 

@@ -1,4 +1,4 @@
-/** Starting a run: a template, its params as a form, where it belongs; then the server's plan; then the start. */
+/** Starts a run: its template, a form for its params, its campaign; then the server's plan; then the start. */
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import type { RunPlan as PlanAnswer, RunStarted, Template } from '../../../contracts/factory/workflow.ts';

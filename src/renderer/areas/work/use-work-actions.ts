@@ -1,4 +1,4 @@
-/** What the keyboard and the palette can do on the page of work. */
+/** Actions of the work page for the keyboard and the palette. */
 import { type RefObject, useMemo } from 'react';
 import type { Action } from '../../base/actions.ts';
 import { useAddActions } from '../../base/services.tsx';

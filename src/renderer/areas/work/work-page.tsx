@@ -1,4 +1,4 @@
-/** Work: campaigns at the left, the board or a run's graph in the middle, a step at the right; one stack where it is narrow. */
+/** Work: campaigns at the left, the board or a run's graph in the middle, a step at the right; one stack in narrow windows. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowLeft, CalendarClock, Play } from 'lucide-react';
