@@ -71,16 +71,16 @@ export interface ConvertContext {
   recognize(picture: Uint8Array): Promise<string | null>;
   /** Text recognition is on. */
   readonly ocr: boolean;
-  /** Throws the fault `timeout` once the deadline is over. To be called in long loops; who never calls it is killed instead. */
+  /** Throws the fault `timeout` once the deadline is over. Call it in long loops; a format that never does is killed instead. */
   mustHaveTime(): void;
   /**
-   * Counts bytes that came out of a compressed container against what one call may unpack in all; throws `too_large` beyond.
-   * `readZip` of `zip-reader.ts` does it by itself.
+   * Counts bytes that came out of a compressed container against what one call may unpack in all; throws `too_large` beyond. `readZip` of
+   * `zip-reader.ts` calls it.
    */
   unpacked(bytes: number): void;
   /**
-   * Converts a document inside this one: an entry of an archive, an attachment. One level deeper; throws a {@link ConvertFault}
-   * when it cannot be read, lies too deep or when too much was unpacked: the caller says so where it would stand and goes on.
+   * Converts a document inside this one: an entry of an archive, an attachment. One level deeper; throws a {@link ConvertFault} when it cannot be
+   * read, is nested too deep or when too much was unpacked: the caller writes that in its place and continues.
    */
   convertInner(document: InnerDocument): Promise<Converted & { readonly kind: Kind }>;
 }

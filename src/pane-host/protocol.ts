@@ -1,5 +1,5 @@
 /**
- * The wire between the pane host and whoever uses it: version, names of its files, messages, frames.
+ * The wire between the pane host and its clients: version, names of its files, messages, frames.
  * Both ends import this file and nothing else of each other. It knows nothing of agents, teams or HTTP.
  *
  * A frame is `u32 bodyLength · u32 headerLength · header (JSON) · tail (bytes)`, numbers big-endian. What programs print

@@ -10,8 +10,8 @@ import { createRest } from './rest.ts';
 import { HostRefusal } from './start-check.ts';
 
 /**
- * Without a live pane and without a client the host ends after this time, ms: long enough for a runtime to be installed anew
- * and come back, short enough to leave nothing behind on a computer where Gantry is no longer used.
+ * Without a live pane and without a client the host ends after this time, ms: long enough for a runtime to be reinstalled and come back, short enough
+ * to leave nothing behind on a computer where Gantry is no longer used.
  */
 export const idleExitMs = 120_000;
 

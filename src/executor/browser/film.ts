@@ -35,7 +35,7 @@ export function filmSession(session: Session, onFrame: OnFrame): Filming {
     async film(next) {
       video = next;
       last = null;
-      // Begun anew, it shows what is there now, also where nothing changes.
+      // A restart shows the present picture, even if nothing changes.
       if (next !== null) await watching.set(0);
       await watching.set(wanted());
     },

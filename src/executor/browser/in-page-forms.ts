@@ -1,8 +1,7 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /**
- * Functions about fields that run inside a page: each stands by itself and is sent there as its text. Must not use anything outside of
- * their own body.
+ * Functions about fields that run inside a page: each is self-contained and sent there as its text. Must not use anything outside of their own body.
  */
 
 export type Control =

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /**
- * Functions that run inside a page: each stands by itself and is sent there as its text. They only look, except where their name says
- * otherwise. Must not use anything outside of their own body.
+ * Functions that run inside a page: each is self-contained and sent there as its text. They only look, except where their name says otherwise. Must
+ * not use anything outside of their own body.
  */
 
 /** A point in the element's frame, or why there is none. Coordinates are those of that frame's viewport. */

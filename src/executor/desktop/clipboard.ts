@@ -48,8 +48,8 @@ type Content = ReadonlyMap<number, Form>;
 
 export interface Clipboard {
   /**
-   * Puts `text` there, runs `paste`, and resolves once nobody reads it any more: false where nobody did within `waitMs`. What was there
-   * before comes back with {@link Clipboard.restore}, or by itself a little later; at once after the signal.
+   * Puts `text` there, runs `paste`, and resolves once nobody reads it any more: false if nobody did within `waitMs`. The former content returns with
+   * {@link Clipboard.restore}, or a little later without it; at once after the signal.
    */
   lend(
     names: readonly SelectionName[],

@@ -26,8 +26,8 @@ export interface Action {
   /** What it acts on, whole: the palette shows it, so that nobody chooses what they have not read. */
   readonly detail?: string;
   /**
-   * Whether it may change anything. Default: whatever neither leads somewhere nor changes the view alone. `at once`: without a dialog that
-   * shows first what it would do.
+   * Whether it may change anything. By default it may, unless it only leads somewhere or changes only the view. `at once`: without a dialog that
+   * first shows what it would do.
    */
   readonly changes?: boolean | 'at once';
   /** `g h`, `/`, `Ctrl K`, `Ctrl Shift L`; caps are shown as written. */

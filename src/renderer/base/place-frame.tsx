@@ -58,8 +58,8 @@ export function PlaceFrame({
 }
 
 /**
- * The bar above what is open: the way back, where it stands, and what it is. Where the row that opened it is gone, its title takes the
- * focus, so that the next key and a screen reader go on here.
+ * The bar above an opened item: the way back, its place, and its title. If the row that opened it is gone, the title takes the focus, so that the
+ * next key and a screen reader continue here.
  */
 export function OpenBar({
   back,

@@ -1,7 +1,7 @@
 /**
- * Parts of the page that are loaded when they are needed. One that cannot be loaded is waited for and asked for again, so that what is
- * on the screen, and what was typed there, stays: a browser that is sent to an address which nobody answers shows an error of its own.
- * Made here and not in page.tsx, because the first script waits for that file in the same way. Must not know what the parts are.
+ * Parts of the page that are loaded when they are needed. If one cannot be loaded, the app waits and retries, so that the screen and typed text stay:
+ * a browser sent to an unreachable address would show its own error. Separate from page.tsx, because the first script waits for that file in the same
+ * way. Must not know what the parts are.
  */
 
 /** What a part is waited for: Gantry does not answer, or it is another build by now, whose parts have other names. */

@@ -1,6 +1,6 @@
 /**
- * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are not fetched from anywhere, and links open
- * outside: whoever wrote it may not be trusted. Loaded with the first text that needs it.
+ * Markdown of templates and bots, as elements. Raw HTML in it stays text, pictures are not fetched from anywhere, and links open outside: its author
+ * may not be trustworthy. Loaded with the first text that needs it.
  */
 import { lazy, Suspense } from 'react';
 import type { Components } from 'react-markdown';

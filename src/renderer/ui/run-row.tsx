@@ -1,4 +1,4 @@
-/** A row of a list of runs, whoever ran: what it was and about it, how it is; behind that, where there is room, how much and when. */
+/** A row of a list of runs: its title and subject, its state; if there is room, its cost and time. */
 import type { ReactNode } from 'react';
 
 /** px. */

@@ -1,6 +1,6 @@
 /**
- * A text as it is: a log, a file, a command or a diff, with line numbers on request. Only the lines in view are drawn, so that
- * a log of a million lines scrolls. A diff is told by sign and ground, not by green and red: those mean proven and failed.
+ * A text shown unchanged: a log, a file, a command or a diff, with line numbers on request. Only the lines in view are drawn, so that a log of a
+ * million lines scrolls. A diff uses signs and background, not green and red, which mean proven and failed.
  */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';

@@ -94,7 +94,7 @@ export function memberForm(schema: Schema): FormSchema {
   const properties = (schema.properties ?? {}) as Readonly<Record<string, unknown>>;
   const form = formSchemaOf(schema) ?? { properties: {}, required: [] };
   const needed = (name: string) => form.required?.includes(name) === true;
-  // Whoever writes steps before there is a page knows of no other tab.
+  // Steps written before a page is open cannot refer to another tab.
   const names = Object.keys(properties).filter((name) => name !== 'tab_id' || needed(name));
   const fields = names.map((name): [string, FieldSchema] => {
     const spot = spotOf(name, properties[name]);
