@@ -141,8 +141,8 @@ export function readHanded(folder: string): (HandedPane & { readonly fd: number 
 }
 
 /**
- * The heir's side, once it has taken up the panes. `take` gets socket and lock; `begin` reads the terminals. When the old host is gone
- * without a word, its programs are here and nowhere else: the heir goes on if nobody else serves, which `take` says.
+ * The new host's side, once it has taken over the panes. `take` gets socket and lock; `begin` reads the terminals. If the old host is gone without a
+ * word, its programs exist only here: the new host continues if nobody else serves, which `take` reports.
  */
 export function followOldHost(options: {
   readonly folder: string;

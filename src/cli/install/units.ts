@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { exitCode } from '../../contracts/common/errors.ts';
 
 export interface Program {
-  /** Node, the script, and what it is told. */
+  /** Node, the script, and its arguments. */
   readonly command: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
   readonly logs: string;

@@ -9,8 +9,8 @@ const maskOf = { left: 1, right: 2, middle: 4 } as const;
 const pressed = 0.5;
 
 /**
- * By the protocol itself, unless something is held down, which the library knows of, or a trace is written, which tells what went
- * through the library alone.
+ * Clicks by the devtools protocol, unless something is held down, which the library tracks, or a trace is written, which records only what went
+ * through the library.
  */
 export async function clickAt(
   tab: Pick<Tab, 'page' | 'direct' | 'pressed'>,

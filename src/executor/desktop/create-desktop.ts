@@ -1,7 +1,6 @@
 /**
- * Input and capture of the desktop: one display, connected when it is needed and reconnected after it went away.
- * Actions run one after another, every pressed key or button is released, and nothing is done when somebody else moved
- * the pointer meanwhile. Linux under X.
+ * Input and capture of the desktop: one display, connected when it is needed and reconnected after it went away. Actions run one after another, every
+ * pressed key or button is released, and nothing is done when somebody else has moved the pointer. Linux under X.
  */
 
 import { setTimeout as later } from 'node:timers/promises';

@@ -171,7 +171,7 @@ function ListField({ field, items, label, path, required, ...form }: FieldProps 
                 field={items}
                 label={`${items.title ?? label} ${index + 1}`}
                 path={pathTo(path, row)}
-                // Said of every row it would be noise; an empty one is told all the same.
+                // Marking every row as required would be noise; an empty row is reported all the same.
                 required={false}
               />
             </div>

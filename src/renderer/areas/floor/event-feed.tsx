@@ -52,8 +52,8 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
 }
 
 /**
- * One line a delivery, as it is now: what it was before is told by its state. A bot whose state was only repeated (its pane
- * could be read again) has no line for it. `feed` is newest first.
+ * One line for each delivery, with its present state, which implies the earlier ones. A bot whose state was only repeated (its pane could be read
+ * again) has no line for it. `feed` is newest first.
  */
 function latestOnly(feed: readonly FeedEntry[]): readonly FeedEntry[] {
   const deliveries = new Set<string>();
