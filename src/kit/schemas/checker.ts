@@ -1,6 +1,7 @@
 /**
  * Checks values against other people's JSON Schemas. Such a schema can take unbounded time and memory, so the work runs in a thread with little
- * memory and 500 ms per step, which is ended and replaced if it takes more. First user: events of connectors. Must not know what is checked.
+ * memory and 1.5 s of computing per step, which is ended and replaced if it takes more. First user: events of connectors.
+ * Must not know what is checked.
  */
 import { Worker as Thread } from 'node:worker_threads';
 import { AppError } from '../../contracts/common/errors.ts';
@@ -33,7 +34,7 @@ export interface SchemaCheckerDeps {
 }
 
 /** Limit of one step in the thread's computing time, milliseconds: a busy computer is no reason to refuse a schema. */
-const deadlineMs = 500;
+const deadlineMs = 1_500;
 /** Limit of one step on the clock, and of the start of a thread, which loads the validator. Milliseconds. */
 const longestMs = 30_000;
 /** An idle thread is ended after this. Milliseconds. */
