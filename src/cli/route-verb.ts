@@ -1,6 +1,6 @@
 /**
- * A verb of one route. Its fields are filled from the arguments and options that are called like them, its document is the route's
- * answer; what is the verb's own is how a person reads the answer. Must not know any part.
+ * A verb of one route. Arguments and options fill the route's fields of the same name, and `--json` prints the route's answer. The verb adds
+ * only the text that a person reads. Must not know any part.
  *
  * @example
  * // `gantry workspace board <campaign>`: the route calls the campaign `id`.
@@ -41,7 +41,7 @@ type Fields<R extends Route> = R extends Route
 type RouteOf<T extends readonly Route[], Op> = Extract<T[number], { readonly op: Op }>;
 
 interface Own<R extends Route> {
-  /** For fields that are called otherwise here: the name of the argument or option, or what makes the value. */
+  /** For fields with another name on the command line: the argument or option, or a function that makes the value. */
   readonly fields?: {
     readonly [Name in keyof Fields<R>]?: string | ((input: Input, context: Context) => Awaitable<Fields<R>[Name]>);
   };
@@ -73,7 +73,7 @@ export function verbsOf<const T extends readonly Route[]>(
 /** A verb of the engine. */
 export const verb = verbsOf(factoryRoutes, async (context) => (await context.connect()).factory);
 
-/** A verb of several: the first of these arguments and options that is given says which. */
+/** Chooses a verb by the first of these arguments and options that is given. */
 export function byOption(ways: Readonly<Record<string, Action>>, otherwise: Action): Action {
   return (context, input) => {
     const given = Object.keys(ways).find((name) => flag(input, name) || optionalText(input, name) !== undefined);
@@ -100,7 +100,7 @@ async function requestOf(route: Route, own: object, context: Context, input: Inp
       } else values[name] = given(field as z.ZodType, input, String(from));
     }
   }
-  // What is typed is checked before anything is asked or read: a mistake in it needs no engine to be seen.
+  // Check what was typed before connecting: a typing mistake can be reported without an engine.
   for (const name of Object.keys(own)) await made.get(name)?.();
   return request;
 }

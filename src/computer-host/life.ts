@@ -358,7 +358,7 @@ function connects(socket: string): Promise<boolean> {
   });
 }
 
-/** When a process began, in ticks since the machine's boot; null if there is none, or only its exit code is left. */
+/** When a process began, in ticks since the machine's boot; null if it has ended. */
 export function beganAt(pid: number): string | null {
   const found = readStat(pid);
   return found === null || found.state === 'Z' ? null : String(found.started);

@@ -203,7 +203,7 @@ function value(file: string): string | null {
   }
 }
 
-/** A range of 256 computers' addresses that overlaps no address and no route of this machine. Throws `not_here` if there is none. */
+/** A range of 256 computers' addresses that overlaps no address and no route of this machine. Throws `not_here` if no range is free. */
 export async function findRanges(tool: Tool, wanted: string | null): Promise<Ranges> {
   const listed = async (...words: string[]) =>
     JSON.parse((await tool(['ip', '-4', '-j', ...words])) || '[]') as unknown[];

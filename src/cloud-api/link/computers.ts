@@ -32,7 +32,7 @@ import type { Link } from './link.ts';
 
 /** Which computer a call means: used by the factory proxy and the way to peers. */
 export interface ComputerLookup {
-  /** By its own id or the cloud's; null: the default one. Returns its own id, or null if it is unknown, another person's, or there is none. */
+  /** By its own id or the cloud's; null: the default one. Returns its own id, or null if this person has no such computer. */
   resolve(userId: string, named: string | null): Promise<string | null> | string | null;
 }
 

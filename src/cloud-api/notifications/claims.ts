@@ -91,7 +91,7 @@ export function createClaims(deps: ClaimsDeps): Claims {
     return yield* deps.openApproval(tx, approvalId, event.user_id);
   }
 
-  /** Queues it for every device; false if there is none. After `answerable` it is of no use to anybody. */
+  /** Queues it for every device; false without a device. It expires at `answerable`. */
   function* send(tx: SharedTx, event: Event, answerable: Answerable): Op<boolean> {
     const latest = typeof answerable === 'string' ? Number.POSITIVE_INFINITY : answerable.until;
     const payload = buildNotification(event);

@@ -5,7 +5,7 @@
  * not use anything outside of their own body.
  */
 
-/** A point in the element's frame, or why there is none. Coordinates are those of that frame's viewport. */
+/** A point in the element's frame, or why it has no such point. Coordinates are those of that frame's viewport. */
 export interface Spots {
   readonly free: readonly (readonly [number, number])[];
   /** What lies there instead, in words. */

@@ -72,7 +72,7 @@ export function createRefs(page: Page, next: () => number): Refs {
   };
 }
 
-/** Null if there is none now; it does not wait. */
+/** Null if the page has no such element now; does not wait for it. */
 async function one(locator: Locator): Promise<ElementHandle<Element> | null> {
   try {
     return ((await locator.elementHandles())[0] as ElementHandle<Element> | undefined) ?? null;

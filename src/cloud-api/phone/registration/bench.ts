@@ -27,7 +27,7 @@ export type Action = (row: RegistrationRow) => Promise<boolean>;
 
 export const einPlace = (registrationId: string) => `phone_registration|ein|${registrationId}`;
 
-/** The full EIN; null: it was wiped, or there is none. */
+/** The full EIN; null if it was wiped or never given. */
 export function openEin({ sealer }: Pick<Bench, 'sealer'>, row: Pick<RegistrationRow, 'id' | 'ein'>): string | null {
   return row.ein === null ? null : sealer.open(einPlace(row.id), row.ein);
 }

@@ -26,7 +26,7 @@ export interface Corrections {
   /** Null: no correction of this registration's business is under way. */
   openOf(row: Pick<RegistrationRow, 'brandKey'>): Promise<CorrectionRow | null>;
   /**
-   * Continues the correction that this registration leads. False: there is none for its business, so the carriers' decisions concern the registration
+   * Continues the correction that this registration leads. False: its business has no correction, so the carriers' decisions concern the registration
    * itself.
    */
   work(row: RegistrationRow): Promise<boolean>;

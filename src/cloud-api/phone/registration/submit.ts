@@ -166,7 +166,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
   ) {
     const id = ids.next('registration');
     const share = yield* shared(tx, number, form, id);
-    // A rejected one keeps no full EIN, so there is none to copy.
+    // A rejected registration keeps no full EIN to copy.
     if (row !== null) yield* registrations.follow(tx, row.id);
     const facts = { id, numberId: number.id, userId: number.userId, e164: number.e164, kind: form.kind, form };
     const stage = share.brandId === null ? ('filed' as const) : ('brand' as const);
@@ -270,7 +270,7 @@ const mayBeJoined: ReadonlySet<RegistrationRow['stage']> = new Set([
 ]);
 const isLive = (row: RegistrationRow) => row.endedAt === null && row.feesEndedAt === null;
 
-/** A refused business files anew; anything else is corrected. */
+/** A refused business files again; anything else is corrected. */
 const isCorrected = (row: RegistrationRow) =>
   row.stage === 'campaign_rejected' || row.stage === 'verification_rejected';
 
