@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { viewport } from '../../../src/executor/browser/launch.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
+import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { median, quantile, rounded, spread } from '../../support/bench/numbers.ts';
 import { type Product, scratchHome, startBuilt } from '../../support/bench/product.ts';
 import type { Answered } from '../../support/sites/hands.ts';
@@ -83,11 +84,11 @@ const warmUp = 250;
 /** Each in turn, so that what else the machine does falls on both. Milliseconds of each. */
 async function inTurn(rounds: number, one: () => Promise<unknown>, other: () => Promise<unknown>) {
   const times: [number[], number[]] = [[], []];
-  for (let round = -warmUp; round < rounds; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const began = performance.now();
       await (index === 0 ? one : other)();
-      if (round >= 0) times[index].push(performance.now() - began);
+      times[index].push(performance.now() - began);
     }
   }
   return times;
@@ -95,13 +96,6 @@ async function inTurn(rounds: number, one: () => Promise<unknown>, other: () => 
 
 /** Clicks of each side whose middle is taken together. */
 const blockOf = 50;
-
-/** The middles of a side's blocks. */
-function middles(times: readonly number[]): number[] {
-  return Array.from({ length: times.length / blockOf }, (_, block) =>
-    median(times.slice(block * blockOf, (block + 1) * blockOf)),
-  );
-}
 
 /** Of blocks: what a click costs while nobody else is busy. A loaded processor makes it dearer, by a third at times, and never cheaper. */
 const quiet = (blocks: readonly number[]) => quantile(blocks, 0.25);
@@ -111,27 +105,37 @@ async function clickBrowser({ quick, log }: FigureOptions): Promise<Measured> {
   const rounds = blocks * blockOf;
   return onStage(async ({ raw, call }) => {
     const [x, y] = [100, 50];
-    const [ours, theirs] = await inTurn(
-      rounds,
-      () => call('left_click', { target: { type: 'coordinate', x, y } }),
-      () => raw.mouse.click(x, y),
-    );
+    const clicks = (count: number) =>
+      inTurn(
+        count,
+        () => call('left_click', { target: { type: 'coordinate', x, y } }),
+        () => raw.mouse.click(x, y),
+      );
+    await clicks(warmUp);
+    const { found, floors } = await besideFloor('pass', blocks, () => clicks(blockOf));
+    const machine = machineBy('pass', floors, quiet);
     const counted = await call('javascript_exec', { text: 'String(c)' });
     const said = counted.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
     const all = String(rounds + warmUp);
     const theirCount = await raw.evaluate('String(c)');
     if (said !== all || theirCount !== all)
       throw new Error(`The pages counted ${said} and ${theirCount} clicks of ${all}.`);
-    const [own, peer] = [middles(ours), middles(theirs)];
+    const [own, peer] = [found.map(([ours]) => median(ours)), found.map(([, theirs]) => median(theirs))];
     log(`blocks: ${own.map((ms, block) => `${rounded(ms)} - ${rounded(peer[block]!)}`).join(', ')} ms`);
+    const beyond = quiet(own) - quiet(peer);
     return {
-      value: quiet(own) - quiet(peer),
+      value: beyond / machine.factor,
       unit: 'ms p50 beyond page.mouse.click',
       n: rounds,
-      at: `the engine's socket, audit durable, headless Chromium; by turns, of each side the quiet quarter of ${blocks} blocks of ${blockOf} clicks`,
+      at: `the engine's socket, audit durable, headless Chromium; by turns, of each side the quiet quarter of ${blocks} blocks of ${blockOf} clicks; as on the machine of the bound`,
       own: rounded(quiet(own)),
       peer: { name: 'playwright-core page.mouse.click', value: rounded(quiet(peer)) },
-      detail: { ours: spread(ours), theirs: spread(theirs) },
+      detail: {
+        raw: rounded(beyond),
+        ours: spread(found.flatMap(([ours]) => ours)),
+        theirs: spread(found.flatMap(([, theirs]) => theirs)),
+        ...machine.detail,
+      },
     };
   });
 }
@@ -140,11 +144,14 @@ async function clickBrowser({ quick, log }: FigureOptions): Promise<Measured> {
 async function screenshot(options: FigureOptions): Promise<Measured> {
   const rounds = options.quick ? 30 : 100;
   const page = await onStage(async ({ raw, call }) => {
-    const [ours, theirs] = await inTurn(
-      rounds,
-      () => call('screenshot', {}),
-      () => raw.screenshot(),
-    );
+    const pictures = (count: number) =>
+      inTurn(
+        count,
+        () => call('screenshot', {}),
+        () => raw.screenshot(),
+      );
+    await pictures(warmUp);
+    const [ours, theirs] = await pictures(rounds);
     return { ratio: median(ours) / median(theirs), ours: spread(ours), theirs: spread(theirs) };
   });
   const desktop = await desktopScreenshots(options);

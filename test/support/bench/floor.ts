@@ -1,8 +1,9 @@
 /**
- * Bounds in µs of CPU hold on the machine on which they were set; the same work costs 1.6 times as much on another. So a figure that is such a
- * cost measures, by turns with its own rounds, what a program without Gantry pays for work of the same kind (`../victims/floor.ts`), and is
- * told as it would be on the machine of the bounds: `value` is the raw cost over `factor`, and `factor` is the floor now over the floor
- * there. What Gantry gets slower by is in the raw cost alone, so `value` grows by as much; raw cost, floor and factor stand in `detail`.
+ * Bounds in µs of CPU, and those in ms for one action at a time, hold on the machine on which they were set; the same work costs 1.6 to 2.3
+ * times as much on others. So such a figure measures, by turns with its own rounds, what a program without Gantry pays for work of the same
+ * kind (`../victims/floor.ts`), and is told as it would be on the machine of the bounds: `value` is the raw cost over `factor`, and `factor`
+ * is the floor now over the floor there. What Gantry gets slower by is in the raw cost alone, so `value` grows by as much; raw cost, floor
+ * and factor stand in `detail`.
  */
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
