@@ -143,9 +143,11 @@ const sorted = (entries: Listed['entries'][number][]) => entries.sort((a, b) => 
 /** Changes when the file is replaced or written; empty while it does not exist. Reads metadata only. */
 export function printOf(path: string): string {
   try {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    // One system call for a file and for none: this is read before each call of a tool.
+    const named = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    const found = named?.isSymbolicLink() ? statSync(path, { bigint: true, throwIfNoEntry: false }) : named;
     if (found !== undefined) return `${found.ino}.${found.size}.${found.mtimeNs}.${found.ctimeNs}`;
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? '' : 'link to nothing';
+    return named === undefined ? '' : 'link to nothing';
   } catch (error) {
     return `unreadable ${codeOf(error)}`;
   }
