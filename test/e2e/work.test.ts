@@ -383,8 +383,9 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   await expect.poll(() => dialog.getByRole('button', { name: /^Merge \d+ commit/ }).isEnabled()).toBe(true);
   await page.keyboard.press('Control+Enter');
   // What it says stands in the failure, should it stay.
-  const left = async () => ((await dialog.count()) === 0 ? 'closed' : dialog.textContent());
-  await expect.poll(left, { timeout: 30_000 }).toBe('closed');
+  await dialog.waitFor({ state: 'detached' }).catch(async (error: unknown) => {
+    throw new Error(`The dialog stays open: ${await dialog.innerText()}`, { cause: error });
+  });
   await changes.getByText('It has changed nothing yet.').waitFor();
   expect(git('log', '--oneline')).toContain('Shorten the README');
   // Refused plans before the message was typed are lines of the browser; nothing else may be there.
