@@ -12,7 +12,7 @@ const hour = 3600_000;
 const day = 24 * hour;
 const other = `sub_${'cd'.repeat(12)}`;
 
-describe.each(engines)('events of connectors on $name', ({ place }) => {
+describe.each(engines)('events of connectors on $name', ({ name, place }) => {
   const floor = async () => openFloor(await place());
   const rows = (store: SharedStore, table: string) => store.all<Record<string, unknown>>(`SELECT * FROM ${table}`);
   /** The cloud has heard all answers. */
@@ -220,7 +220,9 @@ describe.each(engines)('events of connectors on $name', ({ place }) => {
 
   test('after its server has ended it nothing more is taken, at any replica, until it is subscribed to again', async () => {
     const { open, link, taken } = await floor();
-    const [cloud, other] = [await open(), await open()];
+    const cloud = await open();
+    // SQLite has one process: a second one would not know which head the first has out.
+    const other = name === 'sqlite' ? cloud : await open();
     const secret = newSecret();
     const path = await cloud.register(secret);
     await link();
