@@ -197,13 +197,13 @@ export default defineConfig({
     server: program(
       {
         cli: 'src/cli/main.ts',
-        'pane-host': 'src/pane-host/main.ts',
-        'worker-beats': 'src/worker/beats-thread.ts',
+        'pane-host': 'src/programs/pane-host/main.ts',
+        'worker-beats': 'src/programs/worker/beats-thread.ts',
         'schema-checker': 'src/kit/schemas/thread.ts',
-        converter: 'src/converter/main.ts',
-        executor: 'src/executor/main.ts',
+        converter: 'src/programs/converter/main.ts',
+        executor: 'src/programs/executor/main.ts',
         'hosted-device': 'src/host/hosted-device.ts',
-        'carrier-simulator': 'src/carrier-simulator/main.ts',
+        'carrier-simulator': 'tools/carrier-simulator/main.ts',
       },
       'out/server',
       'es',

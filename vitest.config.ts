@@ -44,13 +44,13 @@ function guessed({ moduleId }: TestSpecification): number {
 /** Whole areas walked in a browser, real browsers and computers driven, and loops that kill, cut, fill and throw dice. */
 const suites = [
   'test/e2e/{computers,connectors,every-page,looks,panes,phone,phone-calls,queue,reach,schedules,tools,window-events,work}.test.ts',
-  'test/{executor,computer-host,worker}/**/*.test.ts',
+  'test/programs/{executor,computer-host,worker}/**/*.test.ts',
   'test/cli/{start,pairing,cloud-database,disk-full}.test.ts',
   'test/main/whole.test.ts',
-  'test/pane-host/hibernate-emulator.test.ts',
+  'test/programs/pane-host/hibernate-emulator.test.ts',
   'test/scripts/bootstrap.test.ts',
-  'test/carrier-simulator/durability.test.ts',
-  'test/converter/{fuzz,archive,formats/harmless}.test.ts',
+  'test/tools/carrier-simulator/durability.test.ts',
+  'test/programs/converter/{fuzz,archive,formats/harmless}.test.ts',
   'test/{support/kill-loop,kit/store/disk,contract/fuzz}.test.ts',
   'test/{integration,host}/replicas.test.ts',
   'test/host/{hosted-computers,remote-bots,backup/damaged}.test.ts',

@@ -245,7 +245,7 @@ function findChromium() {
 
 function areaOf(file) {
   const [, first = 'test', second, third] = file.split('/');
-  const grouped = ['kit', 'runtime-server', 'cloud-api'].includes(first) && third !== undefined;
+  const grouped = ['kit', 'programs', 'runtime-server', 'cloud-api'].includes(first) && third !== undefined;
   return grouped ? `${first}/${second}` : first;
 }
 

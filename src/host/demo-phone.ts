@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import type { SimulatorAsked, SimulatorSaid } from '../carrier-simulator/protocol.ts';
+import type { SimulatorAsked, SimulatorSaid } from '../../tools/carrier-simulator/protocol.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { carrierWebhook } from '../contracts/phone/texts.ts';
 import type { Timers } from '../kit/clock/timers.ts';

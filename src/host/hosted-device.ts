@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-/** As src/computer-host/life.ts writes it. */
+/** As src/programs/computer-host/life.ts writes it. */
 interface Boot {
   readonly computer: string;
   readonly token: string;

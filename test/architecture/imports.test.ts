@@ -7,6 +7,7 @@ import {
   circlesOf,
   folderRules,
   importsOf,
+  insideOf,
   namesWorkplace,
   problemsOf,
   roomOf,
@@ -16,11 +17,13 @@ import {
 
 const root = new URL('../..', import.meta.url).pathname;
 
-const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path))
-  .map((path) => ({ path: `src/${path}`, text: readFileSync(join(root, 'src', path), 'utf8') }));
+const sources = ['src', 'tools'].flatMap((top) =>
+  readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => ({ path: `${top}/${path}`, text: readFileSync(join(root, top, path), 'utf8') })),
+);
 
-test('every import in src keeps to the table, and every file to the rules of style', () => {
+test('every import in src and tools keeps to the table, and every file to the rules of style', () => {
   expect(sources.length).toBeGreaterThan(50);
   expect(sources.flatMap(problemsOf)).toEqual([]);
 });
@@ -29,8 +32,14 @@ test('no files of src import each other in a circle, not even types', () => {
   expect(circlesOf(sources)).toEqual([]);
 });
 
-test('every folder of src stands in the table', () => {
-  for (const folder of readdirSync(join(root, 'src'))) expect(folderRules).toHaveProperty(folder);
+test('every folder of src and tools stands in the table', () => {
+  const below = (folder: string) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
+  const folders = [
+    ...below('src').filter((path) => path !== 'src/programs'),
+    ...below('src/programs'),
+    ...below('tools'),
+  ];
+  expect(folders.map(insideOf).toSorted()).toEqual(Object.keys(folderRules).toSorted());
 });
 
 test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, each with files', (folder, inOrder) => {
@@ -38,7 +47,7 @@ test.each(Object.entries(roomRules))('the rooms of src/%s stand in their order, 
   for (const [index, room] of order.entries()) {
     expect(order.slice(0, index), room).toEqual(expect.arrayContaining([...(inOrder[room] ?? [])]));
   }
-  const inside = sources.map(({ path }) => path.replace(/^src\//, '')).filter((path) => path.startsWith(`${folder}/`));
+  const inside = sources.map(({ path }) => insideOf(path)).filter((path) => path.startsWith(`${folder}/`));
   expect(new Set(inside.map(roomOf).filter((room) => room !== null))).toEqual(new Set(order));
 });
 
@@ -75,11 +84,25 @@ const wrong: [string, string, string][] = [
   ],
   [
     'src/runtime-server/a.ts',
-    "export * from '../pane-host/pane.ts';",
-    'runtime-server may not import pane-host/pane.ts',
+    "export * from '../programs/pane-host/pane.ts';",
+    'runtime-server may not import programs/pane-host/pane.ts',
   ],
   ['src/kit/a/b.ts', "const x = await import('../../host/cloud.ts');", 'kit may not import host/cloud.ts'],
-  ['src/pane-host/a.ts', "import '../kit/clock/clock.ts';", 'pane-host may not import kit/clock/clock.ts'],
+  [
+    'src/programs/pane-host/a.ts',
+    "import '../../kit/clock/clock.ts';",
+    'programs/pane-host may not import kit/clock/clock.ts',
+  ],
+  [
+    'src/programs/executor/a.ts',
+    "import '../converter/main.ts';",
+    'programs/executor may not import programs/converter/main.ts',
+  ],
+  [
+    'tools/carrier-simulator/a.ts',
+    "import '../../src/cloud-api/phone/part.ts';",
+    'tools/carrier-simulator may not import cloud-api/phone/part.ts',
+  ],
   ['src/contracts/a.ts', "import { hash } from 'node:crypto';", 'contracts imports node:crypto'],
   ['src/renderer/a.tsx', "import fs from 'node:fs';", 'renderer imports node:fs'],
   [
@@ -116,7 +139,7 @@ const wrong: [string, string, string][] = [
   ['src/kit/lane/x.ts', 'return Math.random();', 'uses Math.random()'],
   ['src/cloud-api/a.ts', 'setInterval(sweep, 1000);', 'uses setInterval'],
   ['src/kit/a/b.ts', 'export default function x() {}', 'default export'],
-  ['src/helpers/a.ts', '', 'src/helpers is no folder of the architecture'],
+  ['src/helpers/a.ts', '', 'src/helpers/a.ts is in no folder of the architecture'],
 ];
 
 test.each(wrong.map(([path, text, problem]) => [path, problem, text] as const))('%s: %s', (path, problem, text) => {
@@ -129,7 +152,8 @@ const right: [string, string][] = [
     "import { numberWords } from '../phone/phone-words.ts';\nimport type { Place } from '../../base/data/places.ts';",
   ],
   ['src/renderer/page.tsx', "import { createAppRouter } from './app/router.tsx';"],
-  ['src/runtime-server/panes/b.ts', "import type { Hello } from '../../pane-host/protocol.ts';"],
+  ['src/runtime-server/panes/b.ts', "import type { Hello } from '../../programs/pane-host/protocol.ts';"],
+  ['tools/carrier-simulator/b.ts', "import { timers } from '../../src/kit/clock/timers.ts';"],
   ['src/runtime-server/messaging/a/b.ts', "export { c } from '../../agents/c.ts';\nimport { d } from '../d.ts';"],
   ['src/kit/a/b.ts', "// import { x } from '../../host/x.ts';\n/**\n * Never Date.now() here.\n */"],
   [

@@ -11,7 +11,7 @@ export interface SourceFile {
 }
 
 interface FolderRule {
-  /** Folders under `src/` it may import besides itself. */
+  /** Folders it may import besides itself. */
   readonly folders: readonly string[];
   /** Single files of other folders it may import: protocol files and doors made for it. */
   readonly files?: readonly string[];
@@ -19,29 +19,29 @@ interface FolderRule {
   readonly node?: false;
 }
 
-/** The folders, and what each may import. A folder that is not listed here may not exist. */
+/** The folders of `src/`, and of `tools/`, and what each may import. A folder that is not listed here may not exist. */
 export const folderRules: Readonly<Record<string, FolderRule>> = {
   contracts: { folders: [], node: false },
   kit: { folders: ['contracts'] },
   client: { folders: ['contracts'], node: false },
-  'pane-host': { folders: [] },
-  converter: { folders: [], files: ['kit/process/frames.ts'] },
-  executor: { folders: ['contracts', 'kit'] },
-  'computer-host': { folders: ['contracts', 'kit'] },
+  'programs/pane-host': { folders: [] },
+  'programs/converter': { folders: [], files: ['kit/process/frames.ts'] },
+  'programs/executor': { folders: ['contracts', 'kit'] },
+  'programs/computer-host': { folders: ['contracts', 'kit'] },
+  'programs/worker': { folders: ['contracts', 'kit', 'client'] },
   // The other side of the carrier's wire: it may not know the side that it stands in for.
-  'carrier-simulator': { folders: ['contracts', 'kit'] },
-  worker: { folders: ['contracts', 'kit', 'client'] },
+  'tools/carrier-simulator': { folders: ['contracts', 'kit'] },
   'runtime-server': {
     folders: ['contracts', 'kit'],
-    files: ['pane-host/protocol.ts', 'converter/protocol.ts', 'executor/protocol.ts'],
+    files: ['programs/pane-host/protocol.ts', 'programs/converter/protocol.ts', 'programs/executor/protocol.ts'],
   },
-  'cloud-api': { folders: ['contracts', 'kit'], files: ['computer-host/protocol.ts'] },
+  'cloud-api': { folders: ['contracts', 'kit'], files: ['programs/computer-host/protocol.ts'] },
   host: {
     folders: ['contracts', 'kit', 'runtime-server', 'cloud-api'],
-    files: ['carrier-simulator/protocol.ts'],
+    files: ['tools/carrier-simulator/protocol.ts'],
   },
   cli: {
-    folders: ['client', 'contracts', 'host', 'worker', 'computer-host'],
+    folders: ['client', 'contracts', 'host', 'programs/worker', 'programs/computer-host'],
     files: [
       // The token is read by the rules it was written by.
       'kit/secrets/token-file.ts',
@@ -134,7 +134,7 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'contracts',
     'client',
     'kit',
-    'computer-host',
+    'programs/computer-host',
     'runtime-server',
     'cloud-api',
     'host',
@@ -149,9 +149,9 @@ export const packageHomes: Readonly<Record<string, readonly string[]>> = {
   re2js: ['kit/schemas'],
   'find-my-way': ['kit/http'],
   'rate-limiter-flexible': ['kit/http'],
-  'node-pty': ['pane-host'],
-  '@xterm/headless': ['pane-host', 'cli'],
-  '@xterm/addon-serialize': ['pane-host'],
+  'node-pty': ['programs/pane-host'],
+  '@xterm/headless': ['programs/pane-host', 'cli'],
+  '@xterm/addon-serialize': ['programs/pane-host'],
   express: ['cloud-api', 'host'],
   yaml: ['kit', 'runtime-server'],
   commander: ['cli'],
@@ -167,18 +167,18 @@ const ambient: readonly { readonly pattern: RegExp; readonly what: string; reado
   {
     pattern: /\bDate\.now\(\)/,
     what: 'Date.now()',
-    allowed: ['kit/clock/', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+    allowed: ['kit/clock/', 'programs/pane-host/', 'renderer/', 'cli/', 'main/'],
   },
   {
     pattern: /\bnew Date\(\)/,
     what: 'new Date()',
-    allowed: ['kit/clock/', 'pane-host/', 'renderer/', 'cli/', 'main/'],
+    allowed: ['kit/clock/', 'programs/pane-host/', 'renderer/', 'cli/', 'main/'],
   },
   { pattern: /\bMath\.random\(\)/, what: 'Math.random()', allowed: [] },
   {
     pattern: /\bsetInterval\(/,
     what: 'setInterval',
-    allowed: ['kit/http/sse.ts', 'pane-host/', 'converter/watch.ts', 'renderer/', 'cli/', 'main/'],
+    allowed: ['kit/http/sse.ts', 'programs/pane-host/', 'programs/converter/watch.ts', 'renderer/', 'cli/', 'main/'],
   },
 ];
 
@@ -263,30 +263,38 @@ function packageName(specifier: string): string {
     .join('/');
 }
 
-/** What is wrong with one file of `src/`. */
+/** Where a file stands, without `src/`; what is in `tools/` keeps its name. */
+export const insideOf = (path: string): string => path.replace(/^src\//, '');
+
+/** The folder of the table that a file is in. */
+const folderOf = (inside: string): string | undefined =>
+  Object.keys(folderRules).find((folder) => inside.startsWith(`${folder}/`));
+
+/** What is wrong with one file of `src/` or `tools/`. */
 export function problemsOf(file: SourceFile): string[] {
-  const inside = file.path.replace(/^src\//, '');
-  const folder = inside.split('/')[0] as string;
-  const rule = folderRules[folder];
-  if (rule === undefined) return [`${file.path}: src/${folder} is no folder of the architecture`];
+  const inside = insideOf(file.path);
+  const folder = folderOf(inside);
+  const rule = folderRules[folder ?? ''];
+  if (folder === undefined || rule === undefined) return [`${file.path} is in no folder of the architecture`];
   return [
     ...strayProblem(inside, folder),
-    ...importsOf(file.text).flatMap((specifier) => importProblem(inside, folder, rule, specifier)),
+    ...importsOf(file.text).flatMap((specifier) => importProblem(file.path, folder, rule, specifier)),
     ...ambientProblems(inside, file.text),
     ...(/^export default\b/m.test(file.text) ? [`${file.path}: has a default export`] : []),
   ].map((problem) => (problem.startsWith(file.path) ? problem : `${file.path}: ${problem}`));
 }
 
-function importProblem(inside: string, folder: string, rule: FolderRule, specifier: string): string[] {
+function importProblem(path: string, folder: string, rule: FolderRule, specifier: string): string[] {
+  const inside = insideOf(path);
   if (specifier.startsWith('node:')) return rule.node === false ? [`${folder} imports ${specifier}`] : [];
   if (!specifier.startsWith('.')) {
     const homes = packageHomes[packageName(specifier)];
     const home = homes === undefined || homes.some((place) => inside.startsWith(`${place}/`));
     return home ? [] : [`${packageName(specifier)} belongs to ${homes?.join(', ')}`];
   }
-  const target = normalize(`${dirname(inside)}/${specifier}`);
-  if (target.startsWith('..')) return [`imports ${specifier}, outside of src/`];
-  const other = target.split('/')[0] as string;
+  const target = insideOf(normalize(`${dirname(path)}/${specifier}`));
+  const other = folderOf(target);
+  if (other === undefined) return [`imports ${specifier}, outside of src/`];
   if (other === folder) return roomProblem(inside, folder, target);
   if (rule.folders.includes(other) || rule.files?.includes(target)) return [];
   return [`${folder} may not import ${target}`];

@@ -384,7 +384,7 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   await page.keyboard.press('Control+Enter');
   // What it says stands in the failure, should it stay.
   await dialog.waitFor({ state: 'detached' }).catch(async (error: unknown) => {
-    throw new Error(`The dialog stays open: ${await dialog.innerText()}`, { cause: error });
+    throw new Error(`The dialog stays open: ${await dialog.textContent()}`, { cause: error });
   });
   await changes.getByText('It has changed nothing yet.').waitFor();
   expect(git('log', '--oneline')).toContain('Shorten the README');

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { samples } from '../converter/formats/samples.ts';
+import { samples } from '../programs/converter/formats/samples.ts';
 import { startConverter } from '../support/documents/converter.ts';
 import { japanesePdf } from '../support/documents/pdf.ts';
 import { freshBuild } from '../support/fresh-build.ts';

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
-import { usualFolder } from '../../computer-host/protocol.ts';
-import { mostComputers, usualSettings } from '../../computer-host/settings.ts';
-import { startComputerHost } from '../../computer-host/start.ts';
 import { AppError } from '../../contracts/common/errors.ts';
+import { usualFolder } from '../../programs/computer-host/protocol.ts';
+import { mostComputers, usualSettings } from '../../programs/computer-host/settings.ts';
+import { startComputerHost } from '../../programs/computer-host/start.ts';
 import { type Action, type Input, integer, optionalText } from '../command.ts';
 
 export const computerHost: Action = async (context, input) => {

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { AppError } from '../../contracts/common/errors.ts';
-import { commandRunner } from '../../worker/command.ts';
-import { findSandbox } from '../../worker/sandbox.ts';
-import { removeAbandoned } from '../../worker/scratch.ts';
-import { startWorker, type WorkerEvent } from '../../worker/worker.ts';
+import { commandRunner } from '../../programs/worker/command.ts';
+import { findSandbox } from '../../programs/worker/sandbox.ts';
+import { removeAbandoned } from '../../programs/worker/scratch.ts';
+import { startWorker, type WorkerEvent } from '../../programs/worker/worker.ts';
 import { type Action, flag, integer, optionalFlag, optionalText, text } from '../command.ts';
 
 const mostAtOnce = 256;

@@ -4,6 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Timers } from '../../kit/clock/timers.ts';
 import {
   HostAnswerLine,
   type HostRequest,
@@ -12,8 +13,7 @@ import {
   socketIn,
   startsWithin,
   usualFolder,
-} from '../../computer-host/protocol.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+} from '../../programs/computer-host/protocol.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
 export interface LocalDriverDeps {

@@ -4,7 +4,7 @@
  * mark in its environment, if that can be read (Linux) and was kept. First user: run-process; second: the helper of hosted computers. POSIX reads
  * /proc or ps; Windows has taskkill.
  *
- * The pane host has its own version (`src/pane-host/process-tree.ts`): it is a program without imports, and it ends terminals.
+ * The pane host has its own version (`src/programs/pane-host/process-tree.ts`): it is a program without imports, and it ends terminals.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -18,13 +18,13 @@ export type ProgramName =
 
 const sources: Record<ProgramName, string> = {
   cli: join('src', 'cli', 'main.ts'),
-  'pane-host': join('src', 'pane-host', 'main.ts'),
-  'worker-beats': join('src', 'worker', 'beats-thread.ts'),
+  'pane-host': join('src', 'programs', 'pane-host', 'main.ts'),
+  'worker-beats': join('src', 'programs', 'worker', 'beats-thread.ts'),
   'schema-checker': join('src', 'kit', 'schemas', 'thread.ts'),
-  converter: join('src', 'converter', 'main.ts'),
-  executor: join('src', 'executor', 'main.ts'),
+  converter: join('src', 'programs', 'converter', 'main.ts'),
+  executor: join('src', 'programs', 'executor', 'main.ts'),
   'hosted-device': join('src', 'host', 'hosted-device.ts'),
-  'carrier-simulator': join('src', 'carrier-simulator', 'main.ts'),
+  'carrier-simulator': join('tools', 'carrier-simulator', 'main.ts'),
 };
 
 /** File of a program, seen from the module at `moduleUrl` (any module of Gantry, source or built). */

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
-import { hostEnded } from '../../pane-host/protocol.ts';
+import { hostEnded } from '../../programs/pane-host/protocol.ts';
 import type { BotSpec, Harnesses } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { BotSecrets } from '../vault/vault.ts';

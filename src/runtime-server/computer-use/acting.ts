@@ -3,7 +3,7 @@
  * afterwards. Must not know what is allowed.
  */
 import type { ToolsetResult } from '../../contracts/computer-use/toolset.ts';
-import type { Looked, Place } from '../../executor/protocol.ts';
+import type { Looked, Place } from '../../programs/executor/protocol.ts';
 import { keptResult, resultOf } from './answers.ts';
 import type { ApprovalRow, Approvals } from './approvals.ts';
 import type { Audit, AuditEnd } from './audit.ts';

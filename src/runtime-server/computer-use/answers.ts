@@ -1,7 +1,7 @@
 /** Builds answers of the toolset route from the executor's results. Must not know stages. */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Screen, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
-import type { Acted, Fault } from '../../executor/protocol.ts';
+import type { Acted, Fault } from '../../programs/executor/protocol.ts';
 
 export const noScreen: Screen = { width: 0, height: 0, scale: 1, frame_width: 0, frame_height: 0 };
 /** Characters of an answer's text that the audit keeps, for a call that comes again. */

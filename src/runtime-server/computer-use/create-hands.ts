@@ -1,7 +1,7 @@
 /** Composes the hands of one computer: audit, lease, policy, questions, the executor program, the routes. */
 import { mkdirSync } from 'node:fs';
-import type { Place, ProgramEvent } from '../../executor/protocol.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import type { Place, ProgramEvent } from '../../programs/executor/protocol.ts';
 import { deviceError } from './answers.ts';
 import { createApprovals } from './approvals.ts';
 import { createAudit } from './audit.ts';

@@ -3,6 +3,8 @@
  * not know what a request is for.
  */
 
+import { createFrameReader, frames } from '../../kit/process/frames.ts';
+import { type ServedProcess, startServedProcess } from '../../kit/process/served-process.ts';
 import {
   type Acted,
   type AnswerHead,
@@ -14,9 +16,7 @@ import {
   type ProgramEvent,
   type Request,
   type RequestHead,
-} from '../../executor/protocol.ts';
-import { createFrameReader, frames } from '../../kit/process/frames.ts';
-import { type ServedProcess, startServedProcess } from '../../kit/process/served-process.ts';
+} from '../../programs/executor/protocol.ts';
 
 /** The program's error, or that it is missing. */
 export class ExecutorFault extends Error {

@@ -4,7 +4,7 @@
  */
 import type { RunOptions } from '../../contracts/computer-use/run.ts';
 import type { Control, ToolsetApproval, ToolsetCall, ToolsetResult } from '../../contracts/computer-use/toolset.ts';
-import type { Place } from '../../executor/protocol.ts';
+import type { Place } from '../../programs/executor/protocol.ts';
 
 export interface Holder {
   readonly kind: 'person' | 'run' | 'key';

@@ -5,8 +5,8 @@
  */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import type { HostQuestion } from '../../executor/protocol.ts';
 import { isPublic } from '../../kit/egress/addresses.ts';
+import type { HostQuestion } from '../../programs/executor/protocol.ts';
 import type { Policy, PolicyAction } from '../policy/index.ts';
 
 export interface Destination {

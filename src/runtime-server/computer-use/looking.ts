@@ -3,7 +3,7 @@
  * what.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Looked, Place } from '../../executor/protocol.ts';
+import type { Looked, Place } from '../../programs/executor/protocol.ts';
 import { type Input, inFrame, needsFrame } from './coordinates.ts';
 import { ExecutorFault, type ExecutorProgram } from './executor-program.ts';
 import type { Hosts } from './hosts.ts';

@@ -1,7 +1,7 @@
 /** The first stage: checks a call against the contract (contracts/computer-use). Pure. */
 import { type Member, memberOf, type Toolset } from '../../contracts/computer-use/members.ts';
 import type { ToolsetCall } from '../../contracts/computer-use/toolset.ts';
-import type { Place } from '../../executor/protocol.ts';
+import type { Place } from '../../programs/executor/protocol.ts';
 import type { Input } from './coordinates.ts';
 
 export interface ReadCall {

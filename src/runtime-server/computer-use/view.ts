@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Control, viewEvents } from '../../contracts/computer-use/toolset.ts';
-import type { Place, Request } from '../../executor/protocol.ts';
+import type { Place, Request } from '../../programs/executor/protocol.ts';
 import { nameOfPlace } from './read-call.ts';
 
 type ViewEvents = typeof viewEvents;

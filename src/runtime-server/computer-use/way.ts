@@ -1,6 +1,6 @@
 /** A call on its way through the gate: its known facts, and its possible ends. Must not know stages. */
 import type { Screen, ToolsetCall } from '../../contracts/computer-use/toolset.ts';
-import type { Looked, Place } from '../../executor/protocol.ts';
+import type { Looked, Place } from '../../programs/executor/protocol.ts';
 import { deviceError, errorResult, invalidCall, keptResult, noScreen } from './answers.ts';
 import type { ApprovalRow } from './approvals.ts';
 import type { Audit, AuditCall, AuditEnd, Outcome, Stage } from './audit.ts';

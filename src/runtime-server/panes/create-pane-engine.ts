@@ -5,7 +5,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Engine, Screen } from '../../contracts/factory/agent.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
-import { type Event, hostEnded, type Op, type Request } from '../../pane-host/protocol.ts';
+import { type Event, hostEnded, type Op, type Request } from '../../programs/pane-host/protocol.ts';
 import type { HostConnection } from './host-connection.ts';
 import { createHostReach, HostGivenUp } from './host-reach.ts';
 import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';

@@ -11,7 +11,7 @@ import {
   type Op,
   protocol,
   type Request,
-} from '../../pane-host/protocol.ts';
+} from '../../programs/pane-host/protocol.ts';
 
 /** The host is on this computer and answers a hello at once; a socket that takes longer belongs to something that hangs. */
 const helloMs = 5000;

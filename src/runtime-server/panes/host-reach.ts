@@ -3,7 +3,7 @@
  * version, and stops starting one that dies again and again. It knows no panes.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import { hostFiles, protocol } from '../../pane-host/protocol.ts';
+import { hostFiles, protocol } from '../../programs/pane-host/protocol.ts';
 import { type ConnectionEvents, connectHost, type HostConnection } from './host-connection.ts';
 import { hostCommand, hostToken, startHost } from './host-starter.ts';
 

@@ -8,7 +8,7 @@ import { closeSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import { newToken, readTokenFile, writePrivateFile } from '../../kit/secrets/token-file.ts';
-import type { HostFiles } from '../../pane-host/protocol.ts';
+import type { HostFiles } from '../../programs/pane-host/protocol.ts';
 
 /**
  * Parsing makes short-lived strings, about six bytes for each byte printed. Measured over 200 MB of coloured text: a young

@@ -1,5 +1,5 @@
 /** Readers that follow a pane's bytes. Each knows its position, so that it continues there after the host was away. */
-import type { Event } from '../../pane-host/protocol.ts';
+import type { Event } from '../../programs/pane-host/protocol.ts';
 import type { PaneReader } from './pane-engine.ts';
 
 export interface OpenStream {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createLab, createProbe, type Lab, missing } from '../../executor/desktop/lab.ts';
+import { createLab, createProbe, type Lab, missing } from '../../programs/executor/desktop/lab.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';

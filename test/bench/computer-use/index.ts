@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { viewport } from '../../../src/executor/browser/launch.ts';
+import { viewport } from '../../../src/programs/executor/browser/launch.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { besideFloor, machineBy } from '../../support/bench/floor.ts';
 import { median, quantile, rounded, spread } from '../../support/bench/numbers.ts';

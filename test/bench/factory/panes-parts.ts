@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { programCommand } from '../../../src/kit/process/programs.ts';
-import { type Event, hostFiles, type PaneSpecWire } from '../../../src/pane-host/protocol.ts';
+import { type Event, hostFiles, type PaneSpecWire } from '../../../src/programs/pane-host/protocol.ts';
 import { connectHost, type HostConnection } from '../../../src/runtime-server/panes/host-connection.ts';
 import { hostToken, startHost } from '../../../src/runtime-server/panes/host-starter.ts';
 

@@ -6,8 +6,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { HostedState } from '../../../src/computer-host/protocol.ts';
-import { namesFor } from '../../../src/computer-host/settings.ts';
+import type { HostedState } from '../../../src/programs/computer-host/protocol.ts';
+import { namesFor } from '../../../src/programs/computer-host/settings.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import { median, rounded, spread } from '../../support/bench/numbers.ts';
 import {

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { DriverFault } from '../../../src/cloud-api/hosted-computers/driver.ts';
 import { createLocalDriver } from '../../../src/cloud-api/hosted-computers/local.ts';
-import { HostRequest, socketIn } from '../../../src/computer-host/protocol.ts';
 import { systemTimers } from '../../../src/kit/clock/timers.ts';
+import { HostRequest, socketIn } from '../../../src/programs/computer-host/protocol.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 

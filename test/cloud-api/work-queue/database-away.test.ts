@@ -5,7 +5,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
 import { openPostgres } from '../../../src/kit/store/open-postgres.ts';
-import { startWorker, type WorkerEvent, type WorkerOptions } from '../../../src/worker/worker.ts';
+import { startWorker, type WorkerEvent, type WorkerOptions } from '../../../src/programs/worker/worker.ts';
 import { createCaller } from '../../support/bench/http.ts';
 import type { Engine } from '../../support/engines.ts';
 import { postgres } from '../../support/postgres.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Job, startWorker, type Worker } from '../../../src/worker/worker.ts';
+import { type Job, startWorker, type Worker } from '../../../src/programs/worker/worker.ts';
 import type { Gantry } from './gantry.ts';
 import { ownerCall } from './owner-call.ts';
 

@@ -7,8 +7,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processLives, startOf } from '../../../src/pane-host/process-tree.ts';
-import { hostFiles } from '../../../src/pane-host/protocol.ts';
+import { processLives, startOf } from '../../../src/programs/pane-host/process-tree.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import type { Figure, FigureOptions, Measured } from '../../support/bench/figure.ts';
 import {
   agentsOf,

@@ -7,7 +7,7 @@ const root = new URL('../../..', import.meta.url).pathname;
 
 test('from source the programs are the TypeScript files, run by this Node', () => {
   expect(programCommand('cli')).toEqual([process.execPath, `${root}src/cli/main.ts`]);
-  expect(programFile('pane-host')).toBe(`${root}src/pane-host/main.ts`);
+  expect(programFile('pane-host')).toBe(`${root}src/programs/pane-host/main.ts`);
 });
 
 test.each(['server/cli.js', 'server/chunks/programs-abc.js', 'main/main.js'])(

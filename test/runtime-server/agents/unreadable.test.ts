@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Agent, Engine as Shown } from '../../../src/contracts/factory/agent.ts';
 import type { Delivery } from '../../../src/contracts/factory/delivery.ts';
-import { hostFiles } from '../../../src/pane-host/protocol.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import { type Engine, startEngine, waitFor } from '../engine.ts';
 import { startShells } from '../shells.ts';
 import { openStream } from '../sse.ts';

@@ -16,7 +16,7 @@ import {
   type OwnQuestions,
 } from '../../../src/runtime-server/computer-use/index.ts';
 import { createPolicy } from '../../../src/runtime-server/policy/index.ts';
-import { type Site, startSite } from '../../executor/driver.ts';
+import { type Site, startSite } from '../../programs/executor/driver.ts';
 import { everythingAgreed } from '../../support/trust.ts';
 
 export interface RealHands {

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } fr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
-import { hostFiles } from '../../../src/pane-host/protocol.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import { isOlder } from '../../../src/runtime-server/panes/host-reach.ts';
 import type { PaneEngine, PaneOsc } from '../../../src/runtime-server/panes/pane-engine.ts';
-import { freshId, until } from '../../pane-host/support.ts';
+import { freshId, until } from '../../programs/pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { bash, testEngine } from './support.ts';
 

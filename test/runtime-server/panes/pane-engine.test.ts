@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Screen } from '../../../src/contracts/factory/agent.ts';
 import type { PaneFacts, PaneInfo } from '../../../src/runtime-server/panes/pane-engine.ts';
-import { freshId, sleep, until } from '../../pane-host/support.ts';
+import { freshId, sleep, until } from '../../programs/pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { bash, testEngine } from './support.ts';
 

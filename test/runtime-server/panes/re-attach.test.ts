@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { hostFiles } from '../../../src/pane-host/protocol.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import type { PaneInfo, PaneOsc } from '../../../src/runtime-server/panes/pane-engine.ts';
-import { freshId, sleep, until } from '../../pane-host/support.ts';
+import { freshId, sleep, until } from '../../programs/pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { bash, testEngine } from './support.ts';
 

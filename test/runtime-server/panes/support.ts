@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { programCommand } from '../../../src/kit/process/programs.ts';
-import { hostFiles } from '../../../src/pane-host/protocol.ts';
+import { hostFiles } from '../../../src/programs/pane-host/protocol.ts';
 import { createPaneEngine, type PaneSettings } from '../../../src/runtime-server/panes/create-pane-engine.ts';
 import { connectHost } from '../../../src/runtime-server/panes/host-connection.ts';
 import { hostToken } from '../../../src/runtime-server/panes/host-starter.ts';
 import type { PaneEngine, PaneListener, PaneSpec } from '../../../src/runtime-server/panes/pane-engine.ts';
-import { until } from '../../pane-host/support.ts';
+import { until } from '../../programs/pane-host/support.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 
 const open = new Map<string, Set<PaneEngine>>();

@@ -6,6 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { ToolsetCall, ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
+import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
 import {
   type HostAnswerLine,
   type HostedState,
@@ -13,10 +15,8 @@ import {
   type HostRequest,
   type HostValues,
   socketIn,
-} from '../../../src/computer-host/protocol.ts';
-import { namesFor } from '../../../src/computer-host/settings.ts';
-import type { ToolsetCall, ToolsetResult } from '../../../src/contracts/computer-use/toolset.ts';
-import { driverUser } from '../../../src/contracts/hosted-computers/computer.ts';
+} from '../../../src/programs/computer-host/protocol.ts';
+import { namesFor } from '../../../src/programs/computer-host/settings.ts';
 import { type World, world } from './world.ts';
 
 const source = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));

@@ -1,9 +1,9 @@
 /** The simulated carrier in this process, with test helpers: a receiver for its events, and its wire by hand. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/carrier-simulator/simulator.ts';
 import type { Carrier } from '../../../src/cloud-api/phone/carrier/port.ts';
 import { createTelnyxCarrier } from '../../../src/cloud-api/phone/carrier/telnyx/index.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../../tools/carrier-simulator/simulator.ts';
 
 export interface SimulatedCarrier extends AsyncDisposable {
   readonly sim: Simulator;

@@ -1,5 +1,5 @@
 /** `blocking-worker.ts <url> <key> <ms>`: a worker whose one job blocks its thread for so long. */
-import { startWorker } from '../../../src/worker/worker.ts';
+import { startWorker } from '../../../src/programs/worker/worker.ts';
 
 const [url = '', key = '', ms = '0'] = process.argv.slice(2);
 const worker = startWorker({

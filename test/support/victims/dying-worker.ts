@@ -1,5 +1,5 @@
 /** `dying-worker.ts <url> <key> <name>`: a worker that each of its jobs kills. */
-import { startWorker } from '../../../src/worker/worker.ts';
+import { startWorker } from '../../../src/programs/worker/worker.ts';
 
 const [url = '', key = '', workerId = ''] = process.argv.slice(2);
 await startWorker({

@@ -1,7 +1,7 @@
 /** `readonly-command.ts <line>`: runs one command as a task, and says as one line of JSON how it ended, and what was left behind. */
-import { commandRunner } from '../../../src/worker/command.ts';
-import { findSandbox } from '../../../src/worker/sandbox.ts';
-import type { Job } from '../../../src/worker/worker.ts';
+import { commandRunner } from '../../../src/programs/worker/command.ts';
+import { findSandbox } from '../../../src/programs/worker/sandbox.ts';
+import type { Job } from '../../../src/programs/worker/worker.ts';
 
 const [command = ''] = process.argv.slice(2);
 const sandbox = await findSandbox({ wanted: false, network: false, path: process.env.PATH ?? '' });

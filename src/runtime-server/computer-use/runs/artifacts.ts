@@ -5,9 +5,9 @@
 import { createReadStream, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Artifact } from '../../../contracts/computer-use/run.ts';
-import { largestDownload } from '../../../executor/protocol.ts';
 import type { Blob, Blobs } from '../../../kit/blobs/blobs.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
+import { largestDownload } from '../../../programs/executor/protocol.ts';
 import type { Journal } from './journal.ts';
 import { insertArtifact, liveRun } from './records.ts';
 

@@ -4,10 +4,10 @@
  */
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ExecuteRequest, RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
-import type { Place } from '../../../executor/protocol.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
+import type { Place } from '../../../programs/executor/protocol.ts';
 import type { Models } from '../../models/index.ts';
 import type { ToolsetCaller, ToolsetGate } from '../gate.ts';
 import { acts, errorOf, textOf } from './actions.ts';

@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import type { Place } from '../../../executor/protocol.ts';
+import type { Place } from '../../../programs/executor/protocol.ts';
 import type { ToolsetGate } from '../gate.ts';
 import type { Artifacts } from './artifacts.ts';
 

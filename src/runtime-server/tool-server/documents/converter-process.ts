@@ -7,6 +7,8 @@ import { once } from 'node:events';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { AppError } from '../../../contracts/common/errors.ts';
+import { createFrameReader, frames } from '../../../kit/process/frames.ts';
+import { plainEnvironment } from '../../../kit/process/run-process.ts';
 import {
   type AnswerHead,
   heapMegabytes,
@@ -14,9 +16,7 @@ import {
   longestHead,
   longestMarkdown,
   type RequestHead,
-} from '../../../converter/protocol.ts';
-import { createFrameReader, frames } from '../../../kit/process/frames.ts';
-import { plainEnvironment } from '../../../kit/process/run-process.ts';
+} from '../../../programs/converter/protocol.ts';
 
 export interface DocumentSource {
   /** Bytes; the chunks bring exactly as many. */

@@ -4,7 +4,13 @@
  */
 
 import { AppError } from '../../../contracts/common/errors.ts';
-import { defaultDeadlineMs, type Family, heapMegabytes, keptBelow, largestInput } from '../../../converter/protocol.ts';
+import {
+  defaultDeadlineMs,
+  type Family,
+  heapMegabytes,
+  keptBelow,
+  largestInput,
+} from '../../../programs/converter/protocol.ts';
 import {
   type Answer,
   type ConverterProcess,

@@ -3,7 +3,7 @@
  * the rest by name. Long documents come in parts. Must not know formats, policy or approvals.
  */
 import { z } from 'zod';
-import { type Family, families } from '../../../converter/protocol.ts';
+import { type Family, families } from '../../../programs/converter/protocol.ts';
 import { createJail } from '../jail.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import type { ConvertedDocument, Converter } from './converter.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
-import { largestInput } from '../../../converter/protocol.ts';
+import { largestInput } from '../../../programs/converter/protocol.ts';
 import type { Jail } from '../jail.ts';
 import type { ToolPlan } from '../tool.ts';
 import type { DocumentSource } from './converter-process.ts';

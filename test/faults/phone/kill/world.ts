@@ -3,7 +3,7 @@
  * text. What a person asked for without an answer is asked for again, as people do; a text never is.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSimulator, type Simulator } from '../../../../src/carrier-simulator/simulator.ts';
+import { createSimulator, type Simulator } from '../../../../tools/carrier-simulator/simulator.ts';
 import { CallError } from '../../../support/bench/http.ts';
 import { type Product, type ScratchHome, scratchHome, startProduct } from '../../../support/bench/product.ts';
 import { freePort } from '../../../support/free-port.ts';

@@ -5,6 +5,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { createFrameReader, frames } from '../../../../src/kit/process/frames.ts';
 import {
   type Acted,
   type AnswerHead,
@@ -12,8 +13,7 @@ import {
   longestHead,
   type ProgramEvent,
   type RequestHead,
-} from '../../../../src/executor/protocol.ts';
-import { createFrameReader, frames } from '../../../../src/kit/process/frames.ts';
+} from '../../../../src/programs/executor/protocol.ts';
 import type { Script } from './rig.ts';
 
 const folder = process.argv[2]!;

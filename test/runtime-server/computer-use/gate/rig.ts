@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolsetCall } from '../../../../src/contracts/computer-use/toolset.ts';
-import type { Fault, Looked, ProgramEvent } from '../../../../src/executor/protocol.ts';
 import type { Clock } from '../../../../src/kit/clock/clock.ts';
 import { createIds } from '../../../../src/kit/ids/ids.ts';
 import { openStore } from '../../../../src/kit/store/open-store.ts';
 import type { Store } from '../../../../src/kit/store/store.ts';
+import type { Fault, Looked, ProgramEvent } from '../../../../src/programs/executor/protocol.ts';
 import type { ToolsetCaller, ToolsetOutcome } from '../../../../src/runtime-server/computer-use/gate.ts';
 import {
   createHands,

@@ -4,7 +4,7 @@ import { systemClock } from '../../../../src/kit/clock/clock.ts';
 import { systemTimers } from '../../../../src/kit/clock/timers.ts';
 import { createPlanner } from '../../../../src/runtime-server/computer-use/planner/index.ts';
 import { createModels } from '../../../../src/runtime-server/models/index.ts';
-import { hasChromium } from '../../../executor/browser/has-chromium.ts';
+import { hasChromium } from '../../../programs/executor/browser/has-chromium.ts';
 import { inOrder, type ToolCall, text, tools } from '../../../support/model-server/script.ts';
 import { type ModelServer, startModelServer } from '../../../support/model-server/server.ts';
 import { type RealHands, startRealHands } from '../real-hands.ts';

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Run, Session } from '../../../../src/contracts/computer-use/run.ts';
-import { hasChromium } from '../../../executor/browser/has-chromium.ts';
+import { hasChromium } from '../../../programs/executor/browser/has-chromium.ts';
 import { type RealHands, startRealHands } from '../real-hands.ts';
 import { ownerToken, type RunServer, startRunServer } from './server.ts';
 

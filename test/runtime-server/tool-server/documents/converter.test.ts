@@ -154,7 +154,7 @@ test('the program has no way to a file of the user, to another program or to the
         '--no-warnings',
         '--input-type=module',
         '-e',
-        `await import(${JSON.stringify(`${root}src/converter/main.ts`)}); try { ${code}; console.error('DONE'); } catch (error) { console.error(error.message); } process.exit(0);`,
+        `await import(${JSON.stringify(`${root}src/programs/converter/main.ts`)}); try { ${code}; console.error('DONE'); } catch (error) { console.error(error.message); } process.exit(0);`,
       ],
       { stdio: ['pipe', 'ignore', 'pipe'] },
     );

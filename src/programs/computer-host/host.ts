@@ -1,0 +1,203 @@
+/**
+ * All computers of this machine and their shared resources: the range of addresses, the firewall. Opening it cleans up after a helper that was killed
+ * and takes over computers that still run. Must not know the socket.
+ */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import type { Log } from '../../kit/log/log.ts';
+import { createFirewall } from './firewall.ts';
+import { createGroups } from './groups.ts';
+import { createLife, type Life, screen } from './life.ts';
+import { createNetwork, findRanges, passesOn } from './network.ts';
+import type { HostCapabilities, HostedState } from './protocol.ts';
+import { type MachineRecord, openRecords } from './records.ts';
+import { findCode } from './room.ts';
+import { type HostSettings, namesFor } from './settings.ts';
+import { createTool, HostError } from './tools.ts';
+
+export interface Host {
+  capabilities(): HostCapabilities;
+  create(computer: string): Promise<HostedState>;
+  /** Throws `not_found`. */
+  find(computer: string): Life;
+  delete(computer: string): Promise<null>;
+  list(): readonly HostedState[];
+  onEnded(listener: (computer: string, why: string) => void): () => void;
+  /** Stops every computer; only their files remain. */
+  close(): Promise<void>;
+}
+
+export interface HostDeps {
+  readonly settings: HostSettings;
+  readonly path: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/** Between two checks of the firewall. Milliseconds. */
+const checksEvery = 2000;
+
+/** The machine can make computers: {@link whyNot} was called before. The caller holds the folder's lock. */
+export async function openHost({ settings, path, clock, timers, log }: HostDeps): Promise<Host> {
+  const tool = createTool(path);
+  const names = namesFor(settings.folder);
+  const records = openRecords(settings.folder);
+  const groups = createGroups(names.group);
+  const machine = await machineRecord();
+  const network = createNetwork({ tool, names, ranges: machine, uplink: settings.uplink });
+  const firewall = createFirewall({ tool, names, only: machine.only });
+  const listeners = new Set<(computer: string, why: string) => void>();
+  const lives = new Map<string, Life>();
+  let uplinks = await network.uplinks();
+  if (uplinks.length === 0) {
+    throw new HostError(
+      'not_here',
+      'This machine has no default route: name the interface to the world with --uplink.',
+    );
+  }
+  const ipv6 = await network.reaches6();
+
+  const deps = {
+    settings,
+    names,
+    records,
+    network,
+    firewall,
+    groups,
+    code: findCode(),
+    path,
+    clock,
+    timers,
+    onEnded: (computer: string, why: string) => {
+      log.warn('A computer ended.', { computer, why });
+      for (const listener of listeners) listener(computer, why);
+    },
+  };
+
+  async function machineRecord(): Promise<MachineRecord> {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const known = records.machine();
+    // After a reboot nothing runs from before, and the network may be another one.
+    const same = known?.boot === boot && (settings.subnet === null || settings.subnet === known.subnet4);
+    if (known !== null && same) return known;
+    const record = { ...(await findRanges(tool, settings.subnet)), boot, only: !passesOn() };
+    records.setMachine(record);
+    return record;
+  }
+
+  /** Computers that run and have a record; everything else with our names is ended. */
+  async function takeOver(): Promise<void> {
+    const kept = records.computers();
+    const slots = new Set(kept.map(({ slot }) => slot));
+    for (const slot of new Set([...groups.slots(), ...network.slots()])) {
+      if (slots.has(slot)) continue;
+      log.warn('What belongs to no computer is removed.', { slot });
+      if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
+      await groups.end(slot, settings.firstUid + slot);
+      await network.remove(slot);
+    }
+    // Only now: no process is left that could put links into a folder being removed.
+    records.removeLeftovers();
+    const running = kept.filter(({ computer, slot }) => records.run(computer) !== null && network.isMade(slot));
+    await network.open();
+    await firewall.load(
+      running.map(({ slot }) => network.guest(slot)),
+      uplinks,
+    );
+    for (const record of kept) lives.set(record.computer, createLife(record, deps));
+    await Promise.all([...lives.values()].map((life) => life.takeOver()));
+  }
+
+  /** Somebody may have flushed the machine's firewall: it is installed again, or every computer stops. */
+  async function check(): Promise<void> {
+    const live = [...lives.values()].filter((life) => life.state().state !== 'stopped');
+    if (live.length === 0) return;
+    const now = await network.uplinks().catch(() => uplinks);
+    const moved = now.length > 0 && now.join() !== uplinks.join();
+    const wrong = moved ? 'the way to the world is another' : await firewall.differs();
+    if (wrong === null) return;
+    log.error('The firewall is put up again.', { wrong });
+    uplinks = now.length > 0 ? now : uplinks;
+    try {
+      await firewall.reload(uplinks);
+    } catch (fault) {
+      const why = `It was stopped, because nothing held it apart any more: ${(fault as Error).message}`;
+      await Promise.all(live.map((life) => life.cutOff(why)));
+    }
+  }
+
+  let checking: Promise<void> = Promise.resolve();
+  let closed = false;
+  await takeOver();
+  let cancel = () => {};
+  const checkLater = () => {
+    cancel = timers.after(checksEvery, () => {
+      checking = check()
+        .catch((fault) => log.error('The firewall could not be looked at.', { fault }))
+        .then(() => {
+          if (!closed) checkLater();
+        });
+    });
+  };
+  checkLater();
+
+  return {
+    capabilities: () => ({
+      refused: null,
+      egress: 'enforced',
+      freeze: groups.freezes,
+      limits: groups.limits,
+      ipv6,
+      screen,
+      most: settings.most,
+    }),
+    async create(computer) {
+      if (lives.has(computer)) throw new HostError('exists', `${computer} is there already.`);
+      const used = new Set([...lives.values()].map(({ record }) => record.slot));
+      const slot = Array.from({ length: settings.most }, (_, index) => index).find((index) => !used.has(index));
+      if (slot === undefined)
+        throw new HostError('full', `${settings.most} computers are kept here, which is all that may be.`);
+      const life = createLife({ computer, slot }, deps);
+      lives.set(computer, life);
+      try {
+        records.addComputer({ computer, slot });
+      } catch (error) {
+        lives.delete(computer);
+        throw error;
+      }
+      return life.state();
+    },
+    find(computer) {
+      const life = lives.get(computer);
+      if (life === undefined) throw new HostError('not_found', `${computer} is not here.`);
+      return life;
+    },
+    async delete(computer) {
+      const life = lives.get(computer);
+      if (life === undefined) return null;
+      await life.remove();
+      lives.delete(computer);
+      return null;
+    },
+    list: () => [...lives.values()].map((life) => life.state()),
+    onEnded(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      closed = true;
+      cancel();
+      await checking;
+      const ends = await Promise.allSettled([...lives.values()].map((life) => life.stop()));
+      for (const end of ends)
+        if (end.status === 'rejected') log.error('A computer did not stop.', { fault: end.reason });
+      await firewall.remove();
+      await network.close();
+      groups.remove();
+      rmSync(join(settings.folder, 'machine.json'), { force: true });
+    },
+  };
+}

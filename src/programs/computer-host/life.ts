@@ -1,0 +1,375 @@
+/**
+ * One computer's life on this machine: its folders, its network, its program, and how all of them end. Calls run one after another. Must not know the
+ * socket.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../kit/clock/clock.ts';
+import type { Timers } from '../../kit/clock/timers.ts';
+import { readStat } from '../../kit/process/process-tree.ts';
+import type { Firewall } from './firewall.ts';
+import type { Groups } from './groups.ts';
+import { type NameServer, startNameServer } from './names.ts';
+import type { Network } from './network.ts';
+import { type HostedState, startsWithin } from './protocol.ts';
+import { type ComputerRecord, endOf, type Records } from './records.ts';
+import { asUser, type Code, inside, roomFolders, roomWords, writeEtc } from './room.ts';
+import type { HostSettings, Names } from './settings.ts';
+import { HostError } from './tools.ts';
+
+export interface LifeDeps {
+  readonly settings: HostSettings;
+  readonly names: Names;
+  readonly records: Records;
+  readonly network: Network;
+  readonly firewall: Firewall;
+  readonly groups: Groups;
+  readonly code: Code;
+  readonly path: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly onEnded: (computer: string, why: string) => void;
+}
+
+export interface Life {
+  readonly record: ComputerRecord;
+  state(): HostedState;
+  start(): Promise<HostedState>;
+  freeze(): Promise<HostedState>;
+  thaw(): Promise<HostedState>;
+  stop(): Promise<HostedState>;
+  /** Stops it and removes its folders. */
+  remove(): Promise<void>;
+  /** Takes over the run that an earlier helper started, or ends its remains. */
+  takeOver(): Promise<void>;
+  /** Cuts it off because the firewall no longer holds: it stops. */
+  cutOff(why: string): Promise<void>;
+}
+
+/** The settings for a computer's program on its stdin, as one line (host/hosted-device.ts reads it). */
+export interface Boot {
+  readonly computer: string;
+  readonly token: string;
+  readonly socket: string;
+  readonly folder: string;
+  readonly screen: { readonly width: number; readonly height: number };
+}
+
+/** 1.02 megapixels: pictures for models are not scaled. */
+export const screen = { width: 1280, height: 800 } as const;
+const socketName = 'engine.sock';
+/** How often to check a run that an earlier helper started, as it is not our child. Milliseconds. */
+const watchesEvery = 1000;
+
+export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
+  const { settings, names, records, network, firewall, groups, clock } = deps;
+  const { computer, slot } = record;
+  const uid = settings.firstUid + slot;
+  const folder = records.folderOf(computer);
+  const socket = join(folder, roomFolders.run, socketName);
+  const guest = network.guest(slot);
+
+  let now: HostedState = stopped(null);
+  let names53: NameServer | null = null;
+  /** Resolves when the first process of the run is gone. */
+  let ended: { readonly gone: Promise<string>; wanted: boolean } | null = null;
+  let lane: Promise<unknown> = Promise.resolve();
+
+  function stopped(why: string | null): HostedState {
+    return { computer, state: 'stopped', why, channel: null, since: clock.now() };
+  }
+
+  function inLane<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = lane.then(work);
+    lane = result.catch(() => {});
+    return result;
+  }
+
+  function prepare(): void {
+    mkdirSync(folder, { recursive: true });
+    chmodSync(folder, 0o711);
+    for (const name of Object.values(roomFolders)) mkdirSync(join(folder, name), { recursive: true });
+    chmodSync(join(folder, roomFolders.etc), 0o755);
+    for (const name of [roomFolders.home, roomFolders.data]) own(join(folder, name), 0o700);
+    // The program's files there also belong to the group that may call it.
+    own(join(folder, roomFolders.run), 0o2710, settings.owner.gid);
+    clearSocket();
+    writeEtc(join(folder, roomFolders.etc), uid, network.addresses(slot).gateway4);
+  }
+
+  /** Nothing of it runs. Until its run has ended it may have put anything there. */
+  function clearSocket(): void {
+    rmSync(socket, { recursive: true, force: true });
+  }
+
+  function own(path: string, mode: number, gid = uid): void {
+    if (!lstatSync(path).isDirectory()) throw new HostError('failed', `${path} is not a folder.`);
+    chownSync(path, uid, gid);
+    chmodSync(path, mode);
+  }
+
+  function startNames(): Promise<NameServer> {
+    return startNameServer({
+      path: deps.path,
+      interfaceName: names.interfaceOf(slot),
+      addresses: network.addresses(slot),
+      upstream: settings.nameServers,
+      onEnd: () => void inLane(restartNames),
+    });
+  }
+
+  async function restartNames(): Promise<void> {
+    names53 = null;
+    if (now.state !== 'running' && now.state !== 'frozen') return;
+    try {
+      names53 = await startNames();
+    } catch (fault) {
+      await end((fault as Error).message);
+    }
+  }
+
+  /** In this order: a computer can send nothing before the firewall is known to hold it. */
+  async function isolate(): Promise<void> {
+    await network.make(slot);
+    await firewall.admit(guest);
+    await network.connect(slot);
+    names53 = await startNames();
+  }
+
+  function launch(token: string): number {
+    const groupFolders = groups.make(slot, settings);
+    const log = openSync(join(folder, 'boot.log'), 'w', 0o600);
+    const joinGroups = groupFolders.map((each) => `echo $$ > '${each}/cgroup.procs'`).join(' && ');
+    const script = `${joinGroups === '' ? '' : `${joinGroups} && `}ulimit -c 0 && exec "$@"`;
+    const words = [
+      ...['nsenter', `--net=/run/netns/${names.namespaceOf(slot)}`, '--', ...asUser(uid)],
+      ...['bwrap', ...roomWords({ folder, code: deps.code, node: process.execPath }), '--'],
+      ...[inside.node, join(inside.gantry, deps.code.program)],
+    ];
+    try {
+      // Not a child that ends with us: the next helper takes it over.
+      const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
+        stdio: ['pipe', log, log],
+        env: { PATH: deps.path },
+        detached: true,
+      });
+      if (child.pid === undefined) throw new HostError('failed', 'The computer’s first process could not be started.');
+      const gone = new Promise<string>((resolve) => {
+        child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));
+        child.once('error', (error) => resolve(error.message));
+      });
+      watch(gone);
+      const boot: Boot = {
+        computer,
+        token,
+        socket: join(inside.run, socketName),
+        folder: inside.data,
+        screen,
+      };
+      child.stdin?.on('error', () => {});
+      child.stdin?.end(`${JSON.stringify(boot)}\n`);
+      child.unref();
+      return child.pid;
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  function watch(gone: Promise<string>): void {
+    const one = { gone, wanted: false };
+    ended = one;
+    void gone.then((how) => {
+      if (one.wanted || ended !== one) return;
+      void inLane(async () => {
+        if (one.wanted || ended !== one) return;
+        const why = `It ended by itself (${how}). ${complaint()}`.trim();
+        await end(why);
+        deps.onEnded(computer, why);
+      });
+    });
+  }
+
+  const complaint = () => {
+    try {
+      return endOf(join(folder, 'boot.log')).trim().slice(-600);
+    } catch {
+      return '';
+    }
+  };
+
+  async function answers(): Promise<void> {
+    const until = clock.monotonic() + startsWithin;
+    const gone = ended?.gone.then((how) => {
+      throw new HostError('failed', `It ended while it started (${how}). ${complaint()}`.trim());
+    });
+    const tried = (async () => {
+      while (clock.monotonic() < until) {
+        if (await connects(socket)) return;
+        await delay(5);
+      }
+      throw new HostError(
+        'timeout',
+        `It did not begin to answer within ${startsWithin / 1000} s. ${complaint()}`.trim(),
+      );
+    })();
+    await Promise.race([tried, gone]);
+  }
+
+  /** From now on no process in the computer can replace its socket. */
+  function closeRun(): void {
+    const run = join(folder, roomFolders.run);
+    chownSync(run, 0, settings.owner.gid);
+    chmodSync(run, 0o710);
+    const found = lstatSync(socket);
+    if (!found.isSocket() || found.uid !== uid)
+      throw new HostError('failed', 'What answers is not the computer’s socket.');
+    chownSync(socket, uid, settings.owner.gid);
+    chmodSync(socket, 0o660);
+  }
+
+  /** Ends all processes and the network. Its files stay. */
+  async function end(why: string | null): Promise<void> {
+    if (ended !== null) ended.wanted = true;
+    ended = null;
+    const server = names53;
+    names53 = null;
+    // Nothing is sent any more, even if the rest fails.
+    if (network.isMade(slot)) await network.disconnect(slot).catch(() => {});
+    await groups.end(slot, uid);
+    await server?.end();
+    await network.remove(slot);
+    await firewall.expel(guest);
+    records.setRun(computer, null);
+    clearSocket();
+    now = stopped(why);
+  }
+
+  async function boot(): Promise<HostedState> {
+    const token = randomBytes(32).toString('hex');
+    now = { computer, state: 'starting', why: null, channel: null, since: clock.now() };
+    try {
+      prepare();
+      await isolate();
+      const pid = launch(token);
+      records.setRun(computer, { token, pid, began: beganAt(pid) ?? '', since: now.since });
+      await answers();
+      closeRun();
+    } catch (error) {
+      const fault =
+        error instanceof HostError ? error : new HostError('failed', (error as Error).message, { cause: error });
+      await end(fault.message);
+      throw fault;
+    }
+    now = { computer, state: 'running', why: null, channel: { socket, token }, since: clock.now() };
+    return now;
+  }
+
+  function thaw(): HostedState {
+    groups.thaw(slot, uid);
+    if (now.state === 'frozen') now = { ...now, state: 'running', since: clock.now() };
+    return now;
+  }
+
+  return {
+    record,
+    state: () => now,
+    start: () =>
+      inLane(async () => {
+        if (now.state === 'frozen') return thaw();
+        return now.state === 'running' ? now : boot();
+      }),
+    freeze: () =>
+      inLane(async () => {
+        if (now.state === 'stopped') throw new HostError('not_running', `${computer} is stopped.`);
+        if (now.state === 'frozen') return now;
+        try {
+          await groups.freeze(slot, uid);
+        } catch (error) {
+          groups.thaw(slot, uid);
+          throw error;
+        }
+        now = { ...now, state: 'frozen', since: clock.now() };
+        return now;
+      }),
+    thaw: () =>
+      inLane(async () => {
+        if (now.state === 'stopped') throw new HostError('not_running', `${computer} is stopped.`);
+        return thaw();
+      }),
+    stop: () =>
+      inLane(async () => {
+        if (now.state !== 'stopped') await end(null);
+        return now;
+      }),
+    remove: () =>
+      inLane(async () => {
+        await end(null);
+        records.removeComputer(computer);
+      }),
+    takeOver: () =>
+      inLane(async () => {
+        const run = records.run(computer);
+        const lives = run !== null && run.began !== '' && beganAt(run.pid) === run.began && network.isMade(slot);
+        if (!lives) {
+          // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
+          const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
+          if (left) await end('The machine or its helper was ended meanwhile.');
+          return;
+        }
+        const frozen = groups.isFrozen(slot, uid);
+        // A frozen one cannot answer, but its socket accepts the connection.
+        if (!(await connects(socket))) return end('It did not answer when its helper came back.');
+        try {
+          // Its cable stays up: the firewall has held it all the time, or was just installed with it.
+          names53 = await startNames();
+        } catch (fault) {
+          return end((fault as Error).message);
+        }
+        watch(goneOf(run.pid, run.began, deps.timers));
+        now = {
+          computer,
+          state: frozen ? 'frozen' : 'running',
+          why: null,
+          channel: { socket, token: run.token },
+          since: run.since,
+        };
+      }),
+    cutOff: (why) =>
+      inLane(async () => {
+        if (now.state === 'stopped') return;
+        await end(why);
+        deps.onEnded(computer, why);
+      }),
+  };
+}
+
+function connects(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    connection.once('connect', () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once('error', () => resolve(false));
+  });
+}
+
+/** When a process began, in ticks since the machine's boot; null if it has ended. */
+export function beganAt(pid: number): string | null {
+  const found = readStat(pid);
+  return found === null || found.state === 'Z' ? null : String(found.started);
+}
+
+function goneOf(pid: number, began: string, timers: Timers): Promise<string> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (beganAt(pid) !== began) resolve('its helper was not there');
+      else timers.after(watchesEvery, look);
+    };
+    look();
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * The wire between the cloud's half of hosted computers and the root helper that makes them on this machine: JSON lines on a Unix socket (0600, owned
+ * by the configured user). Requests have an `id` and are answered with the same `id`, in any order; requests for one computer wait for each other.
+ * Both ends import this file and nothing else of each other.
+ */
+import { z } from 'zod';
+import { HostedComputerId } from '../../contracts/hosted-computers/computer.ts';
+
+/** The default folder of computers, and its socket there. */
+export const usualFolder = '/var/lib/gantry-computers';
+export const socketIn = (folder: string): string => `${folder}/host.sock`;
+
+/** Limit of one line in bytes; a longer one is a fault of the other end, which is disconnected. */
+export const longestLine = 256 * 1024;
+/** A start that takes longer fails with `timeout`. Milliseconds. */
+export const startsWithin = 30_000;
+
+const computer = HostedComputerId;
+export const HostRequest = z.discriminatedUnion('op', [
+  z.strictObject({ op: z.literal('capabilities') }),
+  /** Creates a computer's folder, user and addresses. It is `stopped` then. */
+  z.strictObject({ op: z.literal('create'), computer }),
+  /** Answered once its engine can be called; also for a running one, and for a frozen one, which is thawed. */
+  z.strictObject({ op: z.literal('start'), computer }),
+  z.strictObject({ op: z.literal('freeze'), computer }),
+  z.strictObject({ op: z.literal('thaw'), computer }),
+  /** Ends all its processes; its files stay. Also for a stopped one. */
+  z.strictObject({ op: z.literal('stop'), computer }),
+  /** Ends it and removes it with all its files. Also for one that does not exist: nothing of it remains. */
+  z.strictObject({ op: z.literal('delete'), computer }),
+  z.strictObject({ op: z.literal('inspect'), computer }),
+  z.strictObject({ op: z.literal('list') }),
+]);
+export type HostRequest = z.infer<typeof HostRequest>;
+export const HostRequestLine = z.object({ id: z.number().int().min(1) });
+
+export const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
+export const HostedState = z.strictObject({
+  computer: z.string(),
+  state: z.enum(hostStates),
+  /** Why it stopped, unless that was requested: it ended on its own. */
+  why: z.string().nullable(),
+  /**
+   * The way to its engine: HTTP on this Unix socket, as a link (kit/http/principals.ts): `authorization: Bearer <token>` with the headers of the user
+   * it is for. A start makes a new token.
+   */
+  channel: z.strictObject({ socket: z.string(), token: z.string() }).nullable(),
+  /** Since when it is in this state, by the helper's clock. Milliseconds since 1970. */
+  since: z.number(),
+});
+export type HostedState = z.infer<typeof HostedState>;
+
+export const HostCapabilities = z.strictObject({
+  /** Null: computers can be made here. Otherwise the reason, in a sentence that names what is missing. */
+  refused: z.string().nullable(),
+  /** How outgoing traffic of a computer is restricted: by the helper, outside of the computer. A helper that cannot enforce it refuses. */
+  egress: z.enum(['enforced', 'none']),
+  freeze: z.enum(['cgroup2', 'cgroup1', 'signals']),
+  /** The mechanism that limits each computer. */
+  limits: z.strictObject({ memory: z.boolean(), processes: z.boolean() }),
+  /** Whether computers can reach IPv6 addresses. */
+  ipv6: z.boolean(),
+  screen: z.strictObject({ width: z.number().int(), height: z.number().int() }),
+  /** How many computers may exist here. */
+  most: z.number().int(),
+});
+export type HostCapabilities = z.infer<typeof HostCapabilities>;
+
+/**
+ * bad_request: the line makes no sense · not_found, exists: about the computer · not_running: freeze or thaw of a stopped one · full: no more may
+ * exist here · not_here: this machine cannot make computers · not_isolated: the isolation could not be set up or is not as it should be, so it was
+ * not started · timeout: it did not begin to answer · failed: the rest.
+ */
+export const hostFaults = [
+  'bad_request',
+  'not_found',
+  'exists',
+  'not_running',
+  'full',
+  'not_here',
+  'not_isolated',
+  'timeout',
+  'failed',
+] as const;
+export const HostFault = z.strictObject({ code: z.enum(hostFaults), message: z.string() });
+export type HostFault = z.infer<typeof HostFault>;
+
+export interface HostValues {
+  readonly capabilities: HostCapabilities;
+  readonly create: HostedState;
+  readonly start: HostedState;
+  readonly freeze: HostedState;
+  readonly thaw: HostedState;
+  readonly stop: HostedState;
+  readonly delete: null;
+  readonly inspect: HostedState;
+  readonly list: readonly HostedState[];
+}
+
+/** Schemas of {@link HostValues}, for readers of answers. */
+export const hostValues = {
+  capabilities: HostCapabilities,
+  create: HostedState,
+  start: HostedState,
+  freeze: HostedState,
+  thaw: HostedState,
+  stop: HostedState,
+  delete: z.null(),
+  inspect: HostedState,
+  list: z.array(HostedState),
+} as const satisfies { [Op in keyof HostValues]: z.ZodType };
+
+export const HostAnswerLine = z.union([
+  z.strictObject({ id: z.number().int(), ok: z.literal(true), value: z.unknown() }),
+  z.strictObject({ id: z.number().int(), ok: z.literal(false), fault: HostFault }),
+  /** Sent to every connection when a computer ended on its own. */
+  z.strictObject({ event: z.literal('ended'), computer: z.string(), why: z.string() }),
+]);
+export type HostAnswerLine = z.infer<typeof HostAnswerLine>;

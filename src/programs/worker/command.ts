@@ -1,0 +1,92 @@
+/**
+ * Runs a task as a command: `payload.command`, a list of words or one line for a shell, in a private folder that is removed afterwards. Must not know
+ * the queue.
+ */
+import { CommandPayload, longestSeconds } from '../../contracts/work-queue/task.ts';
+import { type RunResult, runProcess } from '../../kit/process/run-process.ts';
+import { TaskFailure } from './outcome.ts';
+import type { Sandbox } from './sandbox.ts';
+import { makeScratch, removeScratch } from './scratch.ts';
+import type { Job } from './worker.ts';
+
+const usualSeconds = 3600;
+/** Of each stream; what is more is dropped, and said so. */
+const outputCap = 64 * 1024;
+/** Characters of each stream in the reason of a failure. */
+const shownOfEach = 2_000;
+
+const wanted: Readonly<Record<string, string>> = {
+  command: 'a line for a shell, or a list of words',
+  timeout_seconds: `a number of seconds above 0, at most ${longestSeconds}`,
+  stdin: 'a text',
+};
+
+/** `tellLeft` hears a sentence about each folder that could not be removed. */
+export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void): (job: Job) => Promise<unknown> {
+  return async ({ task, lease, signal }) => {
+    const payload = CommandPayload.safeParse(task.payload);
+    if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));
+    if (task.sandbox_image !== null) {
+      throw failure('no_such_image', `This worker runs no images, so not ${task.sandbox_image} either.`);
+    }
+    const { command, timeout_seconds: seconds = usualSeconds, stdin } = payload.data;
+    const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
+    const env = {
+      ...task.env,
+      GANTRY_TASK_ID: task.id,
+      GANTRY_TASK_ATTEMPT: String(lease.attempt),
+      // For whatever the command changes: a holder that is late is found out by it.
+      GANTRY_TASK_FENCE: String(lease.fence),
+    };
+    if (Object.entries(env).flat().some(endsEarly)) {
+      throw failure('bad_env', 'A name or a value in `env` has a NUL character, which no environment can hold.');
+    }
+    const folder = await makeScratch(sandbox);
+    try {
+      const began = performance.now();
+      const done = await runProcess({
+        ...sandbox.wrap(words, folder, env),
+        cwd: folder,
+        ...(stdin === undefined ? {} : { input: stdin }),
+        deadlineMs: seconds * 1000,
+        outputCap,
+        signal,
+      });
+      return resultOf(done, Math.round(performance.now() - began), seconds);
+    } finally {
+      const left = await removeScratch(folder);
+      if (left !== null) tellLeft(left);
+    }
+  };
+}
+
+/** The first thing that is wrong, by the field's name. */
+function faultOf(path: readonly PropertyKey[] = []): string {
+  const [field = 'command'] = path.map(String);
+  return `\`${field}\` of the payload is missing or wrong: it must be ${wanted[field] ?? wanted.command}.`;
+}
+
+/** To a program it would be over there, and what follows would be something else. */
+function endsEarly(text: string): boolean {
+  return text.includes('\0');
+}
+
+function resultOf(done: RunResult, durationMs: number, seconds: number): unknown {
+  const { exitCode, exitSignal, stdout, stderr, truncated, ended } = done;
+  const words = lastWords(done.last);
+  if (ended === 'deadline') throw failure('timeout', `It took longer than ${seconds} s.${words}`);
+  if (ended === 'aborted') throw failure('ended', 'It was ended.');
+  if (exitCode === 0) return { exit_code: 0, stdout, stderr, truncated, duration_ms: durationMs };
+  if (exitCode === null) throw failure('killed', `It was killed by ${exitSignal}.${words}`);
+  throw failure(`exit_${exitCode}`, `It ended with ${exitCode}.${words}`);
+}
+
+/** Nothing else is kept of a task that failed, and many a program says what is wrong on its output. */
+function lastWords({ stdout, stderr }: RunResult['last']): string {
+  const [output, errors] = [stdout, stderr].map((text) => text.trim().slice(-shownOfEach));
+  return `${errors === '' ? '' : ` Its last words: ${errors}`}${output === '' ? '' : `\nIts last output: ${output}`}`;
+}
+
+function failure(code: string, message: string): TaskFailure {
+  return new TaskFailure({ code, message });
+}
