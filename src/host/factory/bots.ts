@@ -6,20 +6,21 @@ import { createAgentRuns } from '../../runtime-server/agent-runs/agent-runs.ts';
 import { createBotDirectory } from '../../runtime-server/agents/bot-directory.ts';
 import { createBotHomes } from '../../runtime-server/agents/bot-homes.ts';
 import { createNeeds } from '../../runtime-server/agents/needs.ts';
-import { terminalPlacement } from '../../runtime-server/agents/placement/terminal.ts';
+import type { Placements } from '../../runtime-server/agents/placement.ts';
 import { createRegistry, type Registry } from '../../runtime-server/agents/registry.ts';
 import { createRestarts } from '../../runtime-server/agents/restarts.ts';
+import { terminalPlacement } from '../../runtime-server/agents/terminal/placement.ts';
 import { askedOfAgent } from '../../runtime-server/approvals/holds.ts';
 import { createBotEvents } from '../../runtime-server/events/bot-events.ts';
 import { hostedPlacement } from '../../runtime-server/hosted-bots/placement.ts';
-import { vendorPlacement } from '../../runtime-server/messaging/vendor-placement.ts';
+import { vendorPlacement } from '../../runtime-server/messaging/vendor/placement.ts';
 import { createTickets } from '../../runtime-server/tickets/tickets.ts';
 import { createHolds } from '../../runtime-server/usage/holds.ts';
 import { createVault } from '../../runtime-server/vault/vault.ts';
 import { usageOf } from './connector-doors.ts';
 import type { FactoryDeps } from './deps.ts';
 
-const placements = { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement };
+const placements: Placements = { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement };
 
 export type Bots = ReturnType<typeof createBots>;
 
@@ -57,6 +58,7 @@ export function createBots(deps: FactoryDeps) {
     homes,
     restarts,
     holds,
+    placements,
     registry,
     directory,
     events: createBotEvents({ events: deps.events, registry }),

@@ -49,7 +49,6 @@ export function createFactory(deps: FactoryDeps): Factory {
       ...deps,
       registry,
       homes: bots.homes,
-      hostedBot: work.hosting.bot,
       tickets: bots.tickets.writer,
       agentRuns: bots.agentRuns.writer,
       openSecrets: vault.secrets.open,

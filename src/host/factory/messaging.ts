@@ -51,7 +51,7 @@ export function createMessaging(deps: FactoryDeps, { registry, directory, holds,
     /** The app of a vendor's bot finds the ticket itself. */
     async tellBot(agentId: string, text: string, idempotencyKey: string) {
       const member = registry.find(agentId);
-      if (member !== null && member.placement.name !== 'vendor') await tell(member.address, text, { idempotencyKey });
+      if (member !== null && !member.placement.takesTickets) await tell(member.address, text, { idempotencyKey });
     },
     followTokens,
     offTokens: followTokens(registry),

@@ -5,7 +5,7 @@ import { createWorktrees } from '../../runtime-server/agents/worktrees/index.ts'
 import { worktreeBot } from '../../runtime-server/agents/worktrees/worktree-bot.ts';
 import { titleOf } from '../../runtime-server/events/bot-events.ts';
 import { composeHosted } from '../../runtime-server/hosted-bots/compose.ts';
-import { createHosting } from '../../runtime-server/hosted-bots/placement.ts';
+import { followTeams } from '../../runtime-server/hosted-bots/placement.ts';
 import { toDelivery } from '../../runtime-server/messaging/model.ts';
 import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
 import { composeMetering } from '../../runtime-server/usage/compose.ts';
@@ -55,12 +55,8 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     desk: deps.desk,
     async stopBot(address, node) {
       const member = registry.find(address);
-      if (member === null) return false;
-      const why = 'The run was cancelled.';
-      if (member.placed !== null) return member.placed.cancelWork(why, node);
-      // An agent program still has to hear what became of its step.
-      await registry.bot(member.id)?.interrupt(why);
-      return false;
+      const bot = member === null ? null : registry.bot(member.id);
+      return bot === null ? false : bot.cancelWork('The run was cancelled.', node);
     },
     deliveriesOf: (nodeId) =>
       deps.store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
@@ -89,7 +85,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     },
     openSecrets: vault.secrets.open,
   });
-  const hosting = createHosting({ attach: hosted.attach, registry });
+  followTeams({ attach: hosted.attach, registry });
   const metering = composeMetering({
     ...deps,
     models,
@@ -97,7 +93,6 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     registry,
     botEvents: events,
     nodes: workflows.limits,
-    modelHold: (agentId) => hosting.bot(agentId)?.held() ?? null,
     async tell(address, text, idempotencyKey) {
       await messaging.tell(address, text, { idempotencyKey });
     },
@@ -109,7 +104,6 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
     setup,
     workflows,
     hosted,
-    hosting,
     metering,
     schedules: composeSchedules({ ...deps, workflows, botEvents: events, registry }),
     off() {

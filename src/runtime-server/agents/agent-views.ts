@@ -14,7 +14,7 @@ export interface AgentViews {
 }
 
 export interface AgentViewsDeps {
-  readonly registry: Pick<Registry, 'members'>;
+  readonly registry: Pick<Registry, 'members' | 'bot'>;
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly computerId: string;
   /** How many sends wait for the agent. */
@@ -29,7 +29,7 @@ export function createAgentViews({ registry, panes, computerId, queueDepth, work
       stale: !panes.engine().running,
       computerId,
       queueDepth: queueDepth(member.id),
-      away: member.placed?.away() ?? null,
+      away: registry.bot(member.id)?.away() ?? null,
       work: workOf(member.address),
     });
   return { agents: (team) => registry.members(team).map(show), show };

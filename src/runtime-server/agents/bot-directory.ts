@@ -1,6 +1,6 @@
 /** The bots of all registries of this computer by id: queues and hooks name a bot so, also those that other computers brought. */
-import type { HarnessBot } from '../harness/harness.ts';
 import type { Member } from './member.ts';
+import type { PlacedBot } from './placement.ts';
 import type { Registry } from './registry.ts';
 
 type Bots = Pick<Registry, 'find' | 'bot'>;
@@ -11,7 +11,7 @@ export interface BotDirectory {
   /** Only by agent id: two bots may have the same address, one of them brought by another computer. */
   find(agentId: string): Member | null;
   /** The live bot of an agent, or null. */
-  bot(agentId: string): HarnessBot | null;
+  bot(agentId: string): PlacedBot | null;
 }
 
 export function createBotDirectory(): BotDirectory {

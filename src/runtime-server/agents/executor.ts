@@ -10,17 +10,8 @@ import type { BotDoors, ExecMode, ExecResult, Harnesses } from '../harness/harne
 import type { Member } from './member.ts';
 import type { Registry } from './registry.ts';
 
-/** A hosted bot, as far as it can run separately. */
-export interface AloneBot {
-  /** Why it cannot begin now; null: it can. */
-  hindrance(): Promise<string | null>;
-  runAlone(order: Omit<Execution, 'botId'>): Promise<Omit<ExecutionEnd, 'sessionId'>>;
-}
-
 export interface ExecutorDeps {
-  readonly registry: Pick<Registry, 'find' | 'onGate' | 'onState'>;
-  /** A live hosted bot, or null. */
-  readonly hostedBot: (agentId: string) => AloneBot | null;
+  readonly registry: Pick<Registry, 'find' | 'bot' | 'onGate' | 'onState'>;
   readonly harnesses: Pick<Harnesses, 'exec' | 'hasExec'>;
   readonly homes: { open(agentId: string): Promise<BotDoors> };
   /** Secrets of the vault that these variables name. Throws `not_found` where one is gone. */
@@ -56,7 +47,7 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     const member = registry.find(botId);
     if (member === null) return 'There is no such bot any more.';
     const { placement } = member;
-    if (placement.unenforceable !== null || !placement.inTerminal) return placement.unenforceable;
+    if (placement.unenforceable !== null || placement.holdsMode) return placement.unenforceable;
     const harness = member.live ? member.spec?.harness : member.definition?.harnesses[0];
     if (harness !== undefined && harnesses.hasExec(harness)) return null;
     return `It is a program in a terminal (${harness ?? 'not known'}) without a mode in which Gantry could run it by itself and hold it to what it may do.`;
@@ -69,18 +60,18 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     if (!member.live) return `Its bot ${member.address} is not running. Start the team: gantry teams up ${member.team}`;
     const held = deps.held?.(botId) ?? null;
     if (held !== null) return `${member.address} cannot take it now: ${held}`;
-    if (member.placement.inTerminal) return running.has(botId) ? `${member.address} is on another run.` : null;
-    const bot = deps.hostedBot(botId);
-    if (bot === null) return `Its bot ${member.address} is not running.`;
-    const why = await bot.hindrance();
+    if (!member.placement.holdsMode) return running.has(botId) ? `${member.address} is on another run.` : null;
+    const alone = registry.bot(botId)?.alone;
+    if (alone === undefined) return `Its bot ${member.address} is not running.`;
+    const why = await alone.hindrance();
     return why === null ? null : `${member.address} cannot take it now: ${why}`;
   }
 
   async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
     const { mode, text, timeoutMs, signal, waits } = execution;
-    const bot = member.placement.inTerminal ? null : deps.hostedBot(member.id);
-    if (bot !== null) {
-      const end = await bot.runAlone({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
+    const alone = registry.bot(member.id)?.alone;
+    if (alone !== undefined) {
+      const end = await alone.run({ runId: execution.runId, mode, text, timeoutMs, signal, waits });
       return { ...end, sessionId: null };
     }
     const { spec } = member;

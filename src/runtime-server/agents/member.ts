@@ -2,7 +2,7 @@
 import type { Agent, AgentBinding, HarnessName, PaneRef } from '../../contracts/factory/agent.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { Shown } from './model.ts';
-import type { Placed, Placement, RemoteRef } from './placement/port.ts';
+import type { Placement, RemoteRef } from './placement.ts';
 import type { ResolvedBot } from './team-file/resolve.ts';
 
 export interface Member {
@@ -16,8 +16,6 @@ export interface Member {
   /** Its panes, oldest first; the last is the live one while {@link Member.live}. */
   readonly panes: readonly string[];
   readonly live: boolean;
-  /** Its place, unless that is a pane of this computer. */
-  readonly placed: Placed | null;
   /** Its current place; without one, the place in its team file. */
   readonly placement: Placement;
   /** Where it runs when it is live on another computer; null here. */

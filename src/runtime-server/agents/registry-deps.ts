@@ -6,7 +6,7 @@ import type { Log } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Shown } from './model.ts';
-import type { Placements } from './placement/port.ts';
+import type { Placements } from './placement.ts';
 import type { Restarts } from './restarts.ts';
 
 export interface RegistryDeps {

@@ -5,17 +5,18 @@
  */
 import { byName } from '../../contracts/common/by-name.ts';
 import type { AgentStateChange } from '../events/event-tail.ts';
-import type { BotSpec, HarnessBot } from '../harness/harness.ts';
+import type { BotSpec, BotState, HarnessBot } from '../harness/harness.ts';
 import type { PaneInfo } from '../panes/pane-engine.ts';
 import { type Member, paneOf } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import type { Placed, Placement, RemoteRef, Seat } from './placement/port.ts';
-import { terminalPlacement } from './placement/terminal.ts';
+import type { PlacedBot, Placement, RemoteRef, Seat } from './placement.ts';
 import type { RegistryDeps } from './registry-deps.ts';
 import { createRestarting, type RestartingEntry } from './restarting.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
 import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
+import { createTerminalBot } from './terminal/bot.ts';
+import { terminalPlacement } from './terminal/placement.ts';
 
 /** Closed panes whose journals are kept for one agent, beside the newest. */
 const keptPanes = 2;
@@ -33,11 +34,11 @@ export interface Registry {
   /** By agent id, also one that no file names any more. */
   known(agentId: string): Member | null;
   /** The live bot of an agent, or null. */
-  bot(agentId: string): HarnessBot | null;
+  bot(agentId: string): PlacedBot | null;
   /** A pane was started for the agent with this spec. */
   started(agentId: string, spec: BotSpec, pane: PaneInfo): Promise<void>;
   /** It is live from now on without a pane of this computer. Shows nothing of it before its seat reports. */
-  place(agentId: string, placed: Placed): Seat;
+  place(agentId: string, bot: PlacedBot): Seat;
   /** Ends the agent's whole process tree, wherever it runs; false: it is released, and may run on where this computer cannot reach it. */
   stop(agentId: string): Promise<boolean>;
   /** Called with the current team files once they were applied: placements follow them. */
@@ -60,7 +61,7 @@ interface Entry extends RestartingEntry {
   own: Shown;
   readonly placement: Placement;
   readonly remote: RemoteRef | null;
-  bot: HarnessBot | null;
+  bot: PlacedBot | null;
 }
 
 export function createRegistry(deps: RegistryDeps): Registry {
@@ -83,13 +84,12 @@ export function createRegistry(deps: RegistryDeps): Registry {
       spec: record.spec,
       panes: record.panes.map((pane) => pane.id),
       live: record.panes.at(-1)?.endedAt === null,
-      placed: null,
       get placement() {
-        if (this.placed !== null) return this.placed.placement;
+        if (this.bot !== null) return this.bot.placement;
         return this.live ? terminalPlacement : deps.placements[this.definition?.binding.type ?? 'terminal'];
       },
       get remote() {
-        return this.placed?.ref() ?? null;
+        return this.bot?.ref() ?? null;
       },
       shown: record.shown,
       own: record.shown,
@@ -136,18 +136,13 @@ export function createRegistry(deps: RegistryDeps): Registry {
     }
   };
 
-  const attach = (entry: Entry, spec: BotSpec, paneId: string) => {
+  const place = (entry: Entry, bot: PlacedBot): Seat => {
     entry.release();
     entry.live = true;
-    entry.spec = spec;
-    const bot = takeUp(spec, paneId);
-    if (bot === null) return;
-    const offState = bot.onState((state) => {
-      if (entry.bot !== bot || !entry.live) return;
-      show(entry, { state: state.state, reason: state.reason, since: state.since });
-    });
-    const offGate = bot.onGate(() => openGate(entry));
     entry.bot = bot;
+    const showState = ({ state, reason, since }: BotState) => show(entry, { state, reason, since });
+    const offState = bot.onState(showState);
+    const offGate = bot.onGate(() => openGate(entry));
     entry.release = () => {
       offState();
       offGate();
@@ -155,41 +150,41 @@ export function createRegistry(deps: RegistryDeps): Registry {
       entry.bot = null;
       entry.release = () => {};
     };
-    show(entry, { state: bot.state().state, reason: bot.state().reason, since: bot.state().since });
-    openGate(entry);
-  };
-
-  const place = (entry: Entry, placed: Placed): Seat => {
-    entry.release();
-    entry.live = true;
-    entry.placed = placed;
-    entry.bot = placed.bot;
-    const offState = placed.bot.onState((state) => show(entry, state));
-    const offGate = placed.bot.onGate(() => openGate(entry));
-    entry.release = () => {
-      offState();
-      offGate();
-      placed.bot.close();
-      entry.bot = null;
-      entry.release = () => {};
-    };
     return {
-      isTaken: () => entry.placed === placed && entry.bot === placed.bot,
-      show: (state) => show(entry, state),
+      isTaken: () => entry.bot === bot,
+      show: showState,
       openGate: () => openGate(entry),
       end(reason) {
-        if (entry.placed !== placed) return;
+        if (entry.bot !== bot) return;
         entry.release();
         entry.live = false;
-        entry.placed = null;
         show(entry, { state: 'offline', reason, since: deps.clock.now() });
       },
     };
   };
 
+  const attach = (entry: Entry, spec: BotSpec, paneId: string) => {
+    entry.release();
+    entry.live = true;
+    entry.spec = spec;
+    const program = takeUp(spec, paneId);
+    if (program === null) return;
+    const bot = createTerminalBot(program, () => stopPane(entry, paneId));
+    const seat = place(entry, bot);
+    seat.show(bot.state());
+    seat.openGate();
+  };
+
+  const stopPane = async (entry: Entry, paneId: string): Promise<boolean> => {
+    stopping.add(paneId);
+    await deps.panes.kill(paneId);
+    ended(entry, paneId, { state: 'offline', reason: 'stopped', since: deps.clock.now() });
+    return true;
+  };
+
   const ended = (entry: Entry, paneId: string, shown: Shown) => {
     stopping.delete(paneId);
-    if (!entry.live || entry.placed !== null || entry.panes.at(-1) !== paneId) return;
+    if (!entry.live || !entry.placement.inPaneHere || entry.panes.at(-1) !== paneId) return;
     entry.release();
     entry.live = false;
     behind(
@@ -260,7 +255,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     for (const info of listed.values()) {
       if (!info.alive) continue;
       const entry = byPane.get(info.id) ?? adopt(info);
-      if (entry === null || entry.bot !== null || entry.placed !== null) continue;
+      if (entry === null || entry.bot !== null) continue;
       if (restarting.busy(info.id)) continue;
       if (entry.panes.at(-1) !== info.id) continue;
       const labels = labelsOf(info.labels);
@@ -269,7 +264,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     }
     for (const entry of entries.values()) {
       const paneId = entry.panes.at(-1);
-      if (!entry.live || entry.placed !== null || paneId === undefined) continue;
+      if (!entry.live || !entry.placement.inPaneHere || paneId === undefined) continue;
       const info = listed.get(paneId);
       if (info === undefined) {
         ended(entry, paneId, {
@@ -370,21 +365,19 @@ export function createRegistry(deps: RegistryDeps): Registry {
       reconcile();
     },
 
-    place(agentId, placed) {
+    place(agentId, bot) {
       const entry = entries.get(agentId);
       if (entry === undefined) throw new Error(`Agent ${agentId} is not in the registry.`);
-      return place(entry, placed);
+      return place(entry, bot);
     },
 
     async stop(agentId) {
       const entry = entries.get(agentId);
-      if (entry !== undefined && entry.placed !== null) return entry.placed.stop();
-      const paneId = entry?.panes.at(-1);
-      if (entry === undefined || paneId === undefined || !entry.live) return true;
-      stopping.add(paneId);
-      await deps.panes.kill(paneId);
-      ended(entry, paneId, { state: 'offline', reason: 'stopped', since: deps.clock.now() });
-      return true;
+      if (entry === undefined || !entry.live) return true;
+      if (entry.bot !== null) return entry.bot.stop();
+      // Its program runs without a bot: its harness is not known here, or it is being started again.
+      const paneId = entry.panes.at(-1);
+      return paneId === undefined || stopPane(entry, paneId);
     },
 
     onDefined(listener) {

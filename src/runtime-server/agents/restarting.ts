@@ -3,7 +3,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import type { BotSpec } from '../harness/harness.ts';
 import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import type { Shown } from './model.ts';
-import type { Placed } from './placement/port.ts';
+import type { Placement } from './placement.ts';
 import type { Restarts } from './restarts.ts';
 
 /** The part of an agent's entry that this needs. */
@@ -11,8 +11,7 @@ export interface RestartingEntry {
   spec: BotSpec | null;
   panes: string[];
   live: boolean;
-  /** Null: it runs in a pane of this computer. */
-  placed: Placed | null;
+  readonly placement: Placement;
   release: () => void;
   /** Told beside its state until it works again: how it came back. */
   came: string | null;
@@ -70,7 +69,7 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
 
   return {
     takes(entry, info) {
-      if (!entry.live || entry.placed !== null || entry.panes.at(-1) !== info.id) return false;
+      if (!entry.live || !entry.placement.inPaneHere || entry.panes.at(-1) !== info.id) return false;
       if (busy.has(info.id)) return true;
       const { restarts } = deps;
       if (entry.spec === null || deps.isStopping(info.id) || restarts?.wanted(info) !== true) return false;

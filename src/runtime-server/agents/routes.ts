@@ -60,7 +60,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
       refuseUnreadable(viewOf(member));
       return pane.id;
     }
-    if (member.placement.name === 'hosted') throw withoutPane(member);
+    if (member.placement.keepsConversation) throw withoutPane(member);
     throw new AppError(
       'not_found',
       `${member.address} has no live pane.`,
@@ -91,12 +91,12 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(getAgent, ({ params }) => ({ body: views.show(find(params.id)) })),
     bind(captureAgent, async ({ params, query }) => {
       const member = find(params.id);
-      if (member.placement.name === 'hosted') throw withoutPane(member);
+      if (member.placement.keepsConversation) throw withoutPane(member);
       return { body: await viewOf(member).capture(anyPane(member), query.lines ?? captureLines) };
     }),
     bind(agentTranscript, async ({ params, query }) => {
       const member = find(params.id);
-      if (member.placement.name === 'hosted')
+      if (member.placement.keepsConversation)
         return { body: await readConversation(deps.conversations, member, query.cursor) };
       if (member.remote !== null) return { body: await deps.remote.transcript(member.remote.session, query.cursor) };
       return { body: await readTranscript(panes, anyPane(member), member.panes, query.cursor) };
@@ -136,7 +136,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(explainAgent, ({ params }) => ({ body: explain(find(params.id), registry) })),
     bind(agentHook, async ({ params, body, principal, signal }) => {
       const bot = principal.agentId === undefined ? null : registry.bot(principal.agentId);
-      if (bot === null) {
+      if (bot?.hook === undefined) {
         throw new AppError('not_found', 'This bot has no live pane.', 'Only a program in a pane of Gantry may report.');
       }
       return { body: await bot.hook(params.event, body, signal) };

@@ -336,7 +336,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
   };
 
   const markUp = async ({ name, preset }: ResolvedTeam, by: Actor) => {
-    const agents = registry.members(name).filter((member) => member.live || member.placement.name === 'hosted');
+    const agents = registry.members(name).filter((member) => member.live || member.placement.followsTeam);
     await store.write((tx) => {
       saveTeamUp(tx, deps.workspace, name, true, preset);
       const state = { workspace: deps.workspace, up: true, preset };

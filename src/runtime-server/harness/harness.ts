@@ -99,6 +99,16 @@ export interface ExplainStep {
   readonly decided: boolean;
 }
 
+/** What its state was judged by, for the person who asks why. */
+export interface Explained {
+  readonly harness: string;
+  readonly ruleset: string;
+  readonly steps: readonly ExplainStep[];
+  readonly bottom: readonly string[];
+  /** Approvals in which its program's own questions wait for a person. */
+  readonly approvals: readonly string[];
+}
+
 /** The keys that end a turn. Never more than needed: one key too many may end the program. */
 export interface InterruptKeys {
   readonly keys: readonly string[];
@@ -144,14 +154,7 @@ export interface HarnessBot {
   interruptKeys(): readonly string[];
   /** Ends its turn as its harness has it and waits until the turn is seen to end, a few seconds at most. Does nothing without a turn. */
   interrupt(why: string): Promise<Interrupted>;
-  explain(): {
-    readonly harness: string;
-    readonly ruleset: string;
-    readonly steps: readonly ExplainStep[];
-    readonly bottom: readonly string[];
-    /** Approvals in which its program's own questions wait for a person. */
-    readonly approvals: readonly string[];
-  };
+  explain(): Explained;
   /** While it is `blocked`: its harness's report on the limit that stops it. Absent where there is none. */
   limit?(): UsageLimit | null;
   /** The limit has ended, or a person lets the bot try again: it is no longer blocked. */

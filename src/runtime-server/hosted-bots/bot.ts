@@ -1,18 +1,11 @@
 /**
- * A hosted bot: a model in Gantry's own loop, which the factory sees as one more {@link HarnessBot}. Owns its state, its gate, and one turn at a
+ * A hosted bot: a model in Gantry's own loop, which the factory sees as one more {@link PlacedBot}. Owns its state, its gate, and one turn at a
  * time; must not know the loop, tools or wires, and has no pane.
  */
 import { AppError } from '../../contracts/common/errors.ts';
 import type { AgentState } from '../../contracts/factory/agent.ts';
-import type {
-  BotState,
-  DeliverResult,
-  ExplainStep,
-  Gate,
-  HarnessBot,
-  Interrupted,
-  Outgoing,
-} from '../harness/harness.ts';
+import type { AloneBot, ModelHold, PlacedBot } from '../agents/placement.ts';
+import type { BotState, DeliverResult, ExplainStep, Gate, Interrupted, Outgoing } from '../harness/harness.ts';
 import type { FaultKind } from '../models/model.ts';
 import { type AloneEnd, type AloneOrder, runAlone } from './alone.ts';
 import type { HostedDeps, Order } from './deps.ts';
@@ -20,27 +13,15 @@ import { type HostedSpec, stricter } from './spec.ts';
 import { type TurnRecord, turnOfDelivery } from './store.ts';
 import { type NotTaken, pausesMs, type RunningTurn, startTurn, type TurnEvents, type TurnOutcome } from './turn.ts';
 
-export interface HostedBot extends HarnessBot {
-  /** Why it cannot begin a separate run now; null: it can. {@link HarnessBot.onGate} reports when that may have changed. */
-  hindrance(): Promise<string | null>;
-  /** A separate run, held to the stricter mode; messages wait until it ends. Begins nothing while the bot is busy. Never throws. */
-  runAlone(order: AloneOrder): Promise<AloneEnd>;
+/** Its place in the registry adds the rest of a {@link PlacedBot}. */
+export interface HostedBot extends Omit<PlacedBot, 'placement' | 'ref' | 'away' | 'cancelWork' | 'stop'> {
+  readonly alone: AloneBot;
   /** The team file has changed: holds from the next turn on. */
   update(spec: HostedSpec): void;
   /** `node`: only when it works on that one. */
   interrupt(why: string, node?: { dagId: string; nodeId: string }): Promise<Interrupted>;
-  /** Why its model is not asked now, although a message could be taken; null: no hold on its model. */
-  held(): ModelHold | null;
   /** Abandons a turn as it is, to be found as interrupted. Resolves when none of its work runs any more. */
   abandon(): Promise<void>;
-}
-
-export interface ModelHold {
-  readonly why: string;
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  /** When it retries without a person; null: once its cause is gone. */
-  readonly until: number | null;
 }
 
 /** States of the last turns that `explain` shows. */
@@ -350,8 +331,6 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   }
 
   return {
-    agentId,
-    paneId: '',
     state: () => state,
     onState(listener) {
       stateListeners.add(listener);
@@ -381,12 +360,13 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
         `Send it a message; \`gantry orchestration steer ${spec.address} interrupt\` ends its turn.`,
       );
     },
-    async hindrance() {
-      const now = gate();
-      return now.open ? hindrance() : now.why;
+    alone: {
+      async hindrance() {
+        const now = gate();
+        return now.open ? hindrance() : now.why;
+      },
+      run: byItself,
     },
-    runAlone: byItself,
-    hook: async () => ({}),
     explain: () => ({
       harness: 'hosted',
       ruleset: spec.model,
@@ -401,7 +381,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       tries = 0;
       goOn('team.changed');
     },
-    held: () =>
+    held: (): ModelHold | null =>
       hold === null ? null : { why: hold.why, since: hold.since, until: hold.until === forever ? null : hold.until },
     unblock() {
       if (hold === null) return;

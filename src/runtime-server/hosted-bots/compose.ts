@@ -59,7 +59,5 @@ export function composeHosted(deps: HostedBotsDeps): Hosted {
 function modeOf(registry: Pick<Registry, 'find'>, caller: string): HostedMode {
   const sender = registry.find(caller);
   if (sender === null) return 'ACCEPT_EDITS';
-  return sender.placement.name === 'hosted'
-    ? (sender.definition?.permissions ?? 'REQUIRE_APPROVAL')
-    : 'REQUIRE_APPROVAL';
+  return sender.placement.holdsMode ? (sender.definition?.permissions ?? 'REQUIRE_APPROVAL') : 'REQUIRE_APPROVAL';
 }

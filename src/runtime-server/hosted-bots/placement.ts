@@ -3,35 +3,36 @@
  * a hosted bot.
  */
 
+import type { Member } from '../agents/member.ts';
 import { addressOf } from '../agents/model.ts';
-import type { Placement, Seat } from '../agents/placement/port.ts';
-import type { Member, Registry } from '../agents/registry.ts';
+import type { Placement, Seat } from '../agents/placement.ts';
+import type { Registry } from '../agents/registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../agents/team-file/resolve.ts';
 import { type HostedBot, type HostedSpec, hostedSpec } from './index.ts';
 
 export const hostedPlacement: Placement = {
-  name: 'hosted',
   via: { atOnce: 'hosted', waiting: 'hosted' },
   inTerminal: false,
   inPaneHere: false,
   keptHere: true,
+  followsTeam: true,
+  keepsConversation: true,
   // Its last text goes into the thread automatically.
   answersByVerb: false,
+  takesTickets: false,
   shows: null,
+  holdsMode: true,
   unenforceable: null,
 };
 
-export interface HostingDeps {
+/** From now on the hosted bots of a team live while it is up. */
+export function followTeams({
+  attach,
+  registry,
+}: {
   attach(spec: HostedSpec): HostedBot;
   readonly registry: Pick<Registry, 'find' | 'place' | 'onDefined'>;
-}
-
-export interface Hosting {
-  /** A live hosted bot, or null. */
-  bot(agentId: string): HostedBot | null;
-}
-
-export function createHosting({ attach, registry }: HostingDeps): Hosting {
+}): void {
   const live = new Map<string, { readonly bot: HostedBot; readonly seat: Seat }>();
 
   const begin = ({ id, address }: Member, team: ResolvedTeam, bot: ResolvedBot) => {
@@ -43,8 +44,8 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
     }
     const hosted = attach(spec);
     const seat = registry.place(id, {
+      ...hosted,
       placement: hostedPlacement,
-      bot: hosted,
       ref: () => null,
       away: () => null,
       cancelWork: async (why, node) => (await hosted.interrupt(why, node)).ended,
@@ -69,7 +70,7 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
       for (const bot of team.bots) {
         const member = registry.find(addressOf(bot.slug, team.name));
         // A bot that still runs in a terminal stays there until its team is stopped.
-        if (member === null || bot.binding.type !== 'hosted' || (member.live && member.placement !== hostedPlacement))
+        if (member === null || bot.binding.type !== 'hosted' || (member.live && !member.placement.followsTeam))
           continue;
         if (isUp(team.name)) begin(member, team, bot);
         else end(member.id, 'its team was stopped');
@@ -79,6 +80,4 @@ export function createHosting({ attach, registry }: HostingDeps): Hosting {
       if (registry.find(id)?.definition?.binding.type !== 'hosted') end(id, 'its team file has it no more');
     }
   });
-
-  return { bot: (agentId) => live.get(agentId)?.bot ?? null };
 }

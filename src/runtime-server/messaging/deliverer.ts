@@ -7,8 +7,9 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { PlacedBot } from '../agents/placement.ts';
 import type { Member } from '../agents/registry.ts';
-import type { DeliverResult, HarnessBot, Outgoing } from '../harness/harness.ts';
+import type { DeliverResult, Outgoing } from '../harness/harness.ts';
 import { obstacleInWords } from '../harness/wording.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { unreadable } from '../panes/readable.ts';
@@ -31,7 +32,7 @@ export interface DelivererDeps {
   readonly ledger: Ledger;
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly clock: Clock;
-  readonly registry: { find(agentId: string): Member | null; bot(agentId: string): HarnessBot | null };
+  readonly registry: { find(agentId: string): Member | null; bot(agentId: string): PlacedBot | null };
   /** Limits that hold bots; absent where usage is not counted. */
   readonly limits?: { held(agentId: string): string | null };
 }
@@ -81,7 +82,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
 
   const inPaneHere = (agentId: string): boolean => {
     const member = deps.registry.find(agentId);
-    return member === null || member.placed === null;
+    return member === null || !member.live || member.placement.inPaneHere;
   };
 
   const obstacle = (agentId: string): string | null => {

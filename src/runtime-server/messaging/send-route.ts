@@ -67,7 +67,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     }
     const member = deps.registry.find(request.to);
     if (member === null) throw unknownRecipient(request.to, deps.registry.members());
-    if (member.placement.name === 'vendor') return vendorRoute(member, thread);
+    if (member.placement.takesTickets) return vendorRoute(member, thread);
     return { to: member.address, thread, member, ...place(member, request) };
   };
 

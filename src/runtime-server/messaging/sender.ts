@@ -12,7 +12,7 @@ interface Bots {
 /** Says something as a vendor's bot: only into its own threads, which is asked where a thread is looked for. */
 export function senderAs(registry: Bots, principal: Principal, { as, to }: { as: string; to: string }): Sender {
   const bot = principal.agentId === undefined ? registry.find(as) : null;
-  if (bot === null || bot.id !== as || bot.placement.name !== 'vendor') {
+  if (bot === null || bot.id !== as || !bot.placement.takesTickets) {
     throw new AppError(
       'refused',
       `Nobody can speak as ${as} here.`,

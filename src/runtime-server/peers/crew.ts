@@ -10,7 +10,7 @@ import { type AgentViews, createAgentViews } from '../agents/agent-views.ts';
 import type { BotDirectory } from '../agents/bot-directory.ts';
 import { type BotTokens, createBotHomes } from '../agents/bot-homes.ts';
 import type { Needs } from '../agents/needs.ts';
-import { terminalPlacement } from '../agents/placement/terminal.ts';
+import type { Placements } from '../agents/placement.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
 import { createRestarts } from '../agents/restarts.ts';
 import { createTeamFolder, type TeamFolder, type TeamOnDisk } from '../agents/team-file/folder.ts';
@@ -19,12 +19,10 @@ import { createWorktrees } from '../agents/worktrees/index.ts';
 import { worktreeBot } from '../agents/worktrees/worktree-bot.ts';
 import type { Base } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
-import { hostedPlacement } from '../hosted-bots/placement.ts';
 import type { Deliverer } from '../messaging/deliverer.ts';
 import { laneOf } from '../messaging/model.ts';
 import { createSendService, type SendService } from '../messaging/send.ts';
 import { createThreadService, type ThreadService } from '../messaging/thread-service.ts';
-import { vendorPlacement } from '../messaging/vendor-placement.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { Trust } from '../trust/index.ts';
 import { guestFile, noSecrets } from './guest-rules.ts';
@@ -50,6 +48,7 @@ export interface Crew extends CrewPlace {
 export interface CrewDeps extends Base {
   readonly panes: PaneEngine;
   readonly harnesses: Harnesses;
+  readonly placements: Placements;
   /** `GANTRY_HOME`. */
   readonly home: string;
   /** The person's home folder, for `~/…` in team files. */
@@ -84,11 +83,7 @@ export function createCrew(given: CrewDeps, place: CrewPlace): Crew {
     secrets: noSecrets,
     enabled: deps.restartBots !== false,
   });
-  const registry = createRegistry({
-    ...deps,
-    restarts,
-    placements: { terminal: terminalPlacement, hosted: hostedPlacement, vendor: vendorPlacement },
-  });
+  const registry = createRegistry({ ...deps, restarts });
   const views = createAgentViews({
     ...deps,
     registry,

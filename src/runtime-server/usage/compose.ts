@@ -2,13 +2,12 @@
 
 import type { Member, Registry } from '../agents/registry.ts';
 import type { BotEvents } from '../events/bot-events.ts';
-import type { MeteredBot, MeteredBots, MeteringDeps } from './deps.ts';
+import type { MeteredBot, MeteringDeps } from './deps.ts';
 import { createMetering, type Metering } from './index.ts';
 
 export interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
   readonly registry: Registry;
   readonly botEvents: BotEvents;
-  readonly modelHold: MeteredBots['modelHold'];
 }
 
 export function composeMetering(deps: BotMeteringDeps): Metering {
@@ -24,7 +23,7 @@ export function composeMetering(deps: BotMeteringDeps): Metering {
       onState: (listener) => registry.onState(({ agentId }) => listener(agentId)),
       limit: (agentId) => registry.bot(agentId)?.limit?.() ?? null,
       unblock: (agentId) => registry.bot(agentId)?.unblock?.(),
-      modelHold: deps.modelHold,
+      modelHold: (agentId) => registry.bot(agentId)?.held?.() ?? null,
     },
     needsPerson: (tx, bot, reason, id) =>
       deps.botEvents.emit(tx, bot, { type: 'thread.needs_user', id, data: { reason } }),
@@ -35,7 +34,7 @@ export function composeMetering(deps: BotMeteringDeps): Metering {
 
 /** A bot that runs on another computer is counted and held there. */
 function metered(member: Member): MeteredBot {
-  const here = member.placed === null && member.panes.length > 0;
+  const here = (!member.live || member.placement.inPaneHere) && member.panes.length > 0;
   return {
     id: member.id,
     address: member.address,

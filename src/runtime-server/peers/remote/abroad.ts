@@ -9,7 +9,7 @@ import { type PeerUpRequest, PeerUpResult } from '../../../contracts/factory/pee
 import type { Git } from '../../../kit/process/git.ts';
 import type { Abroad, OtherComputer } from '../../agents/abroad.ts';
 import { addressOf } from '../../agents/model.ts';
-import type { RemoteRef } from '../../agents/placement/port.ts';
+import type { RemoteRef } from '../../agents/placement.ts';
 import type { Registry } from '../../agents/registry.ts';
 import type { ResolvedBot, ResolvedTeam } from '../../agents/team-file/resolve.ts';
 import { type Hindrance, TeamHindered } from '../../agents/team-plan.ts';

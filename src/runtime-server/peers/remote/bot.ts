@@ -6,15 +6,14 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
-import type { RemoteRef } from '../../agents/placement/port.ts';
-import type { BotState, DeliverResult, HarnessBot, InterruptKeys, Outgoing } from '../../harness/harness.ts';
+import type { PlacedBot, RemoteRef } from '../../agents/placement.ts';
+import type { BotState, DeliverResult, InterruptKeys, Outgoing } from '../../harness/harness.ts';
 import { interruptTurn, isTurn } from '../../harness/interrupt.ts';
 import { type PeerAnswer, type PeerCalls, peerFault } from './calls.ts';
 import type { RemoteComputers } from './computers.ts';
 
-export interface RemoteBot extends HarnessBot {
-  /** Why its computer cannot be reached; null while it can. */
-  away(): string | null;
+/** Its place in the registry adds the rest of a {@link PlacedBot}. */
+export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancelWork'> {
   /** Ends it there. Succeeds when it is gone already; false where this computer can neither end it any more nor know whether it runs. */
   stop(): Promise<boolean>;
   /** Asks that computer for the current state. */
@@ -25,7 +24,6 @@ export interface RemoteBotDeps {
   readonly calls: PeerCalls;
   readonly computers: RemoteComputers;
   readonly clock: Clock;
-  readonly agentId: string;
   readonly address: string;
   /** As it was last seen. */
   readonly shown: BotState;
@@ -169,10 +167,6 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
   };
 
   return {
-    agentId: deps.agentId,
-    get paneId() {
-      return session;
-    },
     state: () => state,
     away: () => away,
     onState,
@@ -202,7 +196,6 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       };
       return { ended: await interruptTurn(onState, () => state, deps.timers, press), keys };
     },
-    hook: async () => ({}),
     explain: () => ({
       harness: ref.harness ?? 'none',
       ruleset: `judged on ${computerName}, where it runs`,

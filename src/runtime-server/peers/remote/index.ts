@@ -57,7 +57,7 @@ export function createRemote(deps: RemoteDeps): Remote {
     calls,
     onError: (error) => deps.log.warn('A viewer of a remote pane failed.', { error: String(error) }),
   });
-  const attach: AttachRemote = ({ id, address, shown }, ref, { onSession, onGone, fresh }) => {
+  const attach: AttachRemote = ({ address, shown }, ref, { onSession, onGone, fresh }) => {
     let { session } = ref;
     const pane = { computerId: ref.computerId, address };
     panes.know(session, pane);
@@ -68,7 +68,6 @@ export function createRemote(deps: RemoteDeps): Remote {
       clock: deps.clock,
       timers: deps.timers,
       interrupt: deps.harnesses.interruptKeys(ref.harness ?? 'custom'),
-      agentId: id,
       address,
       shown,
       ref,

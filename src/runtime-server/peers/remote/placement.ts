@@ -5,7 +5,7 @@
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
 import type { Shown } from '../../agents/model.ts';
-import type { Placement, RemoteRef, Seat } from '../../agents/placement/port.ts';
+import type { Placement, RemoteRef, Seat } from '../../agents/placement.ts';
 import type { Member, Registry } from '../../agents/registry.ts';
 import type { Log } from '../../base/base.ts';
 import type { RemoteBot } from './bot.ts';
@@ -28,19 +28,22 @@ CREATE TABLE factory_remote (
 ];
 
 export const remotePlacement: Placement = {
-  name: 'remote',
   via: { atOnce: 'peer', waiting: 'peer' },
   inTerminal: true,
   inPaneHere: false,
   keptHere: false,
+  followsTeam: false,
+  keepsConversation: false,
   // A thread of this computer is not there on another.
   answersByVerb: false,
+  takesTickets: false,
   shows: null,
+  holdsMode: false,
   unenforceable: 'It runs on another computer.',
 };
 
 export type AttachRemote = (
-  agent: { readonly id: string; readonly address: string; readonly shown: Shown },
+  agent: { readonly address: string; readonly shown: Shown },
   ref: RemoteRef,
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;
@@ -85,10 +88,9 @@ export function createRemoting({ attach, store, registry, log }: RemotingDeps): 
       onGone: end,
     });
     const seat = registry.place(id, {
+      ...bot,
       placement: remotePlacement,
-      bot,
       ref: () => now,
-      away: () => bot.away(),
       async cancelWork(why) {
         await bot.interrupt(why);
         return false;

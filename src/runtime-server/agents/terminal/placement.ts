@@ -1,13 +1,16 @@
 /** Bots in panes of this computer. */
-import type { Placement } from './port.ts';
+import type { Placement } from '../placement.ts';
 
 export const terminalPlacement: Placement = {
-  name: 'terminal',
   via: { atOnce: 'pane', waiting: 'pane_queue' },
   inTerminal: true,
   inPaneHere: true,
   keptHere: true,
+  followsTeam: false,
+  keepsConversation: false,
   answersByVerb: true,
+  takesTickets: false,
   shows: null,
+  holdsMode: false,
   unenforceable: null,
 };
