@@ -10,12 +10,12 @@ import { toDelivery } from '../../runtime-server/messaging/model.ts';
 import { listDeliveries } from '../../runtime-server/messaging/store/deliveries.ts';
 import { composeMetering } from '../../runtime-server/usage/compose.ts';
 import { hostedWork } from '../../runtime-server/workflows/hosted-work.ts';
-import { createWorkflows, type Workflows } from '../../runtime-server/workflows/index.ts';
+import { createWorkflows } from '../../runtime-server/workflows/index.ts';
 import { composeSchedules } from '../../runtime-server/workflows/schedules/compose.ts';
 import { shippedTemplates } from '../../runtime-server/workflows/shipped.ts';
 import { workEvents } from '../../runtime-server/workflows/work-events.ts';
 import { createWorkforce } from '../../runtime-server/workflows/workforce.ts';
-import { composeSetup } from '../../runtime-server/workflows/worktree-setup.ts';
+import { composeSetup, setupRuns } from '../../runtime-server/workflows/worktree-setup.ts';
 import type { Bots } from './bots.ts';
 import type { FactoryDeps } from './deps.ts';
 import type { Messaging } from './messaging.ts';
@@ -30,10 +30,9 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
   const { models } = deps.hosted;
   const folder = createTeamFolder(deps);
   const worktrees = createWorktrees({ ...deps, findBot: (id) => worktreeBot(registry.find(id)) });
-  // A set-up is shown as a run, and the step of a run waits for the set-up: one of them has to be there first.
-  const setup = composeSetup({ ...deps, registry, worktrees, workflows: () => workflows, secrets: vault.secrets });
+  const setup = composeSetup({ ...deps, registry, worktrees, secrets: vault.secrets });
   const heard = workEvents(events);
-  const workflows: Workflows = createWorkflows({
+  const workflows = createWorkflows({
     ...deps,
     shippedTemplates: shippedTemplates(),
     workforce: createWorkforce({ folder, registry, workspace: deps.workspace, userHome: deps.userHome }),
@@ -62,6 +61,7 @@ export function createWork(deps: FactoryDeps, bots: Bots, messaging: Messaging) 
       deps.store.read((tx) => listDeliveries(tx, { nodeId, limit: deliveriesOfPage }).map(toDelivery)),
     slots: Math.max(4, 2 * availableParallelism()),
   });
+  setup.begin(setupRuns(workflows));
   const offMoved = messaging.deliverer.onMoved((record) => {
     if (record.nodeId !== null) workflows.delivered(toDelivery(record));
   });

@@ -7,6 +7,7 @@ import {
   createWorktreeSetup,
   type Setup,
   type SetupDeps,
+  type SetupRuns,
   setupTemplate,
   type WorktreeSetup,
 } from '../agents/worktrees/setup.ts';
@@ -14,11 +15,10 @@ import { engineActor } from './deps.ts';
 import type { Workflows } from './index.ts';
 import { readTemplate } from './template/read.ts';
 
-export interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find' | 'start' | 'outcome'> {
+export interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find'> {
   readonly desk: { readonly ask: SetupDeps['ask'] };
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'placeOf'>;
-  readonly workflows: () => Pick<Workflows, 'runs' | 'pages'>;
   readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
 }
 
@@ -40,6 +40,11 @@ export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
       const [folder, cwd] = [join(root, place.inside), join(top, place.inside)];
       return { id: member.id, address: member.address, setup, cwd, folder, root, env };
     },
+  });
+}
+
+export function setupRuns({ runs, pages }: Pick<Workflows, 'runs' | 'pages'>): SetupRuns {
+  return {
     async start(address, setup) {
       const read = readTemplate(JSON.stringify(templateOf(address, setup)), setupTemplate, 'json');
       if (!read.ok) throw new Error(`The set-up of ${address} makes no run: ${read.problems[0]?.message}`);
@@ -48,15 +53,15 @@ export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
         template: setupTemplate,
         projectId: 'worktrees',
       };
-      const started = await deps.workflows().runs.start({ ...request, params }, engineActor, read.template);
+      const started = await runs.start({ ...request, params }, engineActor, read.template);
       if (!('dagId' in started)) throw new Error('A run was answered as a dry run.');
       return started.dagId;
     },
     async outcome(dagId) {
-      const { status, nodes } = await deps.workflows().pages.flow(dagId);
+      const { status, nodes } = await pages.flow(dagId);
       return status === 'done' ? null : (nodes[0]?.detail ?? `the run is ${status}.`);
     },
-  });
+  };
 }
 
 function templateOf(address: string, { command, copy }: Setup) {

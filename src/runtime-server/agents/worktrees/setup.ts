@@ -48,8 +48,17 @@ export interface WorktreeSetup {
   ensure(address: string): Promise<'ready' | 'made'>;
   /** How the command of a run of `ensure` is started; null for any other run. */
   place(run: SetupRun): ((signal: AbortSignal) => Promise<CommandPlacement>) | null;
+  /** From now on a set-up is shown as a run; one that is wanted before waits for this. */
+  begin(runs: SetupRuns): void;
   /** A run has ended. */
   ended(dagId: string): void;
+}
+
+export interface SetupRuns {
+  /** Begins the run that shows it; answers its id. */
+  start(address: string, setup: Setup): Promise<string>;
+  /** Why the run did not succeed, with the end of its output; null when it did. */
+  outcome(dagId: string): Promise<string | null>;
 }
 
 export interface SetupRun {
@@ -70,10 +79,6 @@ export interface SetupDeps {
     ask: ApprovalAsk,
     options: { readonly signal: AbortSignal },
   ) => Promise<{ readonly answer: Promise<ApprovalAnswer> }>;
-  /** Begins the run that shows it; answers its id. */
-  readonly start: (address: string, setup: Setup) => Promise<string>;
-  /** Why the run did not succeed, with the end of its output; null when it did. */
-  readonly outcome: (dagId: string) => Promise<string | null>;
 }
 
 export const setupTemplate = 'worktree-setup';
@@ -94,14 +99,17 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
   /** Runs that ended while one of these is being started: its end may come before its id is known here. */
   const endedEarly = new Set<string>();
   let starting = 0;
+  /** A step of a run waits for its set-up, and the set-up is a run: runs come last. */
+  const begun = Promise.withResolvers<SetupRuns>();
 
   async function run(bot: SetupBot): Promise<'ready' | 'made'> {
     if (await isReady(bot)) return 'ready';
+    const runs = await begun.promise;
     let dagId: string;
     let over: Promise<void> | null;
     starting += 1;
     try {
-      dagId = await deps.start(bot.address, bot.setup);
+      dagId = await runs.start(bot.address, bot.setup);
       // In the same moment: an end that comes between the two would be waited for without end.
       over = endedEarly.has(dagId) ? null : new Promise((done) => waiting.set(dagId, done));
     } finally {
@@ -109,7 +117,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
       if (starting === 0) endedEarly.clear();
     }
     await over;
-    const why = await deps.outcome(dagId);
+    const why = await runs.outcome(dagId);
     if (why === null) return 'made';
     const fact = `The worktree of ${bot.address} could not be set up (run ${dagId}): ${why}`;
     throw new AppError('refused', fact, 'Mend it or `setup:` in the team file, then try again.', { status: 409 });
@@ -195,6 +203,8 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
         };
       };
     },
+
+    begin: begun.resolve,
 
     ended(dagId) {
       const done = waiting.get(dagId);

@@ -90,8 +90,6 @@ test('rules name what is copied by its place in the workspace, wherever in it th
       log: { warn() {} },
     }),
     ask: () => Promise.reject(new Error('Nobody is to be asked.')),
-    start: async () => 'run_1',
-    outcome: async () => null,
   });
   const place = setup.place({ dagId: 'run_1', template: { id: setupTemplate }, params: { bot: 'dev@crew' } });
   expect((await place?.(new AbortController().signal))?.preface).toContain('.env was copied.');
