@@ -5,6 +5,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
 import type { Models } from '../models/index.ts';
 import type { ToolRegistry } from '../tool-server/index.ts';
 import type { HostedSpec } from './spec.ts';
@@ -53,17 +54,13 @@ export interface Order {
   readonly nodeId: string | null;
 }
 
-export interface HostedLog {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
-
 export interface HostedDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly ids: Ids;
-  readonly log: HostedLog;
+  readonly log: Log;
   readonly workspace: string;
   readonly models: Models;
   readonly tools: ToolRegistry;

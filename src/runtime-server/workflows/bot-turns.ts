@@ -5,7 +5,8 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
-import type { DispatchTo, OverBudget, StopBot, WorkflowLog, WorkPlaces } from './deps.ts';
+import type { Log } from '../base/base.ts';
+import type { DispatchTo, OverBudget, StopBot, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import { isClosed, type RunNode } from './model.ts';
 import type { Queues, Turn } from './queues.ts';
@@ -36,7 +37,7 @@ export interface BotTurns {
 export interface BotTurnsDeps {
   readonly queues: Queues;
   readonly timers: Timers;
-  readonly log: WorkflowLog;
+  readonly log: Log;
   readonly dispatch: DispatchTo;
   readonly stopBot?: StopBot | undefined;
   readonly overBudget?: OverBudget | undefined;

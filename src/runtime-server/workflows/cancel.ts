@@ -1,6 +1,6 @@
 /** Cancels a run: a state with a deadline; nodes that still work at the deadline are held for inspection. */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Actor } from './deps.ts';
+import type { Actor } from '../base/actor.ts';
 import { cancelDeadlineMs, isEnded } from './model.ts';
 import { cancel } from './rules.ts';
 import type { Scheduler } from './scheduler.ts';

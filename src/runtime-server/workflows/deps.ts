@@ -7,6 +7,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Log } from '../base/base.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Run, RunNode } from './model.ts';
 import type { ShellJob } from './shell.ts';
@@ -139,10 +140,6 @@ export interface WorkEvents {
   ): void;
 }
 
-export interface WorkflowLog {
-  warn(message: string, facts?: Readonly<Record<string, unknown>>): void;
-}
-
 /** Stops a bot's work on a node at once where possible. False: a message must tell it. */
 export type StopBot = (address: string, node: { readonly dagId: string; readonly nodeId: string }) => Promise<boolean>;
 
@@ -158,7 +155,7 @@ export interface WorkflowDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
-  readonly log: WorkflowLog;
+  readonly log: Log;
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   /** Folder of the templates that ship. */
@@ -179,11 +176,3 @@ export interface WorkflowDeps {
   /** The user whose runs these are. */
   readonly ownerId: string;
 }
-
-/** The actor, and the surface it used. */
-export interface Actor {
-  readonly actor: string;
-  readonly surface: string;
-}
-
-export const engineActor: Actor = { actor: 'engine', surface: 'engine' };

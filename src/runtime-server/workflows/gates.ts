@@ -3,7 +3,9 @@
  * withdraws the question. Knows approvals; must not know who answers or where.
  */
 import { createHash } from 'node:crypto';
-import type { Actor, GateDesk, GateVerdict, WorkflowLog } from './deps.ts';
+import type { Actor } from '../base/actor.ts';
+import type { Log } from '../base/base.ts';
+import type { GateDesk, GateVerdict } from './deps.ts';
 import type { RunNode } from './model.ts';
 
 export interface Gates {
@@ -16,7 +18,7 @@ export interface Gates {
 
 export interface GatesDeps {
   readonly desk: GateDesk;
-  readonly log: WorkflowLog;
+  readonly log: Log;
   /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
   answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
 }

@@ -14,7 +14,8 @@ import {
   TemplateId,
 } from '../../contracts/factory/workflow.ts';
 import type { Tx } from '../../kit/store/store.ts';
-import type { Actor, WorkflowDeps } from './deps.ts';
+import type { Actor } from '../base/actor.ts';
+import type { WorkflowDeps } from './deps.ts';
 import { type Resolved, resolveExecutors } from './executors.ts';
 import { isClosed, type Run, type RunNode } from './model.ts';
 import { begin } from './rules.ts';

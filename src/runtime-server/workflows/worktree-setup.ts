@@ -11,7 +11,7 @@ import {
   setupTemplate,
   type WorktreeSetup,
 } from '../agents/worktrees/setup.ts';
-import { engineActor } from './deps.ts';
+import { engineActor } from '../base/actor.ts';
 import type { Workflows } from './index.ts';
 import { readTemplate } from './template/read.ts';
 

@@ -13,8 +13,8 @@ import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Actor } from '../../base/actor.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
-import type { Actor } from '../deps.ts';
 import { createKeeper, type KeeperDeps } from './keeper.ts';
 import {
   countMissed,

@@ -8,8 +8,8 @@ import type { RunStarted } from '../../../contracts/factory/workflow.ts';
 import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Actor } from '../../base/actor.ts';
 import type { Log } from '../../base/base.ts';
-import type { Actor } from '../deps.ts';
 import type { Runs } from '../runs.ts';
 import {
   addOccurrence,
