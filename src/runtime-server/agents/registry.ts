@@ -4,15 +4,16 @@
  * running. Owns the agents' rows; must not know sends, ledger or HTTP.
  */
 import { byName } from '../../contracts/common/by-name.ts';
+import type { Base } from '../base/base.ts';
 import type { AgentStateChange } from '../events/event-tail.ts';
-import type { BotSpec, BotState, HarnessBot } from '../harness/harness.ts';
-import type { PaneInfo } from '../panes/pane-engine.ts';
+import type { BotSpec, BotState, HarnessBot, Harnesses } from '../harness/harness.ts';
+import type { PaneEngine, PaneInfo } from '../panes/pane-engine.ts';
 import { type Member, paneOf } from './member.ts';
 import { type AgentRecord, addressOf, type Shown, shownAfterExit } from './model.ts';
 import { labelsOf, specFromLabels } from './pane-labels.ts';
-import type { PlacedBot, Placement, RemoteRef, Seat } from './placement.ts';
-import type { RegistryDeps } from './registry-deps.ts';
+import type { PlacedBot, Placement, Placements, RemoteRef, Seat } from './placement.ts';
 import { createRestarting, type RestartingEntry } from './restarting.ts';
+import type { Restarts } from './restarts.ts';
 import { addPane, endPane, ensureAgent, readAgents, removePane, saveShown, saveSpec } from './store/agents.ts';
 import type { ResolvedBot, ResolvedTeam } from './team-file/resolve.ts';
 import { createTerminalBot } from './terminal/bot.ts';
@@ -49,6 +50,17 @@ export interface Registry {
   /** The hold on the agent has changed. */
   held(agentId: string): void;
   close(): void;
+}
+
+interface RegistryDeps extends Pick<Base, 'store' | 'clock' | 'ids' | 'log'> {
+  readonly panes: PaneEngine;
+  readonly harnesses: Pick<Harnesses, 'attach'>;
+  readonly workspace: string;
+  readonly placements: Placements;
+  /** Starts bots again that their pane host took along; absent: they end with it. */
+  readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
+  /** Its state while a limit holds it. */
+  readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
 }
 
 interface Entry extends RestartingEntry {
