@@ -2,11 +2,10 @@
  * The authenticators of one computer: the owner's token and the link of the cloud API. Bots' tokens are in
  * `bot-tokens.ts`; cookies belong to the cloud API. Must not know routes.
  */
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Scope, scopes } from '../../contracts/common/route.ts';
-import { tokenHash, tokenMatches } from '../secrets/token-file.ts';
 import type { Authenticator, Principal } from './types.ts';
 
 /** The one owner of a computer that is paired with no cloud. */
@@ -32,7 +31,7 @@ export function bearerOf(request: ReadRequest): string | null {
   return bearer;
 }
 
-function digestOf(token: string, what: string): Buffer {
+function keyOf(token: string, what: string): Buffer {
   if (token.length < shortestToken) {
     throw new AppError(
       'internal',
@@ -40,19 +39,22 @@ function digestOf(token: string, what: string): Buffer {
       'Remove its file, so that a new one is made.',
     );
   }
-  return tokenHash(token);
+  return Buffer.from(token);
 }
+
+/** In constant time for bearers of the token's length, which is no secret: both tokens lie in this process as they are, so nothing is hashed. */
+const isKey = (key: Buffer, bearer: string): boolean =>
+  bearer.length === key.length && timingSafeEqual(key, Buffer.from(bearer));
 
 /** The token file's bearer: the person of this computer, through the CLI or another own program. */
 export function createOwnerAuthenticator(token: string, userId: string = localUserId): Authenticator {
-  const digest = digestOf(token, 'owner token');
+  const key = keyOf(token, 'owner token');
   const owner: Principal = { kind: 'owner', userId, scopes: everyScope, via: 'file-token' };
   return {
     name: 'owner-token',
     authenticate(request) {
       const bearer = bearerOf(request);
-      // A token's length is no secret; it excludes other credentials without hashing each.
-      return bearer !== null && bearer.length === token.length && tokenMatches(digest, bearer) ? owner : null;
+      return bearer !== null && isKey(key, bearer) ? owner : null;
     },
   };
 }
@@ -68,12 +70,12 @@ const clientName = /^[\x21-\x7e]{1,600}$/;
 
 /** The cloud API on the engine's socket, acting for a user whom it has authenticated. Each start makes a new token. */
 export function createLinkAuthenticator(token: string): Authenticator {
-  const digest = digestOf(token, 'link token');
+  const key = keyOf(token, 'link token');
   return {
     name: 'link',
     authenticate(request) {
       const bearer = bearerOf(request);
-      if (bearer === null || !tokenMatches(digest, bearer)) return null;
+      if (bearer === null || !isKey(key, bearer)) return null;
       const user = request.headers[linkHeaders.user];
       const surface = request.headers[linkHeaders.surface];
       if (typeof user !== 'string' || typeof surface !== 'string' || !surfaceName.test(surface)) {

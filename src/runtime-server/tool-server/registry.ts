@@ -36,8 +36,8 @@ export interface ToolOutcome {
   readonly open: boolean;
   /** The plan in a few words; null where there was none. */
   readonly title: string | null;
-  /** Hash of exactly this action. */
-  readonly actionHash: string | null;
+  /** Hash of exactly this action, worked out when it is asked for: most calls only look, and nobody records them. Null: no action. */
+  readonly actionHash: (() => string) | null;
   /** It was begun: something may have been done. */
   readonly acted: boolean;
   /** It only looked, unasked. */
@@ -159,7 +159,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     }
     const verdict = decide(deps.policy, tool, plan, caller);
     const asked = { client: caller.client, root: caller.root, tool: name, input: read.input };
-    const actionHash = hashOf({ ...asked, summary: plan.summary, details: plan.details ?? [] });
+    const actionHash = () => hashOf({ ...asked, summary: plan.summary, details: plan.details ?? [] });
     const told = { verdict, title: plan.title, actionHash };
     if (verdict.verdict === 'deny') {
       // A rule names its line; a default has none.
@@ -171,7 +171,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
       const key = `tool:${hashOf(asked)}`;
       const { signal, patienceMs } = caller;
       const asking = (id: string | null) => watch.asking?.(id === null ? null : { id, title: plan.title });
-      const answered = await deps.ask(questionOf(plan, caller, key, actionHash), { signal, patienceMs, asking });
+      const answered = await deps.ask(questionOf(plan, caller, key, actionHash()), { signal, patienceMs, asking });
       approvalId = answered.id;
       if (answered.how === 'open') return stillOpen(answered.id, told);
       if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });

@@ -15,7 +15,7 @@ export function toolCalled(
     body: {
       v: 1,
       tool,
-      actionHash: outcome.actionHash,
+      actionHash: outcome.actionHash(),
       verdict: outcome.verdict?.verdict ?? null,
       rule: outcome.verdict?.rule ?? null,
       approvalId: outcome.approvalId,
