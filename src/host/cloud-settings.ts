@@ -87,7 +87,7 @@ export function readCloudSettings(
 
 function bad(name: Name, value: string, action: string): AppError {
   const { flag, env } = names[name];
-  return new AppError('usage', `${JSON.stringify(value)} is not a value of ${flag} (${env}).`, action);
+  return new AppError('usage', `${JSON.stringify(value)} is not a valid value for ${flag} (${env}).`, action);
 }
 
 /** https, or http on this machine: what travels between is a credential. */
@@ -117,7 +117,7 @@ function edgeUrlOf(value: string | null, baseUrl: string): string | null {
   throw bad(
     'eventsEdgeUrl',
     value,
-    'Give another address than the one people use, without a path, such as https://events.gantry.example.',
+    'Give an address other than the one people use, without a path, such as https://events.gantry.example.',
   );
 }
 
@@ -151,6 +151,6 @@ function secretIn(path: string): string {
   } catch (cause) {
     throw bad('oidcClientSecretFile', path, `The file cannot be read: ${(cause as Error).message}.`);
   }
-  if (text === '') throw bad('oidcClientSecretFile', path, 'The file is empty; put the secret of the client there.');
+  if (text === '') throw bad('oidcClientSecretFile', path, 'The file is empty; put the client secret in it.');
   return text;
 }

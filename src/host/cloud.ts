@@ -166,13 +166,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
           clock,
           name: 'triggers',
           send,
-          onFault: (fault) => log.error('What was posted to a trigger could not be brought.', { fault: String(fault) }),
+          onFault: (fault) => log.error('A trigger event could not be delivered.', { fault: String(fault) }),
         }),
     });
     closing.add('triggers', () => triggers.close());
     const engines = createEngines({ link, computers: composed.lookup });
     closing.add('link', () => engines.close());
-    const advice = local === null ? 'See that Gantry runs on that computer.' : `Start it with ${gantry} start.`;
+    const advice = local === null ? 'Check that Gantry is running on that computer.' : `Start it with ${gantry} start.`;
     const edge = composeEdge({
       ...{ store, clock, ids, log, identity, engines, link, advice, edgeUrl },
       masterKey: options.masterKey,
@@ -187,7 +187,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       openLanes: (how) =>
         createSharedLanes({
           ...{ store, clock, name: 'connector-events', ...how, parallel: eventLanes },
-          onFault: (fault) => log.error('An event of a connector could not be brought.', { fault: String(fault) }),
+          onFault: (fault) => log.error('A connector event could not be delivered.', { fault: String(fault) }),
         }),
     });
     closing.add('events of connectors', () => connectorEvents.close());
@@ -208,7 +208,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
     const daily = createDaily({
       ...{ store, clock: storeClock, timers: systemTimers },
       areas: [notifications, approvals, events, hosted, work, edge, connectorEvents, phone],
-      onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
+      onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
     });
     closing.add('removal of what is old', () => daily.close());
     const proxy = createFactoryProxy({ engines, advice, approvals: approvals.service });
@@ -290,13 +290,13 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       if ('sessionId' in ended) {
         notifications
           .signInEnded(ended.sessionId, ended.replacedBy)
-          .catch((fault) => log.error('The pushes of a sign-in could not be ended.', { fault: String(fault) }));
+          .catch((fault) => log.error('The push subscriptions of an ended session could not be removed.', { fault: String(fault) }));
       }
       if (!('userId' in ended)) return;
       computers.computers
         .list(ended.userId)
         .then((list) => {
-          for (const { id } of list) linkEnd.end?.(id, 'its person is shut out');
+          for (const { id } of list) linkEnd.end?.(id, 'its owner was shut out');
         })
         .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });
@@ -305,10 +305,10 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       dispatcher.cut(({ computerId }) => computerId === id);
       connectorEvents
         .pairingEnded(id)
-        .catch((fault) => log.error('What a computer listened for could not be ended.', { fault: String(fault) }));
+        .catch((fault) => log.error('The connector subscriptions of a removed computer could not be ended.', { fault: String(fault) }));
       phone
         .pairingEnded(id)
-        .catch((fault) => log.error('What a computer had of the phone could not be ended.', { fault: String(fault) }));
+        .catch((fault) => log.error('The phone assignments of a removed computer could not be ended.', { fault: String(fault) }));
     });
     closing.add('pairings that end', stopCutting);
     // Before any computer can dial in: what is held until then would not be woken.

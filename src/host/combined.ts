@@ -105,13 +105,13 @@ export function startCombined(options: CombinedOptions): Promise<Combined> {
 function twoCarriers(): AppError {
   return new AppError(
     'usage',
-    'A carrier is set (GANTRY_TELNYX_…), and a demo phone was asked for: no number may be of both.',
-    'Leave --demo-phone away, or unset the variables of the carrier.',
+    'A carrier is configured (GANTRY_TELNYX_…), so the demo phone cannot run.',
+    'Leave out --demo-phone, or unset the carrier variables.',
   );
 }
 
 function sealedBy(file: string) {
-  const detail = `Secrets are sealed with the key in ${file}, which only you can read; a backup holds it, too.`;
+  const detail = `Secrets are sealed with the key in ${file}, which only you can read. Backups contain it too.`;
   return { name: 'Master key', group: 'secret', state: 'ok', version: null, detail, fix: null } as const;
 }
 

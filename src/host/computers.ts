@@ -122,7 +122,7 @@ function lookUpLocal(computerId: string, others: ComputerLookup): ComputerLookup
 export const noComputerHere: readonly BoundRoute[] = localPairingRoutes.map((route) => ({
   route,
   handler() {
-    throw new AppError('not_found', 'This server has no computer of its own.', 'Ask the one on your computer.', {
+    throw new AppError('not_found', 'This server has no computer of its own.', 'Use the Gantry on your computer.', {
       wireCode: 'no_computer',
     });
   },

@@ -101,7 +101,7 @@ function cannotWrite(home: string, cause: NodeJS.ErrnoException): AppError {
     : new AppError(
         'transport',
         `${home} cannot be written: ${cause.message}.`,
-        'Mend its rights, or set GANTRY_HOME.',
+        'Fix its permissions, or set GANTRY_HOME to another folder.',
         {
           cause,
         },
@@ -117,7 +117,7 @@ function makePrivate(folder: string): void {
     throw new AppError(
       'usage',
       `The folder ${folder} cannot be used: ${(cause as Error).message}.`,
-      'Mend its rights, or set GANTRY_HOME to another folder.',
+      'Fix its permissions, or set GANTRY_HOME to another folder.',
       { cause },
     );
   }
@@ -133,7 +133,7 @@ function alreadyRunning(places: Places, gantry: string): AppError {
   }
   return new AppError(
     'refused',
-    `Gantry is running already${who} in ${places.home}.`,
+    `Gantry is already running${who} in ${places.home}.`,
     `Open it with ${gantry} open, stop it with ${gantry} stop, or set GANTRY_HOME to another folder.`,
   );
 }
@@ -157,7 +157,7 @@ function ensureComputer(path: string, clock: Clock, ids: Ids): Identified {
     throw new AppError(
       'needs_person',
       `${path} is damaged.`,
-      'Put it back from a backup; removing it makes this a new computer for everybody it was paired with.',
+      'Restore it from a backup. Without it this counts as a new computer and must be paired again.',
       { cause },
     );
   }

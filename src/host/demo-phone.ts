@@ -57,8 +57,8 @@ export async function startDemoPhone(deps: DemoPhoneDeps): Promise<RunningDemoPh
       await program.end();
       throw new AppError(
         'refused',
-        `The demo phone did not start: ${program.complaint().trim() || 'it said nothing'}.`,
-        `If its state is damaged, move ${deps.file} aside: the demo begins anew.`,
+        `The demo phone did not start: ${program.complaint().trim() || 'it printed nothing'}.`,
+        `If its state is damaged, move ${deps.file} aside: the demo then starts over.`,
       );
     }
     child = program;
@@ -71,7 +71,7 @@ export async function startDemoPhone(deps: DemoPhoneDeps): Promise<RunningDemoPh
       forgive();
       child = null;
       if (closed) return;
-      deps.log.warn('The demo phone ended, and is started again.', { code, signal, said: program.complaint() });
+      deps.log.warn('The demo phone ended and is being restarted.', { code, signal, said: program.complaint() });
       again();
     });
     return said;
@@ -83,7 +83,7 @@ export async function startDemoPhone(deps: DemoPhoneDeps): Promise<RunningDemoPh
     cancel = deps.timers.after(pause, () => {
       starting = start().catch((fault: unknown) => {
         if (closed) return;
-        deps.log.warn('The demo phone could not be started again.', { fault: String(fault) });
+        deps.log.warn('The demo phone could not be restarted.', { fault: String(fault) });
         again();
       });
     });

@@ -69,7 +69,7 @@ async function startOwn(
     const others = withOtherPorts(settings);
     if (!isTaken(error) || others === null) throw error;
     const combined = await start(others);
-    return { combined, notices: [`${(error as AppError).fact} Gantry uses others this time.`] };
+    return { combined, notices: [`${(error as AppError).fact} Gantry uses other ports this time.`] };
   }
 }
 
@@ -104,7 +104,7 @@ function attach({ pid, address, listens }: Running, { env, fetch: ask = fetch }:
   if (address === null || listens !== undefined) {
     throw new AppError(
       'refused',
-      `In ${home} runs ${listens === undefined ? 'a runtime without pages' : 'a cloud of many people'} (process ${pid}).`,
+      `${listens === undefined ? 'A runtime without pages' : 'A multi-user cloud'} (process ${pid}) is already running in ${home}.`,
       'Open the address of its cloud in a browser, or set GANTRY_HOME to another folder and start the app again.',
     );
   }
@@ -126,7 +126,7 @@ function attach({ pid, address, listens }: Running, { env, fetch: ask = fetch }:
       if (code !== undefined) return code.url;
       throw new AppError(
         'transport',
-        `The Gantry at ${address} (process ${pid}) gave no way in (status ${answer.status}).`,
+        `The Gantry at ${address} (process ${pid}) refused the sign-in (status ${answer.status}).`,
         'Stop it, then start the app again.',
       );
     },

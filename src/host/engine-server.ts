@@ -13,7 +13,7 @@ import { openPort, openSocket } from './doors.ts';
 import type { Places } from './places.ts';
 
 /** What the last event of every stream says. */
-export const stopReason = 'Gantry stops.';
+export const stopReason = 'Gantry is stopping.';
 
 export interface EngineDoors {
   readonly port: number;

@@ -84,7 +84,7 @@ export function startHeadless(options: HeadlessOptions): Promise<Headless> {
       answers: options.answers,
     });
     closing.add('cloud', () => cloud.close());
-    closing.add('announcement', () => log.info('Gantry stops.'));
+    closing.add('announcement', () => log.info('Gantry is stopping.'));
     const listens = `${host.includes(':') ? `[${host}]` : host}:${door.port}`;
     folder.announce(cloud.origin, listens);
     log.info('Gantry started.', { origin: cloud.origin, listens });
@@ -107,5 +107,5 @@ function addressOf(host: string, port: number): string {
 /** On a server nothing but this program was ever started, so nothing has built the pages. */
 function missingPages(folder: string | undefined): string[] {
   if (hasPages(folder)) return [];
-  return ['The web interface is not built. Run in the folder of Gantry: npm run build'];
+  return ["The web interface is not built. Run `npm run build` in Gantry's folder."];
 }

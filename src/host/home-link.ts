@@ -86,7 +86,7 @@ export function createHomeLink(deps: HomeLinkDeps): HomeLink {
     user: { id: localUserId, name: userName() },
     token: deps.deviceToken,
     embedded: deps.embedded,
-    onFault: (fault) => log.error('What follows the home cloud failed.', { fault }),
+    onFault: (fault) => log.error('A change of the home cloud could not be applied.', { fault }),
   });
   const tokens = createLinkTokens();
   let serve: Parameters<typeof createDialer>[0]['serve'] | null = null;
@@ -202,9 +202,9 @@ function clockChecks(pairing: Pairing): DoctorCheck[] {
   if (clockBehindMs === undefined) return [];
   const common = { name: 'Clock', group: 'workspace', version: null } as const;
   const skew = skewWords(-clockBehindMs);
-  if (skew === null) return [{ ...common, state: 'ok', detail: `It agrees with that of ${cloudUrl}.`, fix: null }];
-  const detail = `The clock of this computer is ${skew} that of ${cloudUrl}.`;
-  return [{ ...common, state: 'warn', detail, fix: 'Set the time of this computer, or let the system keep it (NTP)' }];
+  if (skew === null) return [{ ...common, state: 'ok', detail: `This computer’s clock agrees with ${cloudUrl}.`, fix: null }];
+  const detail = `This computer’s clock is ${skew} ${cloudUrl}.`;
+  return [{ ...common, state: 'warn', detail, fix: 'Correct this computer’s time, or turn on automatic time (NTP)' }];
 }
 
 function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {
@@ -226,6 +226,6 @@ function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {
     fix:
       away === ''
         ? null
-        : `Look whether ${home.cloudUrl} can be reached from here, and whether it still lists this computer`,
+        : `Check that ${home.cloudUrl} can be reached from here and still lists this computer`,
   };
 }

@@ -33,6 +33,6 @@ export function refuseLostKey({ home, masterKey, runtimeDb, cloudDb }: Places, g
   throw new AppError(
     'refused',
     `master.key is missing from ${home}. Without it these cannot be opened: ${named}.`,
-    `Put the file back, or restore a backup that holds it: ${gantry} restore <file>. To lose them and go on: start with --new-master-key.`,
+    `Put the file back, or restore a backup that contains it: ${gantry} restore <file>. To start without them, use --new-master-key.`,
   );
 }

@@ -94,7 +94,7 @@ export function openComputer<Started>(
       return { runtime, computer };
     }
     const started = await start({ ...opened, limits, openRuntime });
-    closing.add('announcement', () => opened.log.info('Gantry stops.', { stopBots }));
+    closing.add('announcement', () => opened.log.info('Gantry is stopping.', { stopBots }));
     return started;
   });
 }

@@ -23,7 +23,7 @@ export function checkRoomForStreams(eventStreams: number, limit: number | null):
   if (limit === null || limit >= needed) return;
   throw new AppError(
     'usage',
-    `${eventStreams} event streams need ${needed} open files, and a program may have ${limit} here.`,
+    `${eventStreams} event streams need ${needed} open files, but a program here may have only ${limit}.`,
     `Raise that limit (\`ulimit -n ${needed}\` in the shell that starts Gantry, LimitNOFILE of a service), or lower eventStreams.`,
   );
 }

@@ -42,7 +42,7 @@ export interface PeerServer {
 
 /** A port in use may become free later; until then only the link's listener serves. Milliseconds. */
 const againMs = 30_000;
-const notPaired = 'This computer is not paired any more.';
+const notPaired = 'This computer is no longer paired.';
 
 export function createPeerServer(options: PeerServerOptions): PeerServer {
   const { pairing, timers, log } = options;
@@ -95,14 +95,14 @@ export function createPeerServer(options: PeerServerOptions): PeerServer {
       problem = null;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      if (problem !== why) log.warn('Other computers reach this one through its link alone.', { why });
+      if (problem !== why) log.warn('Other computers can reach this one only through its link.', { why });
       problem = why;
       cancelTry = timers.after(againMs, change);
     }
   };
   const change = () => {
     changing = changing.then(follow).catch((fault: unknown) => {
-      log.error('The door for other computers failed.', { fault: String(fault) });
+      log.error('The peer port failed.', { fault: String(fault) });
     });
   };
   const stop = pairing.onChange(change);
@@ -130,7 +130,7 @@ export function createPeerServer(options: PeerServerOptions): PeerServer {
       stop();
       change();
       await changing;
-      endStreams('Gantry stops.');
+      endStreams('Gantry is stopping.');
       for (const stream of connections) stream.destroy();
       await closeServer(linked);
     },

@@ -51,8 +51,8 @@ export function readPhoneSettings(env: Readonly<Record<string, string | undefine
   const need = (name: (typeof needed)[number]): string => {
     const value = given(name);
     if (value !== null) return value;
-    const fact = `${names[name]} is missing beside the other settings of the carrier.`;
-    throw new AppError('usage', fact, 'Set it too, or none of them; docs/phone.md says where they are found.');
+    const fact = `${names[name]} is not set, but other carrier settings are.`;
+    throw new AppError('usage', fact, 'Set all of them or none; docs/phone.md says where to find them.');
   };
   const publicKey = need('publicKey');
   if (Buffer.from(publicKey, 'base64').length !== keyBytes) {

@@ -61,7 +61,7 @@ export function composePhone(options: ComposePhoneOptions): Phone {
     openLanes: ({ name, ...how }) =>
       createSharedLanes({
         ...{ store, clock, name: `phone ${name}`, ...how },
-        onFault: (fault) => log.error('What the phone had to bring could not be brought.', { fault: String(fault) }),
+        onFault: (fault) => log.error('A phone event could not be delivered.', { fault: String(fault) }),
       }),
   });
 }

@@ -34,13 +34,13 @@ export function readPushSettings(env: Readonly<Record<string, string | undefined
       if (value === null || Buffer.from(value, 'base64url').length === keyBytes[name]) return value;
     }
     const fact = `${names[name]} is not ${keyBytes[name]} bytes in base64url.`;
-    throw new AppError('usage', fact, 'Give a pair made by `npx web-push generate-vapid-keys`.');
+    throw new AppError('usage', fact, 'Use a pair that `npx web-push generate-vapid-keys` printed.');
   };
   const publicKey = key('publicKey');
   const privateKey = key('privateKey');
   if ((publicKey === null) !== (privateKey === null)) {
     const missing = publicKey === null ? names.publicKey : names.privateKey;
-    throw new AppError('usage', `${missing} is missing beside the other key.`, 'Set both, or neither.');
+    throw new AppError('usage', `${missing} is not set, but the other key is.`, 'Set both, or neither.');
   }
   const subject = given('subject');
   if (subject !== null && !/^(mailto:.+@|https:\/\/)./.test(subject)) {

@@ -15,20 +15,20 @@ export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list
   const { error } = panes.engine();
   if (host === null) {
     return [
-      { ...common, state: 'missing', detail: error ?? 'It cannot be read.', fix: 'Read its log in logs/pane-host.log' },
+      { ...common, state: 'missing', detail: error ?? 'The pane host cannot be reached.', fix: 'Read its log in logs/pane-host.log' },
     ];
   }
   const live = panes.list().filter(({ alive }) => alive);
   const detail = `Process ${host.pid} since ${host.startedAt}, ${live.length} live panes.`;
   const faulty = live.find(({ fault }) => fault);
   if (faulty === undefined) return [{ ...common, state: 'ok', detail, fix: null }];
-  const lost = `What pane ${faulty.id} prints is not kept: ${faulty.fault}. Its program runs on.`;
+  const lost = `The output of pane ${faulty.id} is not saved: ${faulty.fault}. Its program keeps running.`;
   return [
     {
       ...common,
       state: 'warn',
       detail: `${detail} ${lost}`,
-      fix: 'Free some space; what is printed from then on is kept',
+      fix: 'Free some space; later output is saved',
     },
   ];
 }
@@ -36,11 +36,11 @@ export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list
 /** Where other computers come in, while there are any. */
 export function peerDoor(peers: PeerServer | null): DoctorCheck[] {
   if (peers === null || (peers.port === null && peers.problem === null)) return [];
-  const common = { name: 'Door for other computers', group: 'port', version: null } as const;
+  const common = { name: 'Peer port', group: 'port', version: null } as const;
   if (peers.problem === null) {
     return [{ ...common, state: 'ok', detail: `Listens on http://127.0.0.1:${peers.port}.`, fix: null }];
   }
-  const detail = `${peers.problem} Other computers come in through the link alone.`;
+  const detail = `${peers.problem} Other computers can reach this one only through its link.`;
   return [
     { ...common, state: 'warn', detail, fix: 'Free the port, or choose another: gantry start --peer-port <port>' },
   ];
@@ -50,8 +50,8 @@ export function peerDoor(peers: PeerServer | null): DoctorCheck[] {
 export function databaseCheck(file: string, trouble: string | null): DoctorCheck {
   const common = { name: 'Database', group: 'disk', version: null } as const;
   if (trouble === null) return { ...common, state: 'ok', detail: `${file} can be written.`, fix: null };
-  const detail = `${trouble} Until it can be written nothing new is taken on; what was acknowledged is kept.`;
-  return { ...common, state: 'warn', detail, fix: 'Free some space or mend the disk; Gantry goes on by itself' };
+  const detail = `${trouble} Until it can be written, Gantry accepts no new work. What it acknowledged is saved.`;
+  return { ...common, state: 'warn', detail, fix: 'Free some space or repair the disk; Gantry then continues automatically' };
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */
@@ -64,9 +64,9 @@ export function policyCheck(policy: Policy): DoctorCheck {
     version: null,
     detail:
       problem === undefined
-        ? 'Its rules and the defaults decide what bots may do unasked.'
-        : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is mended everything that acts asks.`,
-    fix: problem === undefined ? null : `Mend line ${problem.line} of .gantry/policy.yaml`,
+        ? 'Its rules and the defaults decide what bots may do without asking.'
+        : `.gantry/policy.yaml line ${problem.line}: ${problem.message} Until it is fixed, every action needs approval.`,
+    fix: problem === undefined ? null : `Fix line ${problem.line} of .gantry/policy.yaml`,
   };
 }
 
@@ -84,7 +84,7 @@ export async function sandboxCheck(
         ? 'Start Gantry without GANTRY_TOOL_SANDBOX=off'
         : missing.includes('not installed')
           ? 'Install bubblewrap: sudo apt install bubblewrap'
-          : 'Let programs of users make namespaces, then start Gantry again';
+          : 'Allow unprivileged user namespaces, then restart Gantry';
   return { name: 'Sandbox', group: 'program', state: missing === null ? 'ok' : 'warn', version: null, detail, fix };
 }
 
@@ -98,7 +98,7 @@ export function cutShortChecks(notes: readonly string[]): DoctorCheck[] {
       state: 'warn',
       version: null,
       detail: notes.join(' '),
-      fix: 'Look at the files that are named, and remove those that nobody wants.',
+      fix: 'Check the files named above, and delete those you do not need.',
     },
   ];
 }
@@ -113,8 +113,8 @@ export function trustCheck(waiting: readonly string[]): DoctorCheck {
     state: none ? 'ok' : 'warn',
     version: null,
     detail: none
-      ? 'You agreed to what this workspace says about what may run.'
-      : `New or changed since you last agreed, and without effect until you do: ${named}.`,
+      ? 'You agreed to everything that this workspace may run.'
+      : `New or changed since you last agreed; no effect until you agree: ${named}.`,
     fix: none ? null : 'gantry trust',
   };
 }
@@ -125,10 +125,10 @@ export function computerModelCheck(models: Pick<Models, 'findForComputer'>): Doc
   const check = { name: 'Model for computer use', group: 'model' as const, version: null };
   if (!('target' in found)) {
     const { fact, action } = found.problem;
-    return { ...check, state: 'unknown', detail: `${fact} Only lists of actions can be run.`, fix: action };
+    return { ...check, state: 'unknown', detail: `${fact} Only direct runs (lists of actions) work.`, fix: action };
   }
   const form = found.form === 'native' ? 'its own toolset' : 'plain functions';
-  return { ...check, state: 'ok', detail: `${found.name}, asked at ${found.target.where} with ${form}.`, fix: null };
+  return { ...check, state: 'ok', detail: `${found.name} at ${found.target.where}, with ${form}.`, fix: null };
 }
 
 /** What a browser and the screen can be used with. */
@@ -140,13 +140,13 @@ export function handsChecks(
   const found = findChromium(env);
   const browser: DoctorCheck =
     'path' in found
-      ? { ...common, name: 'Browser', state: 'ok', detail: `Runs drive ${found.path}.`, fix: null }
+      ? { ...common, name: 'Browser', state: 'ok', detail: `Runs use ${found.path}.`, fix: null }
       : {
           ...common,
           name: 'Browser',
           state: 'missing',
           detail: `${found.missing} Runs and toolset calls that need a browser answer display_unavailable.`,
-          fix: 'Install Chromium, or set CHROMIUM to the browser to use and start Gantry again',
+          fix: 'Install Chromium, or set CHROMIUM to the browser to use and restart Gantry',
         };
   const linux = platform !== 'darwin' && platform !== 'win32';
   const display = linux && env.DISPLAY ? env.DISPLAY : null;
@@ -160,8 +160,8 @@ export function handsChecks(
         display !== null
           ? `The computer toolset uses the X display ${display}.`
           : linux
-            ? 'DISPLAY was not set where Gantry was started: the computer toolset answers display_unavailable; the browser works without it.'
-            : 'The desktop of this system cannot be driven yet; the browser can.',
+            ? 'DISPLAY was not set when Gantry started: the computer toolset answers display_unavailable. The browser works without it.'
+            : 'Gantry cannot control the desktop of this system yet, only the browser.',
       fix: display === null && linux ? 'Start Gantry in an X session, or set DISPLAY' : null,
     },
   ];

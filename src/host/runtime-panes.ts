@@ -26,7 +26,7 @@ export function createRuntimePanes(deps: {
     build: packageVersion(),
     settings: paneSettings(deps.settings),
     onNotice: (notice) => log.warn(notice),
-    onError: (fault) => log.error('A listener of panes failed.', { fault }),
+    onError: (fault) => log.error('A pane listener failed.', { fault }),
   });
   const liveBots = () => panes.list().filter(({ alive }) => alive).length;
   let started = false;

@@ -28,7 +28,7 @@ export function createRuntimePhone({ store, clock, log, homeLink, factory, closi
     openLanes: (worker) =>
       createLanes({
         ...{ store, clock, name: 'texts', ...worker, backoffMs },
-        onFault: (fault) => log.error('A text could not be sent on.', { fault: String(fault) }),
+        onFault: (fault) => log.error('A text could not be forwarded.', { fault: String(fault) }),
       }),
     call: (request) => homeLink.home.call(request),
     doors: () => factory().channels,

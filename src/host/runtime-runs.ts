@@ -40,7 +40,7 @@ export function createRuntimeRuns(deps: RuntimeRunsDeps): Pick<ComputerUse, 'rou
   const daily = createDaily({
     ...{ store: shareStore(store), clock, timers: systemTimers },
     areas: [runs],
-    onFault: (fault) => log.warn('What is older than it is kept could not be removed.', { fault: String(fault) }),
+    onFault: (fault) => log.warn('Expired records could not be removed.', { fault: String(fault) }),
   });
   deps.closing.add('removal of what is old', () => daily.close());
   return {

@@ -155,7 +155,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   const rows = watchRows({ store: shareStore(store), tables: runtimeRows, file: places.runtimeDb, clock, log });
   closing.add('checks of rows', () => rows.close());
   const ledger = await createLedger({ store, clock, ids });
-  const laneFault = (fault: unknown) => log.error('What waits for the cloud could not be sent.', { fault });
+  const laneFault = (fault: unknown) => log.error('Queued data could not be sent to the cloud.', { fault });
   const botTokens = await createBotTokens({ store, clock, userId: localUserId, random: randomBytes });
 
   const deviceToken = await ensureDeviceToken({
@@ -204,7 +204,7 @@ async function compose(options: RuntimeOptions, closing: Closing): Promise<Runti
   homeLink.onHome(() => {
     outbox.wake();
     approvals.wake();
-    approvals.desk.reportAgain().catch((fault) => log.error('What waits could not be asked at home.', { fault }));
+    approvals.desk.reportAgain().catch((fault) => log.error('Waiting approvals could not be sent home.', { fault }));
   });
   homeLink.onLinked(() => {
     outbox.wake();

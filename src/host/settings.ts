@@ -141,7 +141,7 @@ function number(name: SettingName, given: string | number, where: string): numbe
   if (parsed.success) return parsed.data;
   throw new AppError(
     'usage',
-    `${JSON.stringify(given)} is not a value of ${where}.`,
+    `${JSON.stringify(given)} is not a valid value for ${where}.`,
     `Give a whole number from ${ranges[name].from} to ${ranges[name].to}.`,
   );
 }
@@ -152,18 +152,18 @@ function readSettingsFile(path: string): z.infer<typeof SettingsFile> {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new AppError('usage', `${path} cannot be read: ${(cause as Error).message}.`, 'Mend its rights.', { cause });
+    throw new AppError('usage', `${path} cannot be read: ${(cause as Error).message}.`, 'Fix its permissions.', { cause });
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new AppError('usage', `${path} is not JSON: ${(cause as Error).message}.`, 'Mend or remove it.', { cause });
+    throw new AppError('usage', `${path} is not JSON: ${(cause as Error).message}.`, 'Fix or delete it.', { cause });
   }
   const parsed = SettingsFile.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new AppError('usage', `${path}: ${[...issue!.path, issue!.message].join(': ')}.`, 'Mend or remove it.');
+  throw new AppError('usage', `${path}: ${[...issue!.path, issue!.message].join(': ')}.`, 'Fix or delete it.');
 }
 
 /** As the panes take them. */

@@ -36,8 +36,8 @@ export async function checkSharedSecrets(
   if (opened(() => sealer.open(place, kept)) === own) return;
   throw new AppError(
     'refused',
-    'The other replicas on this database have another master key or another internal token.',
-    'Copy master.key and internal-token from the data folder of one of them to this one, then start again.',
+    'The other replicas on this database use a different master key or internal token.',
+    'Copy master.key and internal-token from the data folder of one of them to this one, then restart.',
   );
 }
 

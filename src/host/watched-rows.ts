@@ -53,7 +53,7 @@ interface WatchedRowsDeps {
 
 /** For each database: a person waits for the answer. */
 const doctorMs = 2_000;
-const fix = 'Restore a backup from before it: gantry stop, then gantry restore <file>; then look at the disk';
+const fix = 'Restore a backup from before the loss: gantry stop, then gantry restore <file>. Then check the disk';
 
 export function watchRows({ store, tables, file, clock, log }: WatchedRowsDeps): WatchedRows {
   if (store.engine !== 'sqlite') return { start() {}, checks: () => checksumsCheck(store), close: async () => {} };
@@ -70,7 +70,7 @@ async function rowsCheck(file: string, rows: Pick<RowChecks, 'check'>): Promise<
   try {
     return [{ ...common, ...said(await rows.check(doctorMs)) }];
   } catch (error) {
-    return [{ ...common, state: 'unknown', detail: `They could not be read: ${String(error)}`, fix: null }];
+    return [{ ...common, state: 'unknown', detail: `The rows could not be read: ${String(error)}`, fix: null }];
   }
 }
 
@@ -88,26 +88,26 @@ async function checksumsCheck(store: Pick<SharedStore, 'get'>): Promise<DoctorCh
       FROM pg_stat_database WHERE datname = current_database()`;
     const { kept, damaged } = (await store.get<Checksums>(sql))!;
     if (kept !== 'on') {
-      const detail = 'PostgreSQL keeps no checksums of its pages: what a disk loses is not noticed.';
-      return [{ ...common, state: 'warn', detail, fix: 'Stop PostgreSQL, run pg_checksums --enable, start it again' }];
+      const detail = 'PostgreSQL keeps no page checksums, so it does not notice what the disk loses.';
+      return [{ ...common, state: 'warn', detail, fix: 'Stop PostgreSQL, run pg_checksums --enable, and start it again' }];
     }
     if (damaged === null || Number(damaged) === 0) {
-      const detail = 'PostgreSQL compares each page that it reads with its checksum, and found none that differs.';
+      const detail = 'PostgreSQL checks every page it reads, and has found no damage.';
       return [{ ...common, state: 'ok', detail, fix: null }];
     }
-    const detail = `The disk lost data. Damaged pages that PostgreSQL has met: ${damaged}. Its log names them.`;
-    return [{ ...common, state: 'warn', detail, fix: 'Restore a dump from before it; then look at the disk' }];
+    const detail = `The disk lost data. PostgreSQL found ${damaged} damaged pages; its log names them.`;
+    return [{ ...common, state: 'warn', detail, fix: 'Restore a dump from before the loss. Then check the disk' }];
   } catch (error) {
-    return [{ ...common, state: 'unknown', detail: `PostgreSQL could not be asked: ${String(error)}`, fix: null }];
+    return [{ ...common, state: 'unknown', detail: `PostgreSQL could not be queried: ${String(error)}`, fix: null }];
   }
 }
 
 const shown = 5;
 
 function said({ rows, whole, found }: Checked): Pick<DoctorCheck, 'state' | 'detail' | 'fix'> {
-  const rest = whole ? '' : ' That is not all of them; the rest is compared in the background.';
+  const rest = whole ? '' : ' The rest are checked in the background.';
   if (found.length === 0) {
-    return { state: 'ok', detail: `${rows} rows were compared: all are as they were written.${rest}`, fix: null };
+    return { state: 'ok', detail: `${rows} rows checked; all match what was written.${rest}`, fix: null };
   }
   const more = found.length > shown ? `; and ${found.length - shown} more` : '';
   return { state: 'warn', detail: `The disk lost data. ${found.slice(0, shown).join('; ')}${more}.${rest}`, fix };

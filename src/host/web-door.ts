@@ -35,7 +35,7 @@ export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListe
   pages.use(((fault, _request, response, _next) => {
     log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
     if (response.headersSent) response.destroy();
-    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload it.').toPlain());
+    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload the page.').toPlain());
   }) satisfies express.ErrorRequestHandler);
   const edgeHost = edgeUrl === undefined ? null : new URL(edgeUrl).host;
   return (request, response) => {
@@ -95,7 +95,7 @@ export function createUpgradeListener({ guard, dialled, between }: UpgradeDeps):
     const isDialled = request.url === dialled.path && request.headers.upgrade?.toLowerCase() === 'websocket';
     const refused =
       guard(request) ??
-      (isDialled ? null : new AppError('not_found', 'Nothing can be dialled there.', `Dial ${dialled.path}.`));
+      (isDialled ? null : new AppError('not_found', 'This path takes no connections.', `Use ${dialled.path}.`));
     if (refused === null) {
       dialled.take(request, socket, head);
       return;

@@ -41,7 +41,7 @@ test('a command that needs bots says that there are none on the server of a clou
 test('both doctors say whether the cloud’s database can be written and has lost nothing', async () => {
   const found = [
     { name: 'Database of the cloud', state: 'ok' },
-    { name: 'Rows of cloud.db', state: 'ok', detail: expect.stringContaining('as they were written') },
+    { name: 'Rows of cloud.db', state: 'ok', detail: expect.stringContaining('match what was written') },
   ];
   expect((await admin('doctor')).json()).toMatchObject({ checks: found });
   const whole = await run({ GANTRY_HOME: people.home }, ['doctor', '--json']);

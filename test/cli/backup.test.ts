@@ -36,7 +36,7 @@ test('into a folder, with a name that says which computer and when; never over a
   const first = await run({ GANTRY_HOME: places.home }, ['backup', folder, '--json']);
   expect(first.json().file).toMatch(/gantry-.+-2026-01-02-0304\.tar\.gz$/);
   const second = await run({ GANTRY_HOME: places.home }, ['backup', folder]);
-  expect(second).toMatchObject({ code: 1, err: expect.stringContaining('is there already') });
+  expect(second).toMatchObject({ code: 1, err: expect.stringContaining('already exists') });
 });
 
 test('a restore under a Gantry that runs names its process; a dry run checks the backup and changes nothing', async () => {

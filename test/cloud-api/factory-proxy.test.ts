@@ -209,5 +209,5 @@ test('an engine that stops ends its streams with a last event', async () => {
   const whole = pair.callWeb('GET', '/api/factory/events');
   while (pair.engine.streams === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   await pair.stopEngine();
-  expect((await whole).text).toBe(':\n\nevent: closing\ndata: {"reason":"Gantry stops."}\n\n');
+  expect((await whole).text).toBe(':\n\nevent: closing\ndata: {"reason":"Gantry is stopping."}\n\n');
 });

@@ -64,14 +64,14 @@ test('while the disk takes nothing one banner says so and what to do, on each pa
     ...{ name: 'Database', group: 'disk', state: 'warn', version: null },
     ...{
       detail: 'The disk that holds runtime.db is full.',
-      fix: 'Free some space or mend the disk; Gantry goes on by itself',
+      fix: 'Free some space or repair the disk; Gantry then continues automatically',
     },
   };
   await page.route('**/api/factory/health', (route) =>
     route.fulfill({ json: { ok: false, service: 'gantry', panes: true } }),
   );
   await page.route('**/api/factory/doctor', (route) => route.fulfill({ json: { checks: [check] } }));
-  await banner.getByText('The disk that holds runtime.db is full. Free some space or mend the disk').waitFor();
+  await banner.getByText('The disk that holds runtime.db is full. Free some space or repair the disk').waitFor();
   await go(page, '/inbox');
   await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
   expect(await banner.count()).toBe(1);

@@ -113,7 +113,7 @@ test('closing ends streams with a last event and removes what names the servers,
   for (const stream of streams) {
     expect([stream.status, await stream.text()]).toEqual([
       200,
-      expect.stringMatching(/event: closing\ndata: \{"reason":"Gantry stops\."\}\n\n$/),
+      expect.stringMatching(/event: closing\ndata: \{"reason":"Gantry is stopping\."\}\n\n$/),
     ]);
   }
   const places = placesIn(home);

@@ -325,7 +325,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<Engine> 
             answers: 'throw',
           });
     const close = async () => {
-      dispatcher.close('Gantry stops.');
+      dispatcher.close('Gantry is stopping.');
       await peers?.close();
       await closeServer(server);
       await toolServer.close();

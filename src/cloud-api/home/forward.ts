@@ -107,7 +107,7 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
     async pass(context, options = {}) {
       const paired = home.current();
       const { kind } = context.principal;
-      if (paired === null) throw new AppError('transport', 'This computer is not paired any more.', 'Try again.');
+      if (paired === null) throw new AppError('transport', 'This computer is no longer paired.', 'Try again.');
       if (kind !== 'owner' && kind !== 'public') {
         throw new AppError(
           'refused',

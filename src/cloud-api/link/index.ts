@@ -70,5 +70,5 @@ function aheadOf({ headers }: IncomingMessage, now: number): number | null {
 const idOf = ({ computerId }: Principal) => computerId ?? '';
 
 function notPaired(): AppError {
-  return new AppError('refused', 'This computer is not paired any more.', 'Pair it again.', { status: 401 });
+  return new AppError('refused', 'This computer is no longer paired.', 'Pair it again.', { status: 401 });
 }

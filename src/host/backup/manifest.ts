@@ -42,7 +42,7 @@ const segment = /^(?!\.{1,2}$)[^/\\\0]{1,255}$/;
 const Path = z
   .string()
   .max(2000)
-  .refine((path) => path.split('/').every((part) => segment.test(part)) && isKnown(path), 'is no path of a backup');
+  .refine((path) => path.split('/').every((part) => segment.test(part)) && isKnown(path), 'is not a path in a backup');
 
 function isKnown(path: string): boolean {
   const [root, first = '', ...more] = path.split('/');
@@ -89,11 +89,11 @@ export function parseManifest(text: string, archive: string): Manifest {
   const head = z
     .object({ gantry: z.literal('backup'), v: z.number(), version: z.string().optional() })
     .safeParse(value);
-  if (!head.success) throw notOne(archive, 'its manifest is of something else');
+  if (!head.success) throw notOne(archive, 'its manifest belongs to something else');
   if (head.data.v > 1) {
     throw new AppError(
       'refused',
-      `${archive} was written by a newer Gantry (${head.data.version ?? 'unnamed'}, form ${head.data.v}; known here: 1).`,
+      `${archive} was written by a newer Gantry (${head.data.version ?? 'unnamed'}, format ${head.data.v}; this one knows 1).`,
       'Restore it with that version.',
     );
   }
@@ -110,8 +110,8 @@ export function parseManifest(text: string, archive: string): Manifest {
 export function notOne(archive: string, why: string): AppError {
   return new AppError(
     'usage',
-    `${archive} is no backup that can be read: ${why}. Nothing was changed.`,
-    'Give a file that `gantry backup` wrote, or another copy of it.',
+    `${archive} is not a readable backup: ${why}. Nothing was changed.`,
+    'Use a file that `gantry backup` wrote, or another copy of this one.',
   );
 }
 

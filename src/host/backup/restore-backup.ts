@@ -145,8 +145,8 @@ async function restore(options: RestoreOptions, staging: string): Promise<Omit<R
     near?.remove();
     throw new AppError(
       'transport',
-      `The backup could not be put in place: ${(cause as Error).message}. Everything is as it was.`,
-      'Mend what it names, then restore again.',
+      `The backup could not be restored: ${(cause as Error).message}. Nothing was changed.`,
+      'Fix the cause, then restore again.',
       { cause },
     );
   }
@@ -231,6 +231,6 @@ function isDamaged(file: string, damaged: readonly Damage[]): AppError {
   return new AppError(
     'refused',
     `${file} is damaged: ${named.join('; ')}${more}. Nothing was changed.`,
-    'Restore another backup, or take what is whole of this one with --salvage.',
+    'Restore another backup, or restore only the undamaged files of this one with --salvage.',
   );
 }

@@ -103,7 +103,7 @@ function createReading(archive: string, into: string) {
     const path = given.path.replace(/^\.\//, '');
     guarded(() => {
       if (manifest === null) {
-        if (path !== manifestName || given.type !== 'File') throw notOne(archive, 'it does not begin with a manifest');
+        if (path !== manifestName || given.type !== 'File') throw notOne(archive, 'it does not start with a manifest');
         if (given.size > largestManifest) throw notOne(archive, 'its manifest is too large');
         given.on('data', (chunk: Buffer) => text.push(Buffer.from(chunk)));
         given.on('end', () => guarded(readManifest));
@@ -129,9 +129,9 @@ function createReading(archive: string, into: string) {
     if (file === undefined || given.type !== 'File') {
       // A name that nobody promised is shown as data: it may hold anything.
       const what = given.type === 'File' ? 'a file' : `a ${given.type}`;
-      throw notOne(archive, `it holds ${what} that its manifest does not name (${JSON.stringify(path.slice(0, 200))})`);
+      throw notOne(archive, `it contains ${what} that its manifest does not list (${JSON.stringify(path.slice(0, 200))})`);
     }
-    if (sound.has(path) || wrong.has(path)) throw notOne(archive, `it holds ${JSON.stringify(path)} twice`);
+    if (sound.has(path) || wrong.has(path)) throw notOne(archive, `it contains ${JSON.stringify(path)} twice`);
     if (given.size !== file.size) {
       wrong.set(path, `has ${given.size} bytes instead of ${file.size}`);
       return;
@@ -161,7 +161,7 @@ function createReading(archive: string, into: string) {
     current = null;
     const same = open.size === open.file.size && open.digest.digest('hex') === open.file.sha256;
     if (same) sound.add(open.file.path);
-    else wrong.set(open.file.path, 'is not what was saved');
+    else wrong.set(open.file.path, 'does not match its checksum');
   }
 
   return {

@@ -48,7 +48,7 @@ const Computer = z.object({ id: z.string() });
 /** Nothing is left behind when it fails, and the file is whole or not there. `refused` when there is one already. */
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { places, file, withSecrets, clock } = options;
-  if (existsSync(file)) throw new AppError('refused', `${file} is there already.`, 'Name another file.');
+  if (existsSync(file)) throw new AppError('refused', `${file} already exists.`, 'Choose another name.');
   removeLeftOvers(places.home, clock.now());
   const staging = join(places.home, `${stagingPrefix}${process.pid}-${clock.now()}`);
   const part = join(dirname(file), `.${basename(file)}.part`);
@@ -110,7 +110,7 @@ function removeLeftOvers(home: string, now: number): void {
 
 function cannotWrite(file: string, cause: NodeJS.ErrnoException): AppError {
   if (cause.code === 'ENOSPC' || cause.code === 'EDQUOT') {
-    const action = 'Free some space or name a file on another disk; what was copied so far is removed.';
+    const action = 'Free some space or name a file on another disk. The unfinished copy is removed.';
     return new AppError('transport', `The disk is full: no backup was written (${cause.message}).`, action, { cause });
   }
   return new AppError('transport', `No backup was written to ${file}: ${cause.message}.`, 'Name another file.', {

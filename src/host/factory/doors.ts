@@ -57,7 +57,7 @@ function partsWithDoors(deps: FactoryDeps, { bots, messaging, work, teams }: Fac
         const read = readTemplate(text, id, 'json');
         if (read.ok) return read.template;
         const said = read.problems.slice(0, 5).map((one) => `${one.path === '' ? 'It' : one.path}: ${one.message}`);
-        throw new AppError('usage', `The template has problems: ${said.join(' ')}`, 'Mend it, then send it again.');
+        throw new AppError('usage', `The template has problems: ${said.join(' ')}`, 'Fix it, then send it again.');
       },
       start: (request, by, template, also) => work.workflows.runs.start(request, by, template, also),
     },

@@ -320,7 +320,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     }
     if (fault.kind === 'stopped') {
       show('idle', detail, 'turn.stopped');
-      return closed ? { state: 'held', why: 'Gantry stops' } : { state: 'failed', evidence: null, detail };
+      return closed ? { state: 'held', why: 'Gantry is stopping' } : { state: 'failed', evidence: null, detail };
     }
     const pause = pausesMs[Math.min(tries, pausesMs.length - 1)] as number;
     tries += 1;

@@ -269,7 +269,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
     const end = await askToTheEnd();
     if (abandoned) {
       // Its rows stay as they are, to be found at the next start.
-      const fault = { kind: 'stopped' as const, message: 'Gantry stops.', retryAt: null };
+      const fault = { kind: 'stopped' as const, message: 'Gantry is stopping.', retryAt: null };
       return accepted ? { how: 'stopped', reason: null } : { how: 'not_taken', fault };
     }
     if (!accepted) {

@@ -136,7 +136,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     described = null;
     known = null;
     if (home.current().kind === 'embedded') return;
-    log.info('This computer is not paired any more.');
+    log.info('This computer is no longer paired.');
     home.become(null);
   }
 

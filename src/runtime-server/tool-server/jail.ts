@@ -133,7 +133,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       throw new AppError(
         'refused',
         `${JSON.stringify(shown)} cannot be opened: ${code ?? message}.`,
-        'Mend its rights.',
+        'Fix its permissions.',
         { cause },
       );
     }
@@ -179,7 +179,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       throw new AppError(
         'refused',
         `The folder ${JSON.stringify(shown)} cannot be made: ${code ?? message}.`,
-        'Mend its rights.',
+        'Fix its permissions.',
         { cause },
       );
     }

@@ -126,7 +126,7 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
     const waits = paths.filter((path) => {
       const text = read(path);
       if (typeof text !== 'string' && text.is === 'unfit') {
-        throw new AppError('refused', `${trust.shown(path)} cannot be agreed to. ${text.why}`, 'Mend or remove it.');
+        throw new AppError('refused', `${trust.shown(path)} cannot be agreed to. ${text.why}`, 'Fix or delete it.');
       }
       return trust.judge(path, typeof text === 'string' ? text : null).waits;
     });

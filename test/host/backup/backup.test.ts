@@ -144,7 +144,7 @@ test('a restore is refused while a Gantry holds the folder, and a backup never o
   const home = await filledHome();
   const file = join(scratchFolder(), 'b.tar.gz');
   await backUp(home, file);
-  await expect(backUp(home, file)).rejects.toMatchObject({ code: 'refused', fact: `${file} is there already.` });
+  await expect(backUp(home, file)).rejects.toMatchObject({ code: 'refused', fact: `${file} already exists.` });
   await home.close();
   const release = takeInstanceLock(home.places.lock);
   await expect(restore(home.places.home, file)).rejects.toMatchObject({ code: 'refused' });

@@ -45,7 +45,7 @@ test('no backup at all', async () => {
   expect((await refused(Buffer.alloc(0))).fact).toContain('it is empty');
   expect((await refused(Buffer.from('hello'))).fact).toContain('its first bytes are wrong');
   expect((await refused(gzipSync('hello'))).code).toBe('usage');
-  expect((await refused(tarOf([{ path: './readme', data: 'x' }]))).fact).toContain('does not begin with a manifest');
+  expect((await refused(tarOf([{ path: './readme', data: 'x' }]))).fact).toContain('does not start with a manifest');
   expect((await refused(join(scratchFolder(), 'nothing'))).code).toBe('not_found');
   expect((await refused(scratchFolder())).code).toBe('usage');
 });
@@ -82,7 +82,7 @@ test('salvage takes what is whole and names what is not', async () => {
   writeFileSync(file, gzipSync(plain));
   const home = join(scratchFolder(), 'home');
   const done = await restoreBackup({ places: placesIn(home), file, salvage: true, dryRun: false, clock, machine });
-  expect(done.damaged).toEqual([{ path: 'home/settings.json', what: 'is not what was saved' }]);
+  expect(done.damaged).toEqual([{ path: 'home/settings.json', what: 'does not match its checksum' }]);
   expect(existsSync(join(home, 'settings.json'))).toBe(false);
   expect(existsSync(join(home, 'runtime.db'))).toBe(true);
 });
@@ -142,7 +142,7 @@ test.each(hostile)('%s: refused, also when salvaged', async (_, entries) => {
   const archive = tarOf(entries);
   for (const salvage of [false, true]) {
     const error = await refused(archive, salvage);
-    expect(error.fact).toContain('is no backup that can be read');
+    expect(error.fact).toContain('is not a readable backup');
   }
   expect(existsSync(join(dirname(scratchFolder()), 'evil'))).toBe(false);
 });

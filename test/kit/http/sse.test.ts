@@ -173,9 +173,9 @@ test('closing ends every stream with a last event', async () => {
   const { port, dispatcher } = await start(() => {});
   const streams = [open(port), open(port)];
   for (const stream of streams) await stream.until(':');
-  dispatcher.close('Gantry stops.');
+  dispatcher.close('Gantry is stopping.');
   for (const stream of streams) {
-    expect(await stream.end()).toBe(':\n\nevent: closing\ndata: {"reason":"Gantry stops."}\n\n');
+    expect(await stream.end()).toBe(':\n\nevent: closing\ndata: {"reason":"Gantry is stopping."}\n\n');
     expect((await stream.response).complete).toBe(true);
   }
 });

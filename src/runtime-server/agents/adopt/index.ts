@@ -209,7 +209,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
       return found;
     }
     if (found.is === 'absent') return null;
-    throw new AppError('refused', `team.yaml of team ${team} cannot be read. ${found.why}`, 'Mend or remove it.');
+    throw new AppError('refused', `team.yaml of team ${team} cannot be read. ${found.why}`, 'Fix or delete it.');
   }
 
   /** The person's own words to Gantry: they need not be asked about it. */

@@ -103,7 +103,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
     if (row.payload_schema === null) return null;
     const verdict = await deps.schemas.check(JSON.parse(row.payload_schema) as JsonObject, data);
     // An unchecked event may still be valid: the cloud sends it again.
-    if (deps.closing.aborted) throw new AppError('transport', 'Gantry stops.', 'Send it again.');
+    if (deps.closing.aborted) throw new AppError('transport', 'Gantry is stopping.', 'Send it again.');
     return verdict.ok ? null : `Its data does not fit the server’s schema: ${verdict.problem ?? 'no reason given'}`;
   }
 

@@ -68,7 +68,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
       await reach(row, how.secrecy);
       return null;
     } catch (error) {
-      if (deps.closing.aborted) return new EventFault('internal', null, 'Gantry stops.', error);
+      if (deps.closing.aborted) return new EventFault('internal', null, 'Gantry is stopping.', error);
       const fault = asFault(error);
       if (!(error instanceof EventFault)) deps.log.error('A subscription could not be made.', { id: row.id, error });
       await refuse(row.id, fault, how.by);
