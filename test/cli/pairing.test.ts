@@ -137,7 +137,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
     .toContain('Nothing waits');
   expect(await run(here, ['workspace', 'approvals'])).toMatchObject({
     code: 0,
-    out: 'Nothing waits on this computer; what waits in the home cloud is not shown.\n',
+    out: 'No approvals wait on this computer. Those in the home cloud are not shown.\n',
   });
   for (const words of [['open'], ['workspace', 'approve', 'apr_1']]) {
     expect(await run(here, words)).toMatchObject({

@@ -41,7 +41,7 @@ test('nor can a client with a key: fifty of its questions wait, and another clie
   for (let n = 0; n < 50; n += 1) asked.push(await ask(n, 'user_local/key:k1'));
   await expect(ask(50, 'user_local/key:k1')).rejects.toMatchObject({
     status: 429,
-    fact: '50 questions of this client wait for a person already.',
+    fact: '50 approvals of this client are already waiting for a person.',
   });
   await ask(0, 'user_local/key:k2');
   await pair.desk.withdraw(asked[0]?.id ?? '', 'engine');

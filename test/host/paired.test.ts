@@ -266,7 +266,7 @@ test('while home is away what waits here is shown, nothing is answered, and it a
   const { since } = (await desk.pairing()).link!;
   await expect
     .poll(async () => (await approvalsOf(desk.web)).waits, { timeout: 15_000 })
-    .toBe('Nothing waits on this computer; what waits in the home cloud is not shown.');
+    .toBe('No approvals wait on this computer. Those in the home cloud are not shown.');
   const asked = ask('git push origin away');
   await expect.poll(async () => (await approvalsOf(desk.web)).approvals, { timeout: 15_000 }).toHaveLength(1);
   const { approvals, waits } = await approvalsOf(desk.web);

@@ -129,6 +129,6 @@ function cursorOf(seq: number): string {
 function placeOf(cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  const fact = `${JSON.stringify(cursor.slice(0, 60))} is no cursor of this list.`;
+  const fact = `${JSON.stringify(cursor.slice(0, 60))} is not a cursor of this list.`;
   throw new AppError('usage', fact, 'Use `nextCursor` of an answer.', { wireCode: 'bad_request' });
 }

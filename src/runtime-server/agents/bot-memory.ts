@@ -13,7 +13,7 @@ export async function createBotMemory(store: Store, log: Log): Promise<BotMemory
       store
         .write((tx) => saveMemory(tx, agentId, facts))
         .catch((error: unknown) =>
-          log.warn('A memory of a bot could not be written.', { agentId, error: String(error) }),
+          log.warn('The memory of a bot could not be saved.', { agentId, error: String(error) }),
         );
     },
   };

@@ -45,26 +45,26 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
 
   function unenforceable(botId: string): string | null {
     const member = registry.find(botId);
-    if (member === null) return 'There is no such bot any more.';
+    if (member === null) return 'This bot no longer exists.';
     const { placement } = member;
     if (placement.unenforceable !== null || placement.holdsMode) return placement.unenforceable;
     const harness = member.live ? member.spec?.harness : member.definition?.harnesses[0];
     if (harness !== undefined && harnesses.hasExec(harness)) return null;
-    return `It is a program in a terminal (${harness ?? 'not known'}) without a mode in which Gantry could run it by itself and hold it to what it may do.`;
+    return `It runs in a terminal (${harness ?? 'unknown program'}), where Gantry cannot enforce permissions.`;
   }
 
   async function hindrance(botId: string): Promise<string | null> {
     const member = registry.find(botId);
     const never = unenforceable(botId);
     if (member === null || never !== null) return never;
-    if (!member.live) return `Its bot ${member.address} is not running. Start the team: gantry teams up ${member.team}`;
+    if (!member.live) return `${member.address} is not running. Start its team: gantry teams up ${member.team}`;
     const held = deps.held?.(botId) ?? null;
-    if (held !== null) return `${member.address} cannot take it now: ${held}`;
-    if (!member.placement.holdsMode) return running.has(botId) ? `${member.address} is on another run.` : null;
+    if (held !== null) return `${member.address} cannot take this run now: ${held}`;
+    if (!member.placement.holdsMode) return running.has(botId) ? `${member.address} is busy with another run.` : null;
     const alone = registry.bot(botId)?.alone;
-    if (alone === undefined) return `Its bot ${member.address} is not running.`;
+    if (alone === undefined) return `${member.address} is not running.`;
     const why = await alone.hindrance();
-    return why === null ? null : `${member.address} cannot take it now: ${why}`;
+    return why === null ? null : `${member.address} cannot take this run now: ${why}`;
   }
 
   async function execute(member: Member, execution: Execution): Promise<ExecutionEnd> {
@@ -102,14 +102,14 @@ export function createExecutor(deps: ExecutorDeps): BotExecutor {
     },
     async run(execution) {
       const member = registry.find(execution.botId);
-      if (member === null) return failed('There is no such bot any more.');
+      if (member === null) return failed('This bot no longer exists.');
       try {
         return await execute(member, execution);
       } catch (error) {
         if (execution.signal.aborted) return { ...failed('It was stopped.'), status: 'cancelled' };
         if (error instanceof AppError) return failed(`${error.fact} ${error.action}`);
-        deps.log.warn(`A run of ${member.address} broke.`, { runId: execution.runId, error: String(error) });
-        return failed(`Its run broke: ${error instanceof Error ? error.message : String(error)}`);
+        deps.log.warn(`A run of ${member.address} failed.`, { runId: execution.runId, error: String(error) });
+        return failed(`The run failed: ${error instanceof Error ? error.message : String(error)}`);
       }
     },
   };

@@ -39,7 +39,7 @@ export function shownAfterExit(
   if (exit.code === 0) return { state: 'offline', reason: 'the program ended', since };
   if (exit.code !== null) return { state: 'failed', reason: `the program ended with exit code ${exit.code}`, since };
   if (exit.signal !== null) return { state: 'failed', reason: `the program was ended by ${exit.signal}`, since };
-  return { state: 'offline', reason: 'the program ended; how is not known', since };
+  return { state: 'offline', reason: 'the program ended; its exit code is unknown', since };
 }
 
 export const addressOf = (slug: string, team: string): string => `${slug}@${team}`;

@@ -46,7 +46,7 @@ export function createNeeds({ registry, events, store, timers, log, asks }: Need
         store
           .write((tx) => emit(tx, agentId))
           .catch((error: unknown) => {
-            log.warn('That a bot needs its person could not be told.', { agentId, error: String(error) });
+            log.warn('A notification that a bot needs you could not be sent.', { agentId, error: String(error) });
           });
       };
       needing.set(agentId, timers.after(settledAfterMs, tell));

@@ -143,7 +143,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
     try {
       return deps.harnesses.attach(spec, paneId);
     } catch (error) {
-      deps.log.warn(`The bot in pane ${paneId} could not be taken up.`, { error: String(error) });
+      deps.log.warn(`The bot in pane ${paneId} could not be reconnected.`, { error: String(error) });
       return null;
     }
   };
@@ -343,7 +343,7 @@ export function createRegistry(deps: RegistryDeps): Registry {
       for (const entry of entries.values()) {
         // A bot without a pane, live when Gantry ended: nothing would report its end.
         if (entry.live || entry.shown.state === 'offline' || entry.panes.length > 0) continue;
-        show(entry, { state: 'offline', reason: 'its team is not up', since: deps.clock.now() });
+        show(entry, { state: 'offline', reason: 'its team is not running', since: deps.clock.now() });
       }
     },
 

@@ -50,15 +50,15 @@ export function createRestarting<Entry extends RestartingEntry>(deps: Restarting
     const gone = info.endReason ?? 'its pane ended';
     const stillWanted = () => entry.live && entry.panes.at(-1) === info.id && !deps.isStopping(info.id);
     const release = deps.panes.hold(info.id);
-    deps.show(entry, { state: 'starting', reason: `${gone}; it is being started again`, since: deps.now() });
+    deps.show(entry, { state: 'starting', reason: `${gone}; it is being restarted`, since: deps.now() });
     try {
       const { resumed } = await restarts.restart({ spec, info, stillWanted });
-      entry.came = `${resumed ? 'resumed' : 'started again'}, because ${gone}`;
+      entry.came = `${resumed ? 'resumed' : 'restarted'}, because ${gone}`;
       deps.attach(entry, spec, info.id);
     } catch (error) {
       if (!stillWanted()) return;
       const why = error instanceof AppError ? error.fact : String(error);
-      const reason = `${gone}, and it could not be started again: ${why}`;
+      const reason = `${gone}, and it could not be restarted: ${why}`;
       deps.ended(entry, info.id, { state: 'offline', reason, since: deps.now() });
     } finally {
       busy.delete(info.id);

@@ -93,15 +93,15 @@ export function createRestarts(deps: RestartsDeps): Restarts {
       await begun.promise;
       const ended = new Date(info.endedAt ?? deps.clock.now()).toISOString().slice(11, 19);
       const words = (resumed: boolean) =>
-        `${info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation goes on' : 'started again'}`;
+        `${info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation continues' : 'restarted'}`;
       for (let attempt = 1; ; attempt++) {
         await readable();
-        if (closed || !stillWanted()) throw new AppError('refused', 'It was stopped meanwhile.', 'Start its team.');
+        if (closed || !stillWanted()) throw new AppError('refused', 'The bot was stopped in the meantime.', 'Start its team.');
         try {
           const restarted = await once(spec, info, words);
           if (stillWanted()) return restarted;
           await panes.kill(info.id);
-          throw new AppError('refused', 'It was stopped meanwhile.', 'Start its team.');
+          throw new AppError('refused', 'The bot was stopped in the meantime.', 'Start its team.');
         } catch (error) {
           const again = error instanceof AppError && error.code === 'transport' && attempt < tries;
           if (!again) throw error;

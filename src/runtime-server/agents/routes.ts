@@ -137,7 +137,7 @@ export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
     bind(agentHook, async ({ params, body, principal, signal }) => {
       const bot = principal.agentId === undefined ? null : registry.bot(principal.agentId);
       if (bot?.hook === undefined) {
-        throw new AppError('not_found', 'This bot has no live pane.', 'Only a program in a pane of Gantry may report.');
+        throw new AppError('not_found', 'This bot has no live pane.', 'Only a program in a Gantry pane may report.');
       }
       return { body: await bot.hook(params.event, body, signal) };
     }),
@@ -158,7 +158,7 @@ function withoutPane(member: Member): AppError {
 }
 
 function notReady(member: Member): AppError {
-  return new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
+  return new AppError('transport', `Gantry is reconnecting to ${member.address}.`, 'Try again in a moment.');
 }
 
 function explain(member: Member, registry: Registry) {

@@ -47,16 +47,16 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
     const address = addressOf(bot.slug, team.name);
     const live = facts.members.find((member) => member.slug === bot.slug && member.live);
     if (facts.only?.has(bot.slug) === false) {
-      steps.push({ action: 'skip', agent: address, reason: 'it was not asked for' });
+      steps.push({ action: 'skip', agent: address, reason: 'it was not requested' });
       continue;
     }
-    if (live?.placement.inTerminal === false) steps.push({ action: 'bind', agent: address, reason: 'it runs already' });
+    if (live?.placement.inTerminal === false) steps.push({ action: 'bind', agent: address, reason: 'it is already running' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
       const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;
       steps.push({ action: 'bind', agent: address, machine: facts.computerId, reason });
     } else if (bot.binding.type === 'vendor') {
-      const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: what is sent to it becomes a ticket`;
+      const reason = `an app of ${bot.binding.vendor ?? 'its vendor'}: messages to it become tickets`;
       steps.push({ action: 'bind', agent: address, reason });
     } else if (isElsewhere(bot.machine, facts)) {
       // Where the computer is known it is started there, with a separate plan.
@@ -66,7 +66,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       const choice = chooseHarness(bot, facts.found);
       if ('harness' in choice) {
         starts.push({ bot, harness: choice.harness });
-        const reason = bot.worktree ? `${choice.reason}; in a git worktree of its own` : choice.reason;
+        const reason = bot.worktree ? `${choice.reason}; in its own git worktree` : choice.reason;
         const machine = facts.computerId;
         const start = started.has(startHash(bot, choice.harness)) ? {} : { start: startOf(bot) };
         steps.push({ action: 'spawn', agent: address, harness: choice.harness, machine, reason, ...start });
@@ -75,7 +75,7 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
   }
   const named = new Set(team.bots.map((bot) => bot.slug));
   for (const member of facts.members.filter((each) => each.live && !named.has(each.slug))) {
-    const reason = 'it runs on, although the team file names it no more; `gantry teams down` stops it';
+    const reason = 'it keeps running, although the team file no longer names it; `gantry teams down` stops it';
     steps.push({ action: 'skip', agent: member.address, machine: facts.computerId, reason });
   }
   return { steps, starts, hindrances };
@@ -108,7 +108,7 @@ export const notPaired = (machine: string): string =>
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {
   if (live.remote !== null) {
     const { computerId: machine, computerName, harness } = live.remote;
-    const reason = `it runs already on ${computerName}`;
+    const reason = `it is already running on ${computerName}`;
     return { action: 'bind', agent: live.address, ...(harness === null ? {} : { harness }), machine, reason };
   }
   const running = live.spec?.harness;
@@ -123,7 +123,7 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
     agent: live.address,
     ...(running === undefined ? {} : { harness: running }),
     machine: computerId,
-    reason: same ? 'it runs already' : 'it runs already, with other settings; down and up applies the new ones',
+    reason: same ? 'it is already running' : 'it is already running with other settings; stop and start its team to apply the new ones',
   };
 }
 

@@ -196,7 +196,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
     throw new AppError(
       'usage',
       `The file of team ${name} has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}: ${problems.join(' ')}`,
-      `Mend ${join(folder.folderOf(name), 'team.yaml')}; \`gantry teams check ${name}\` looks again.`,
+      `Fix ${join(folder.folderOf(name), 'team.yaml')}; \`gantry teams check ${name}\` checks it again.`,
     );
   };
 
@@ -374,7 +374,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
       }
       unlisten = folder.onChange(() => {
         refresh().catch((error: unknown) => {
-          deps.log.warn('Changed team files could not be taken.', { error: String(error) });
+          deps.log.warn('Changed team files could not be applied.', { error: String(error) });
         });
       });
       folder.start();
@@ -391,7 +391,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
         if (team === null) invalid.push({ name: onDisk.name, problems: [...onDisk.problems], ...waits });
         else teams.push({ ...shape(team), agents: deps.views.agents(team.name), ...waits });
       }
-      const note = `Only ${mostTeams} entries of .gantry/teams are looked at, and there are more: teams beyond them are not listed and do not start.`;
+      const note = `.gantry/teams has more than ${mostTeams} entries: teams beyond those are not listed and do not start.`;
       return { teams, invalid, ...(folder.more() ? { note } : {}) };
     },
     exists(name) {
@@ -414,7 +414,7 @@ export function createTeamService(deps: TeamServiceDeps): TeamService {
           action: member.live ? 'stop' : 'skip',
           agent: member.address,
           machine: member.remote?.computerId ?? deps.computerId,
-          reason: member.live ? 'it runs' : 'it is not running',
+          reason: member.live ? 'it is running' : 'it is not running',
         })),
     down,
     refresh,

@@ -23,7 +23,7 @@ export function createTokenEnds({
       else if (live.delete(agentId)) {
         wake(agentId);
         Promise.resolve(tokens.revoke(agentId)).catch((error: unknown) => {
-          log.warn('The token of a stopped bot could not be voided.', { agentId, error: String(error) });
+          log.warn('The token of a stopped bot could not be revoked.', { agentId, error: String(error) });
         });
       }
     });

@@ -153,7 +153,7 @@ export function createDesk(deps: DeskDeps): Desk {
     const { agentId: bot, client = null } = request;
     const waiting = bot !== null ? liveOfAgent(tx, bot) : client !== null ? liveOfClient(tx, client) : 0;
     if (waiting >= mostOfOne) {
-      const fact = `${waiting} questions of this ${bot === null ? 'client' : 'bot'} wait for a person already.`;
+      const fact = `${waiting} approvals of this ${bot === null ? 'client' : 'bot'} are already waiting for a person.`;
       throw new AppError('refused', fact, 'Wait until some are answered.', { status: 429 });
     }
     const id = ids.next('apr');
@@ -202,7 +202,7 @@ export function createDesk(deps: DeskDeps): Desk {
       })
       .then(schedule)
       .catch((fault: unknown) =>
-        log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
+        log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
       );
   }
 
@@ -324,7 +324,7 @@ export function createDesk(deps: DeskDeps): Desk {
     cancelOrphans = timers.after(askAgainMs, () => {
       for (const id of orphans) {
         withdraw(id, 'engine').catch((fault: unknown) =>
-          log.warn('An approval that nobody waits for could not be withdrawn.', { id, fault: String(fault) }),
+          log.warn('An approval that is no longer needed could not be withdrawn.', { id, fault: String(fault) }),
         );
       }
     });
@@ -390,8 +390,8 @@ function questionOf(ask: ApprovalAsk, now: number): ApprovalQuestion {
   if (length > largestSummary) {
     throw new AppError(
       'refused',
-      `What is to be approved has ${length} characters; a person is shown at most ${largestSummary}.`,
-      'Ask for smaller steps: nobody may approve what they cannot read whole.',
+      `The action to approve has ${length} characters; a person can be shown at most ${largestSummary}.`,
+      'Ask for smaller steps, which a person can read in full.',
     );
   }
   return {

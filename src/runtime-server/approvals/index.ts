@@ -47,12 +47,12 @@ export function createHeldApprovals(deps: HeldApprovalsDeps): HeldApprovals {
         const approvals = live.slice(0, query.limit ?? live.length);
         if (approvals.length === 0) {
           return {
-            body: { approvals, waits: 'Nothing waits on this computer; what waits in the home cloud is not shown.' },
+            body: { approvals, waits: 'No approvals wait on this computer. Those in the home cloud are not shown.' },
           };
         }
         const why = await reports.trouble();
-        const away = why === null ? '' : ` They have not arrived there (${why}).`;
-        const waits = `These wait on this computer; they are answered in the home cloud.${away}`;
+        const away = why === null ? '' : ` They have not reached it (${why}).`;
+        const waits = `These approvals wait on this computer and are answered in the home cloud.${away}`;
         return { body: { approvals, waits } };
       }),
       bind(answerApproval, async ({ principal, body }) => {

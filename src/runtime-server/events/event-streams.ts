@@ -186,14 +186,14 @@ async function startOf(ledger: Ledger, cursors: Cursors): Promise<Start> {
   const cursor = largest === null ? null : String(largest);
   if (cursor !== null && (cursor === '0' || (await ledger.knows(cursor)))) return { at: cursor, reset: null };
   // An id of an approval, or of another engine's ledger: its place here is unknown.
-  return { at: await ledger.head(), reset: `The event ${all.join(' or ')} is not known here.` };
+  return { at: await ledger.head(), reset: `The event ${all.join(' or ')} is unknown here.` };
 }
 
 function checkCursor(cursor: string): void {
   if (/^\d{1,19}$/.test(cursor) || /^engine_[0-9A-Za-z]+~apr-[A-Za-z0-9_-]+$/.test(cursor)) return;
   throw new AppError(
     'usage',
-    `"${cursor.slice(0, 60)}" is no event id.`,
-    'Use the id of an event of this stream, or none to start now.',
+    `"${cursor.slice(0, 60)}" is not an event id.`,
+    'Use the id of an event of this stream, or leave it out to start now.',
   );
 }

@@ -67,8 +67,8 @@ export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps):
     // Events from one pairing must not reach the next home.
     const now = home();
     if (paired !== undefined && now !== null && paired !== now) {
-      log.warn('What waited for the home before was dropped.', { id: item.id, lane: item.lane, home: paired });
-      return { to: 'dead', reason: 'it was for another home' };
+      log.warn('An item that waited for the previous home was dropped.', { id: item.id, lane: item.lane, home: paired });
+      return { to: 'dead', reason: 'it was for the previous home' };
     }
     const { route, body } =
       item.lane === lane.events
@@ -84,7 +84,7 @@ export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps):
     if (answer.status === 401 || answer.status === 408 || answer.status === 429 || answer.status >= 500) {
       return { to: 'retry', reason: `the cloud answered ${answer.status}` };
     }
-    log.warn('The cloud refused what this computer told it.', { id: item.id, lane: item.lane, status: answer.status });
+    log.warn('The cloud refused a report of this computer.', { id: item.id, lane: item.lane, status: answer.status });
     return { to: 'dead', reason: `the cloud answered ${answer.status}` };
   });
 

@@ -116,7 +116,7 @@ export function createHookQuestions<Q extends HookQuestion>(
   }
 
   const takenUp = () =>
-    new AppError('transport', `${bot.slug}@${bot.team} is being taken up again.`, 'Ask again in a moment.');
+    new AppError('transport', `Gantry is reconnecting to ${bot.slug}@${bot.team}.`, 'Try again in a moment.');
 
   return {
     open,

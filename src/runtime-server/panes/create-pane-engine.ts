@@ -59,7 +59,7 @@ export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
     closed: () => closed,
   });
   let connection: HostConnection | null = null;
-  let engine: Engine = { running: false, error: 'The pane host is being started.' };
+  let engine: Engine = { running: false, error: 'The pane host is starting.' };
   let closed = false;
   let stopping = false;
   /** A host that ends is written nothing: the failure of that would come before its answer and take it along. */

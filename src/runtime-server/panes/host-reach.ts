@@ -63,7 +63,7 @@ export function createHostReach(options: HostReachOptions): HostReach {
         const times = `${restarts + 1} times in a row, each time within a minute`;
         throw new HostGivenUp(
           'transport',
-          `The pane host ended ${times}, and is not started any more. Its log is ${files.log}.`,
+          `The pane host ended ${times}, and is no longer restarted. Its log is ${files.log}.`,
           'Read the log, then start Gantry again.',
         );
       }

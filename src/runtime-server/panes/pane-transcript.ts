@@ -57,7 +57,7 @@ function parse(cursor: string, known: readonly string[]): { pane: string; offset
 function unknown(cursor: string): AppError {
   return new AppError(
     'usage',
-    `"${cursor.slice(0, 80)}" is no transcript cursor of this agent.`,
-    'Use the `next` of an earlier answer, or none to begin at the start.',
+    `"${cursor.slice(0, 80)}" is not a transcript cursor of this bot.`,
+    'Use the `next` of an earlier answer, or leave it out to begin at the start.',
   );
 }

@@ -162,7 +162,7 @@ export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
       const found = find(principal, to);
       const pane = livePane(found);
       const bot = found.crew.registry.bot(found.member.id);
-      if (bot === null) throw new AppError('transport', `${to} is being taken up again.`, 'Try again in a moment.');
+      if (bot === null) throw new AppError('transport', `Gantry is reconnecting to ${to}.`, 'Try again in a moment.');
       await bot.input(input);
       deps.sizes.typed(pane, viewer(principal));
       return { body: { ok: true as const } };

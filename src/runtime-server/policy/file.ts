@@ -63,7 +63,7 @@ export function readPolicy(text: string): ReadPolicy {
       document.errors.slice(0, mostProblems).map((error) => ({
         path: '',
         line: counter.linePos(error.pos[0]).line,
-        message: `Not readable as YAML: ${error.message}`,
+        message: `Not valid YAML: ${error.message}`,
       })),
     );
   }
@@ -71,7 +71,7 @@ export function readPolicy(text: string): ReadPolicy {
   try {
     raw = document.toJS({ maxAliasCount: 100 }) ?? { rules: [] };
   } catch (error) {
-    return bad([{ path: '', line: 1, message: `Not readable as YAML: ${(error as Error).message}` }]);
+    return bad([{ path: '', line: 1, message: `Not valid YAML: ${(error as Error).message}` }]);
   }
   const lineOf = (path: readonly PropertyKey[]) => findLine(document, counter, path);
   const parsed = PolicyFile.safeParse(raw);

@@ -123,7 +123,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
     }
     const bot = registry.bot(member.id);
     if (bot === null)
-      throw new AppError('transport', `${member.address} is being taken up again.`, 'Try again in a moment.');
+      throw new AppError('transport', `Gantry is reconnecting to ${member.address}.`, 'Try again in a moment.');
     // Without a terminal there is no key that could answer something else.
     if (!member.placement.inTerminal) return { bot, keys: [] };
     if (reason === 'unclear' || state === 'needs_you' || state === 'starting') {

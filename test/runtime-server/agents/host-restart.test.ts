@@ -53,12 +53,12 @@ test('when the pane host dies a shell comes back in its pane, below its text, an
   expect(after).toMatchObject({
     id: before.id,
     pane: before.pane,
-    stateReason: 'started again, because the pane host ended',
+    stateReason: 'restarted, because the pane host ended',
   });
   expect(engine.panes.get(after.pane?.id ?? '')?.offset).toBeGreaterThan(offset);
   const shown = await text(engine, after);
   expect(shown).toContain('\nbefore the end');
-  expect(shown).toMatch(/── the pane host ended at [0-9:]{8} UTC; started again ──/);
+  expect(shown).toMatch(/── the pane host ended at [0-9:]{8} UTC; restarted ──/);
   expect(await send(engine, to, 'echo "and after"; pwd')).toMatchObject({ state: 'verified' });
   const whole = await waitFor(
     () => text(engine, after),
@@ -111,7 +111,7 @@ test('an agent goes on with its conversation, says that it was resumed, and gets
   expect(starts()).toHaveLength(2);
   expect(second).toEqual([expect.any(String), 'resumed', first?.[2]]);
   const shown = await text(engine, after);
-  expect(shown).toContain('the conversation goes on');
+  expect(shown).toContain('the conversation continues');
   const transcript = readFileSync(
     join(
       engine.workspace,
@@ -141,7 +141,7 @@ test('an agent that outlives its terminal is ended before its conversation goes 
 test('an agent that was told nothing yet begins a new conversation', async () => {
   const { engine, starts } = await standIns();
   await killHost(engine);
-  expect(await back(engine, 'dev@ai')).toMatchObject({ stateReason: 'started again, because the pane host ended' });
+  expect(await back(engine, 'dev@ai')).toMatchObject({ stateReason: 'restarted, because the pane host ended' });
   expect(starts().map(([, how]) => how)).toEqual(['new', 'new']);
 });
 
@@ -160,7 +160,7 @@ test('a message that was being typed when the host died is unconfirmed, and neve
   expect(settled?.detail).toBeTruthy();
   const agent = await back(engine, 'dev@ai');
   // Above the line is what was typed before; nothing of it stands below.
-  const below = (await text(engine, agent)).split('──  ').at(-1)?.split('started again ──').at(-1);
+  const below = (await text(engine, agent)).split('──  ').at(-1)?.split('restarted ──').at(-1);
   expect(below).not.toContain('do it once');
 });
 
@@ -175,7 +175,7 @@ test('a runtime that was away when the host died starts its bots again when it i
   expect(await back(engine, `web@${team}`)).toMatchObject({ id: before.id, pane: before.pane });
 });
 
-test('a bot that is stopped while it is being started again stays stopped', async () => {
+test('a bot that is stopped while it is being restarted stays stopped', async () => {
   const engine = await startEngine();
   const team = await startShells(engine, 'web');
   await killHost(engine);
@@ -200,10 +200,10 @@ test('when no pane host is started any more its bots are gone, and everybody say
     );
     // What `gantry stop` counts, and what `teams up` looks at.
     expect(agent.pane).toBeNull();
-    expect(agent.stateReason).not.toContain('is being started again');
+    expect(agent.stateReason).not.toContain('is being restarted');
   }
   const plan = await engine.call<{ plan: { reason: string }[] }>('POST', `/teams/${team}/up`, { dryRun: true });
-  expect(JSON.stringify(plan.body)).not.toContain('it runs already');
+  expect(JSON.stringify(plan.body)).not.toContain('it is already running');
   const up = await engine.call<{ error: { fact: string } }>('POST', `/teams/${team}/up`, {});
   expect(up.status).toBeGreaterThanOrEqual(400);
 }, 60_000);

@@ -88,7 +88,7 @@ edges:
   - {kind: checks, from: b, to: a}
 `;
   expect(read(text).problems).toEqual([
-    { path: 'bots[0].directed_by', line: 2, message: 'directs runs in a circle: c → a → b → c.' },
+    { path: 'bots[0].directed_by', line: 2, message: 'directs forms a cycle: c → a → b → c.' },
   ]);
 });
 
@@ -121,7 +121,7 @@ default_preset: none
 test('a document that grows without end by its aliases is refused', () => {
   const lines = Array.from({ length: 20 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(9).fill(`*a${n}`).join(',')}]`);
   const bomb = `a0: &a0 [1,1,1,1,1,1,1,1,1]\n${lines.join('\n')}\n`;
-  expect(read(bomb).problems.some(({ message }) => message.startsWith('Not readable as YAML'))).toBe(true);
+  expect(read(bomb).problems.some(({ message }) => message.startsWith('Not valid YAML'))).toBe(true);
 });
 
 test('a file of more than 256 KiB is refused without reading it', () => {

@@ -166,7 +166,7 @@ test('hosted and vendor bots are bound, not spawned; a hosted one without a mode
   const problems = await engine.call<{ problems: { message: string }[] }>('GET', `/teams/${other}/check`);
   expect(problems.body.problems?.map((one) => one.message)).toEqual([
     expect.stringContaining('names no model'),
-    expect.stringContaining('acts only for hosted bots'),
+    expect.stringContaining('applies only to hosted bots'),
   ]);
 });
 

@@ -96,7 +96,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
     if (!kept) {
       throw new AppError(
         'not_found',
-        `${harness} keeps no conversation "${id}" here.`,
+        `${harness} has no conversation "${id}" on this computer.`,
         `List them with \`gantry agents sessions --harness ${harness}\`.`,
       );
     }
@@ -107,14 +107,14 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
   function refuseOpen({ harness, openBy }: KeptSession, takeOver: boolean): void {
     if (openBy === null) return;
     if (openBy.bot !== null) {
-      throw new AppError('refused', `This conversation runs as ${openBy.bot} already.`, 'Talk to that bot.');
+      throw new AppError('refused', `This conversation is already running as ${openBy.bot}.`, 'Send your message to that bot.');
     }
     if (takeOver) return;
     const how = openBy.sure ? 'is open' : 'may be open';
     throw new AppError(
       'refused',
-      `This conversation ${how} in ${harness} (process ${openBy.pid}); two programs in one would write over each other.`,
-      'End it there first, or have that process ended with --take-over.',
+      `This conversation ${how} in ${harness} (process ${openBy.pid}); two programs would overwrite each other’s work.`,
+      'Close it there first, or end that process with --take-over.',
     );
   }
 
@@ -146,7 +146,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
       if (!taken.has(request.as)) return request.as;
       throw new AppError(
         'refused',
-        `Team ${team} has a bot "${request.as}" already.`,
+        `Team ${team} already has a bot "${request.as}".`,
         'Give it another name with --as.',
       );
     }
@@ -163,7 +163,7 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
       throw new AppError(
         'refused',
         `The folder of this conversation is gone: ${kept.cwd}`,
-        'A harness goes on with a conversation only in its folder: put it back first.',
+        'An agent program resumes a conversation only in its folder: restore the folder first.',
       );
     }
     folder.refresh();

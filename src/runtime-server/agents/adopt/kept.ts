@@ -213,5 +213,5 @@ function firstText(lines: readonly Json[], key: string): string {
 
 function shorten(title: string): string {
   const line = title.replace(/[\s\p{C}]+/gu, ' ').trim();
-  return [...line].slice(0, titleChars).join('') || '(no words)';
+  return [...line].slice(0, titleChars).join('') || '(no text)';
 }

@@ -18,8 +18,8 @@ export function withBot(text: string | null, bot: AdoptedBot): { text: string; l
   if (document.errors.length > 0 || !isSeq(bots)) {
     throw new AppError(
       'refused',
-      'The team file has problems, so nothing is written into it.',
-      'Mend it first, or name another team with --team.',
+      'The team file has problems, so nothing was added to it.',
+      'Fix it first, or name another team with --team.',
     );
   }
   bots.add(document.createNode({ ...bot }));

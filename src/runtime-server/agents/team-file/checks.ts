@@ -56,7 +56,7 @@ function checkDuplicates(bots: readonly Raw[]): RawProblem[] {
       first.set(bot.bot, index);
       return [];
     }
-    return [{ path: ['bots', index, 'bot'], message: `Bot ${quote(bot.bot)} is there twice: also bots[${before}].` }];
+    return [{ path: ['bots', index, 'bot'], message: `Bot ${quote(bot.bot)} is defined twice: also at bots[${before}].` }];
   });
 }
 
@@ -108,10 +108,10 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
   }
   for (const field of ['permissions', 'limits'] as const) {
     if (binding === 'hosted' || bot[field] === undefined) continue;
-    problems.push({ field, message: `${field} acts only for hosted bots. Take it out of bot ${name}.` });
+    problems.push({ field, message: `${field} applies only to hosted bots. Remove it from bot ${name}.` });
   }
   if (bot.setup !== undefined && bot.worktree !== true) {
-    problems.push({ field: 'setup', message: `setup acts only for worktrees. Add worktree: true to bot ${name}.` });
+    problems.push({ field: 'setup', message: `setup applies only to worktrees. Add worktree: true to bot ${name}.` });
   }
   const takesCommand = ['custom', 'shell'];
   if ((bot.harness === 'custom' || wished.includes('custom')) && bot.command === undefined) {
@@ -125,7 +125,7 @@ function checkBot(bot: LooseBot): { field: string; message: string }[] {
     });
   }
   for (const variable of Object.keys(record(bot.env)).filter((each) => each.startsWith('GANTRY_'))) {
-    problems.push({ field: 'env', message: `${variable} is set by Gantry itself. Take it out of env of bot ${name}.` });
+    problems.push({ field: 'env', message: `Gantry sets ${variable} itself. Remove it from env of bot ${name}.` });
   }
   return problems;
 }
@@ -187,7 +187,7 @@ function checkCircles(file: Raw, bots: readonly Raw[], slugs: ReadonlySet<string
       });
     }
     for (const { arrow, circle } of closingArrows(arrows)) {
-      problems.push({ path: arrow.path, message: `${kind} runs in a circle: ${circle.join(' → ')}.` });
+      problems.push({ path: arrow.path, message: `${kind} forms a cycle: ${circle.join(' → ')}.` });
     }
   }
   list(file.edges)
@@ -240,7 +240,7 @@ function checkReach(file: Raw): RawProblem[] {
         ? [
             {
               path: ['reach', bot, index],
-              message: `${quote(way)} does not act. Ways that do: ${names(actingReachWays)}.`,
+              message: `${quote(way)} is not supported yet. Use ${names(actingReachWays)}.`,
             },
           ]
         : [],

@@ -46,7 +46,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
   const syntax = document.errors.slice(0, mostProblems).map((error) => ({
     path: '',
     line: counter.linePos(error.pos[0]).line,
-    message: `Not readable as YAML: ${error.message}`,
+    message: `Not valid YAML: ${error.message}`,
   }));
   // A key given twice leaves a document that can be judged; other faults of the syntax would only breed false problems.
   if (document.errors.some((error) => error.code !== 'DUPLICATE_KEY')) return bad(syntax);
@@ -55,7 +55,7 @@ export function readTeamFile(text: string, around: Surroundings): ReadTeam {
   try {
     raw = document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    return bad([{ path: '', line: 1, message: `Not readable as YAML: ${(error as Error).message}` }]);
+    return bad([{ path: '', line: 1, message: `Not valid YAML: ${(error as Error).message}` }]);
   }
   const lines = createLines(document, counter);
   const parsed = TeamFile.safeParse(raw ?? {});

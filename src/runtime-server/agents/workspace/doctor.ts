@@ -44,7 +44,7 @@ function checkNode(): DoctorCheck {
     group: 'program',
     state: old ? 'warn' : 'ok',
     version,
-    detail: old ? `It has Node-API ${process.versions.napi}; 10 is needed.` : process.execPath,
+    detail: old ? `This Node has Node-API ${process.versions.napi}; 10 is needed.` : process.execPath,
     fix: old ? 'Install Node 24.' : null,
   };
 }
@@ -110,14 +110,14 @@ async function checkHarnesses(harnesses: Pick<Harnesses, 'found'>): Promise<Doct
 function checkKeys(models: DoctorDeps['models']): DoctorCheck[] {
   return models.endpoints().map(({ name, where, variables, set }) => {
     const ok = set.length > 0 || variables.length === 0;
-    const key = variables.length === 0 ? 'It wants no key.' : `${set.join(', ')} is set.`;
+    const key = variables.length === 0 ? 'No key needed.' : `${set.join(', ')} is set.`;
     const missing = `${variables.join(', ')}: not set. Hosted bots need it; a harness may have its own sign-in.`;
     return {
       name: `Models of ${name}`,
       group: 'model',
       state: ok ? 'ok' : 'unknown',
       version: null,
-      detail: `${ok ? key : missing} Asked at ${where}.`,
+      detail: `${ok ? key : missing} Requests go to ${where}.`,
       fix: ok ? null : `Give a key in Settings, Set-up, or set ${variables[0]} before Gantry starts.`,
     };
   });
@@ -132,7 +132,7 @@ async function checkDisk(home: string): Promise<DoctorCheck> {
     const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${home}.`;
     return { ...check, state: little ? 'warn' : 'ok', detail, fix: little ? 'Free some space.' : null };
   } catch (error) {
-    return { ...check, state: 'unknown', detail: `${home} cannot be examined: ${String(error)}`, fix: null };
+    return { ...check, state: 'unknown', detail: `${home} cannot be checked: ${String(error)}`, fix: null };
   }
 }
 

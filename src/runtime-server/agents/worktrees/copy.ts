@@ -36,18 +36,18 @@ const mostNamed = 10;
 export async function copyIgnored(git: Git, request: CopyRequest): Promise<string> {
   const { from, to, path } = request;
   const [source, target] = [join(from, path), join(to, path)];
-  if (await statsOf(target)) return `${path} is there.`;
+  if (await statsOf(target)) return `${path} already exists.`;
   const stats = await statsOf(source);
-  if (stats === null) return `${path} was not copied: ${from} has none.`;
+  if (stats === null) return `${path} was not copied: ${from} does not have it.`;
   const real = await realpath(source);
   const top = await realpath(from);
-  if (real !== join(top, path)) return `${path} was not copied: a link leads to it.`;
+  if (real !== join(top, path)) return `${path} was not copied: its path goes through a link.`;
   const ignored = await git.try(from, ['check-ignore', '--quiet', '--', path]);
-  if (ignored.exitCode !== 0) return `${path} was not copied: git does not ignore it, so a commit brings it.`;
-  if (isAskedAbout(path) && !(await request.mayCopy(path))) return `${path} was not copied: the person said no.`;
+  if (ignored.exitCode !== 0) return `${path} was not copied: git does not ignore it. Commit it instead.`;
+  if (isAskedAbout(path) && !(await request.mayCopy(path))) return `${path} was not copied: a person said no.`;
   await mkdir(dirname(target), { recursive: true });
   if ((await realpath(dirname(target))) !== dirname(join(await realpath(to), path))) {
-    return `${path} was not copied: a link leads to its place.`;
+    return `${path} was not copied: the path of the copy goes through a link.`;
   }
   // Under a temporary name until it is complete: an interrupted copy is not mistaken for one.
   const draft = `${target}.${request.freshName}`;
@@ -79,7 +79,7 @@ export async function copyIgnored(git: Git, request: CopyRequest): Promise<strin
   if (left.length === 0) return `${copied}.`;
   const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : '';
   const named = left.toSorted().slice(0, mostNamed).join(', ');
-  return `${copied} without ${named}${more}: it holds secrets or says what may run. Name in copy: what the bot needs of it.`;
+  return `${copied} without ${named}${more}: such files may hold secrets or change what runs. Name those that the bot needs in copy.`;
 }
 
 const isPlain = (stats: Stats | null): boolean =>

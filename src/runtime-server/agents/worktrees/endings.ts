@@ -36,7 +36,7 @@ export const planMerge: Planner = async (git, bot, request) => {
   const look = await begin(git, bot);
   const { into } = look;
   if (into === null) {
-    throw refused(`No branch is checked out in ${look.main}.`, 'Check out the branch that is to have the work.');
+    throw refused(`No branch is checked out in ${look.main}.`, 'Check out the branch to merge into.');
   }
   const message = messageFor(look, bot, request);
   await refuseDirty(git, look);
@@ -75,7 +75,7 @@ export const planMerge: Planner = async (git, bot, request) => {
         await git.try(look.main, ['merge', '--abort']);
         throw refused(
           `${look.branch} could not be merged into ${into}: ${complaint(merged)}`,
-          `${look.main} is as it was. Look there, then try again.`,
+          `${look.main} was not changed. Check it, then try again.`,
         );
       }
       // Its work is part of the checkout now: the bot continues from there, or in mid-turn with its next message.
@@ -100,7 +100,7 @@ export const planKeep: Planner = async (git, bot, request) => {
   if (request.as !== undefined && request.as !== look.branch) await refuseName(git, look, request.as);
   const tree = await treeOf(git, look);
   const fresh = await freshName(git, look, bot, keptAs);
-  const rename = keptAs === look.branch ? [] : [`call ${look.branch} ${keptAs}`];
+  const rename = keptAs === look.branch ? [] : [`rename ${look.branch} to ${keptAs}`];
   return {
     plan: {
       ...(await about(git, bot, look, tree)),
@@ -123,7 +123,7 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
   const branch = look.branch ?? '';
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
   const keptAs = `refs/gantry/discarded/${branch}/${stamp}`;
-  const message = look.uncommitted.length === 0 ? null : `What ${bot.address} had not committed when it was discarded`;
+  const message = look.uncommitted.length === 0 ? null : `Uncommitted work of ${bot.address} when it was discarded`;
   const tree = await treeOf(git, look);
   const fresh = await freshName(git, look, bot, branch);
   return {
@@ -135,7 +135,7 @@ export const planDiscard: Planner = async (git, bot, _request, now) => {
         ...commitStep(look, message),
         `set ${branch} aside as ${keptAs}`,
         freshStep(bot, fresh, look),
-        `remove the name ${branch}`,
+        `delete the branch ${branch}`,
       ],
     },
     async apply() {
@@ -156,13 +156,13 @@ async function begin(git: Git, bot: EndingBot): Promise<Look & { readonly branch
   const { branch } = look;
   if (branch === null) {
     throw refused(
-      `${bot.root} is on no branch: ${bot.address} is in the middle of a rebase, or checked out a commit.`,
-      'Have it finish, or check out a branch there.',
+      `${bot.root} has no branch checked out: ${bot.address} is in the middle of a rebase, or checked out a commit.`,
+      'Let the bot finish, or check out a branch there.',
     );
   }
   if (look.ahead === 0 && look.uncommitted.length === 0) {
     throw refused(
-      `${branch} of ${bot.address} holds nothing that ${look.into ?? 'the checkout'} has not.`,
+      `${branch} of ${bot.address} has nothing that ${look.into ?? 'the checkout'} lacks.`,
       'There is nothing to do.',
     );
   }
@@ -184,7 +184,7 @@ function messageFor(look: Look, bot: EndingBot, request: EndingRequest): string 
 
 function refuseBusy(bot: EndingBot, what: string): void {
   if (!bot.busy) return;
-  throw refused(`${bot.address} is at work: its files cannot be ${what} now.`, 'Wait until it is idle, or stop it.');
+  throw refused(`${bot.address} is working: its files cannot be ${what} now.`, 'Wait until it is idle, or stop it.');
 }
 
 async function refuseDirty(git: Git, look: Look): Promise<void> {
@@ -194,17 +194,17 @@ async function refuseDirty(git: Git, look: Look): Promise<void> {
   if (dirty.length === 0) return;
   throw refused(
     `${look.main} has uncommitted changes of its own: ${few(dirty)}.`,
-    'Commit or stash them there first, so that nothing of yours is mixed in.',
+    'Commit or stash them there first.',
   );
 }
 
 async function refuseName(git: Git, look: Look, name: string): Promise<void> {
   const good = await git.try(look.root, ['check-ref-format', '--branch', name]);
   if (good.exitCode !== 0) {
-    throw new AppError('usage', `${JSON.stringify(name)} cannot be the name of a branch.`, 'Give another one.');
+    throw new AppError('usage', `${JSON.stringify(name)} is not a valid branch name.`, 'Choose another name.');
   }
   const there = await git.try(look.root, ['rev-parse', '--verify', '--quiet', `refs/heads/${name}`]);
-  if (there.exitCode === 0) throw refused(`There is a branch ${name} already.`, 'Give another name.');
+  if (there.exitCode === 0) throw refused(`The branch ${name} already exists.`, 'Choose another name.');
 }
 
 /** A new branch for the bot, on which no other work is based. */
@@ -249,7 +249,7 @@ async function identity(git: Git, folder: string): Promise<string[]> {
 const commitStep = (look: Look, message: string | null): string[] =>
   message === null ? [] : [`commit ${look.uncommitted.length} changed files: ${message.split('\n', 1)[0]}`];
 const freshStep = (bot: EndingBot, name: string, look: Look): string =>
-  `put ${bot.address} on the new branch ${name} from ${look.into ?? look.mainHead.slice(0, 12)}`;
+  `switch ${bot.address} to the new branch ${name} from ${look.into ?? look.mainHead.slice(0, 12)}`;
 
 function few(names: readonly string[]): string {
   const shown = names.slice(0, 5).join(', ');

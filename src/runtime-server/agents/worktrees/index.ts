@@ -98,17 +98,17 @@ export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService
     const place = placeOf(bot);
     if (bot !== null && place !== null) return { bot, place };
     if (bot === null || bot.cwd === null) {
-      const action = 'Write worktree: true for it in its team file.';
+      const action = 'Set worktree: true for it in its team file.';
       throw new AppError('not_found', `${bot?.address ?? id} has no worktree.`, action);
     }
     const left = places.leftOf(bot.team, bot.slug);
     if (left === null) {
-      const action = 'It is made when the bot begins to work.';
-      throw new AppError('not_found', `The worktree of ${bot.address} has not been made yet.`, action);
+      const action = 'It is created when the bot starts working.';
+      throw new AppError('not_found', `The worktree of ${bot.address} does not exist yet.`, action);
     }
     throw new AppError(
       'refused',
-      `${bot.cwd} is not the git repository any more that the worktree ${left} belongs to.`,
+      `${bot.cwd} is no longer the git repository that the worktree ${left} belongs to.`,
       'Put the repository back where it was; the files of the worktree are still there.',
       { status: 409 },
     );

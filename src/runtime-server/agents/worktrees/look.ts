@@ -48,7 +48,7 @@ export async function lookAt(git: Git, root: string, checkout: string): Promise<
     throw new AppError(
       'refused',
       `The branch in ${root} and the checkout ${main} have no commit in common.`,
-      'Check out a branch that the worktree came from.',
+      'Check out the branch that the worktree was created from.',
       { status: 409 },
     );
   }

@@ -72,8 +72,8 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
       if (!committed) {
         throw new AppError(
           'usage',
-          `No file of ${cwd} is committed, and ${slug}@${team} asks for a worktree.`,
-          'Commit it, or take out worktree: true.',
+          `${cwd} has no committed files, but ${slug}@${team} asks for a worktree.`,
+          'Commit some files, or remove worktree: true.',
         );
       }
       return join(place.root, place.inside);
@@ -95,7 +95,7 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
           throw new AppError(
             'usage',
             `git could not make the worktree ${root}: ${complaint(added)}`,
-            'Look at `git worktree list` there.',
+            'Run `git worktree list` there.',
           );
         }
       }
@@ -115,8 +115,8 @@ export function createPlaces(deps: { readonly home: string; readonly git: Git })
 function noRepository(cwd: string, team: string, slug: string): AppError {
   return new AppError(
     'usage',
-    `${cwd} is no git repository with a commit, and ${slug}@${team} asks for a worktree.`,
-    'Commit something there, or take out worktree: true.',
+    `${cwd} is not a git repository with a commit, but ${slug}@${team} asks for a worktree.`,
+    'Commit something there, or remove worktree: true.',
   );
 }
 

@@ -120,7 +120,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
     const why = await runs.outcome(dagId);
     if (why === null) return 'made';
     const fact = `The worktree of ${bot.address} could not be set up (run ${dagId}): ${why}`;
-    throw new AppError('refused', fact, 'Mend it or `setup:` in the team file, then try again.', { status: 409 });
+    throw new AppError('refused', fact, 'Fix the cause or `setup:` in the team file, then try again.', { status: 409 });
   }
 
   async function mayCopy(bot: SetupBot, dagId: string, path: string, signal: AbortSignal): Promise<boolean> {
@@ -144,7 +144,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
     );
     const answered = await answer;
     if (answered.kind === 'approve' || answered.kind === 'reject') return answered.kind === 'approve';
-    throw new AppError('refused', `Nobody said whether ${path} may be copied.`, 'Try the step again, and answer.');
+    throw new AppError('refused', `Nobody answered whether ${path} may be copied.`, 'Try the step again, and answer its approval.');
   }
 
   return {
@@ -173,7 +173,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
       return async (signal) => {
         const bot = await deps.find(params.bot ?? '');
         if (bot === null) {
-          throw new AppError('refused', `${params.bot} has no worktree to set up.`, 'Look at its team file.');
+          throw new AppError('refused', `${params.bot} has no worktree to set up.`, 'Check its team file.');
         }
         const lines: string[] = [];
         for (const path of bot.setup.copy) {
@@ -190,7 +190,7 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
           workspace: deps.workspace,
           env,
         });
-        if (!placed.confined) lines.push('Nothing confines this command: this computer has no sandbox.');
+        if (!placed.confined) lines.push('This command runs unconfined: this computer has no sandbox.');
         if (bot.setup.command !== null) lines.push(`$ ${bot.setup.command}`);
         return {
           ...placed,

@@ -110,8 +110,8 @@ function numberOf(cursor: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new AppError(
     'usage',
-    `${JSON.stringify(cursor.slice(0, 60))} is no cursor of this list.`,
-    'Use `next_cursor` of an answer.',
+    `${JSON.stringify(cursor.slice(0, 60))} is not a cursor of this list.`,
+    'Use the `next_cursor` of an answer.',
     { wireCode: 'invalid_request' },
   );
 }

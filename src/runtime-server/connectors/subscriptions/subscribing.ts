@@ -225,7 +225,7 @@ const cursorOf = (seq: number) => Buffer.from(String(seq)).toString('base64url')
 function numberOf(cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new AppError('usage', `"${cursor.slice(0, 60)}" is no cursor of this list.`, 'Use `nextCursor` of an answer.', {
+  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use the `nextCursor` of an answer.', {
     wireCode: 'bad_request',
   });
 }

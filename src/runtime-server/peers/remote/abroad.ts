@@ -56,7 +56,7 @@ export function createAbroad(deps: AbroadDeps): Abroad {
         steps.push({ action: 'skip', agent: address, machine: deps.computerId, reason });
       } else if (here || (live?.remote && live.remote.computerId !== computer.id)) {
         const machine = live.remote?.computerId ?? deps.computerId;
-        const reason = `it runs already on ${live.remote?.computerName ?? 'this computer'}; stop it there first`;
+        const reason = `it is already running on ${live.remote?.computerName ?? 'this computer'}; stop it there first`;
         steps.push({ action: 'bind', agent: address, machine, reason });
       } else if (isInside(deps.workspace, bot.cwd)) going.push(bot);
       else {

@@ -80,19 +80,19 @@ function readSpec(
     try {
       raw = JSON.parse(text);
     } catch (error) {
-      return bad(offset + lineOfJsonError(text, error as Error), `Not readable as JSON: ${(error as Error).message}.`);
+      return bad(offset + lineOfJsonError(text, error as Error), `Not valid JSON: ${(error as Error).message}.`);
     }
   } else {
     const counter = new LineCounter();
     const document = readYaml(text, counter);
     const first = document.errors[0];
     if (first !== undefined) {
-      return bad(offset + counter.linePos(first.pos[0]).line, `Not readable as YAML: ${first.message}`);
+      return bad(offset + counter.linePos(first.pos[0]).line, `Not valid YAML: ${first.message}`);
     }
     try {
       raw = document.toJS({ maxAliasCount: 100 });
     } catch (error) {
-      return bad(offset + 1, `Not readable as YAML: ${(error as Error).message}`);
+      return bad(offset + 1, `Not valid YAML: ${(error as Error).message}`);
     }
   }
   const parsed = TemplateFile.safeParse(raw);

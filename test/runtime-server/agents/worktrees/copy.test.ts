@@ -57,7 +57,7 @@ test('a file is asked about by any name in its path', async () => {
   put('.claude/settings.local.json');
   writeFileSync(join(from, '.gitignore'), '.claude/\n');
   const path = '.claude/settings.local.json';
-  expect(await copy(path, false)).toContain('the person said no');
+  expect(await copy(path, false)).toContain('a person said no');
   expect(existsSync(join(to, path))).toBe(false);
   expect(await copy(path)).toBe(`${path} was copied.`);
   expect(readFileSync(join(to, path), 'utf8')).toBe(path);

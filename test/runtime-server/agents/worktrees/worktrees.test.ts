@@ -290,7 +290,7 @@ test('a bot that works in a folder of the repository works in the same folder of
   write(workspace, 'fresh/x', '');
   expect(await refusal(worktrees.check(join(workspace, 'fresh'), 'dev', 'web'))).toMatchObject({
     code: 'usage',
-    fact: expect.stringContaining('No file of'),
+    fact: expect.stringContaining('has no committed files'),
   });
 });
 

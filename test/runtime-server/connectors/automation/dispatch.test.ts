@@ -222,7 +222,7 @@ test('an event’s name is its server’s word: it is quoted, and ends no line o
 test('a bot that is gone keeps the jobs of its rule’s new bot waiting no longer than others', async () => {
   const other = (await floor.engine.agent(await floor.team('late'))).id;
   const gone = new Set([botId]);
-  hinders = (id) => (gone.has(id) ? 'There is no such bot any more.' : null);
+  hinders = (id) => (gone.has(id) ? 'This bot no longer exists.' : null);
   const rule = await automated.rule(subscription, {});
   await automated.event(subscription, {}, 'first');
   await automated.until(subscription, 'queued', 'no such bot');
@@ -231,7 +231,7 @@ test('a bot that is gone keeps the jobs of its rule’s new bot waiting no longe
   const { execution } = await running(1);
   expect(execution.botId).toBe(other);
   const [waiting] = await automated.jobs(subscription, '?status=queued');
-  expect(waiting).toMatchObject({ eventIds: ['first'], reason: 'There is no such bot any more.' });
+  expect(waiting).toMatchObject({ eventIds: ['first'], reason: 'This bot no longer exists.' });
 });
 
 test('a run that waits for its bot ends with it, and is not left running for nobody', async () => {

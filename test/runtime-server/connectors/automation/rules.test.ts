@@ -143,7 +143,7 @@ test('only bots that can be held to a mode: a program in a pane without exec mod
   const reasons = new Map(listed.body.bots.map(({ name, reason }) => [name, reason]));
   expect(reasons.get('dev')).toBeNull();
   expect(reasons.get('code')).toBeNull();
-  expect(reasons.get('pane')).toContain('without a mode');
+  expect(reasons.get('pane')).toContain('cannot enforce permissions');
   expect(reasons.get('app')).toContain('somebody else');
 });
 
