@@ -104,7 +104,7 @@ async function play(): Promise<boolean> {
       await common.verified('RUNSHELL please');
       await common.asked();
       assert.deepEqual([bot.state().state, bot.state().reason], ['needs_you', 'asks to run: touch made && ls']);
-      await until('the status', () => bottom().includes('asks in the Gantry inbox'), bot);
+      await until('the status', () => bottom().includes('waiting in the Gantry inbox'), bot);
       assert.equal((await bot.deliver(bench.message('into the question'))).state, 'held');
       await delay(1500);
       assert.equal(bot.state().state, 'needs_you');

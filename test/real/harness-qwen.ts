@@ -41,7 +41,7 @@ async function play(): Promise<boolean> {
     assert.ok(common.bottom().includes('Ask permissions'), 'it is not in the mode that asks');
     return bench.history();
   });
-  await common.witnessed('its file of events', 'hook', async () => {
+  await common.witnessed('its event file', 'hook', async () => {
     const asked = bench.model.requests.find(
       ({ lastUser }) => lastUser.includes('say hello') && lastUser.includes('From owner'),
     );

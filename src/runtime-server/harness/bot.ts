@@ -102,9 +102,9 @@ export function createBot(options: BotOptions): LiveBot {
   function hindrance(): string | null {
     if (closed || !live() || !panes.engine().running) return null;
     const { state } = judge.state();
-    if (state === 'starting') return 'it has not become ready since it was started';
+    if (state === 'starting') return 'it has not become ready since its start';
     if (judge.unclear())
-      return state === 'needs_you' || state === 'blocked' ? null : 'its screen is not one that Gantry knows';
+      return state === 'needs_you' || state === 'blocked' ? null : 'Gantry does not recognize its screen';
     if (state !== 'idle' && state !== 'done') return null;
     const obstacle = driver.obstacle();
     return obstacle === null ? null : obstacleInWords(obstacle);
@@ -293,7 +293,7 @@ export function createBot(options: BotOptions): LiveBot {
       // The current screen is unclear, so its words are not those of the limit.
       if (state !== 'blocked' || judge.unclear()) return null;
       const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-      return driver.limit?.() ?? { reason: reason ?? 'it cannot go on', until: resetTime(reason ?? '', since, zone) };
+      return driver.limit?.() ?? { reason: reason ?? 'it cannot continue', until: resetTime(reason ?? '', since, zone) };
     },
     unblock() {
       judge.take({
@@ -337,7 +337,7 @@ function exitClaim(info: PaneInfo): Claim {
   if (info.endReason !== null) return { state: 'offline', reason: info.endReason };
   if (info.exitCode === 0) return { state: 'offline' };
   if (info.exitCode === null && info.exitSignal === null) {
-    return { state: 'offline', reason: 'it ended; how is not known' };
+    return { state: 'offline', reason: 'it ended; its exit code is unknown' };
   }
   return { state: 'failed', reason: exitWords(info) };
 }

@@ -85,20 +85,20 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
     entry.replied = true;
     try {
       if ((await options.reply(entry.question.id, decision)) === 'gone')
-        note('it no longer asked when it was answered');
+        note('its question was already over when the answer came');
       remove(entry.question.id);
     } catch (fault) {
       // The question is still in the pane and its approval is decided: a person at the pane sees it.
       entry.replied = false;
-      note(`the answer could not be handed over: ${wordsOf(fault)}`);
+      note(`the answer could not be delivered: ${wordsOf(fault)}`);
     }
   }
 
   async function put(entry: Open): Promise<void> {
     const { question, ended } = entry;
-    if (question.paneOnly === true) return note('not asked as an approval: what it would do is not told whole');
+    if (question.paneOnly === true) return note('not asked as an approval: the program does not show in full what it would do');
     const said = questionOf(bot, { tool_name: question.tool, tool_input: question.input, session_id: question.id });
-    if (said === null) return note('not asked as an approval: it takes more than yes or no');
+    if (said === null) return note('not asked as an approval: it needs more than yes or no');
     const workspace = context.recall().workspace;
     const action = await actionOf(bot, typeof workspace === 'string' ? workspace : null, said);
     const { verdict, rule } = context.policy.decide(action, null);
@@ -128,7 +128,7 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
   function begin(question: ChannelQuestion): void {
     if (away.signal.aborted || open.has(question.id)) return;
     if (open.size >= mostOpen) {
-      note(`not asked as an approval: ${open.size} questions wait already`);
+      note(`not asked as an approval: ${open.size} questions are already waiting`);
       return;
     }
     const entry: Open = { question, ...cuttable(), approval: null, replied: false };

@@ -34,7 +34,7 @@ async function findOne(
       version: null,
       signedIn: null,
       covered: null,
-      detail: 'Any program: give `command:` in team.yaml. What is sent to it has no witness.',
+      detail: 'Any program: set `command:` in team.yaml. Gantry cannot confirm that messages to it arrive.',
       fix: null,
     };
   }
@@ -53,10 +53,10 @@ async function findOne(
   const version = await versionOf(entry, file, around);
   const covered = ruleset?.covers && version ? isCovered(version, ruleset.covers) : null;
   const signedIn = await isSignedIn(entry, around);
-  const parts = [`${file}${version ? `, version ${version}` : ', version not known'}.`];
+  const parts = [`${file}${version ? `, version ${version}` : ', version unknown'}.`];
   if (covered === false && ruleset?.covers) {
     const { from, below } = ruleset.covers;
-    parts.push(`Its screens were recorded with versions from ${from} to below ${below}: state may be unclear.`);
+    parts.push(`Tested only with versions from ${from} to below ${below}: its state may be unclear.`);
   }
   if (signedIn === false) parts.push('Not signed in.');
   return {

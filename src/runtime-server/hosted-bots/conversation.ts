@@ -9,8 +9,8 @@ import type { Line, StoredLine } from './store.ts';
 const longestTold = 400_000;
 
 const unknownResult =
-  'Gantry was stopped before the result was known. It may have been done: look before you do it again.';
-const leftOut = 'Earlier parts of this conversation were left out, because it has become long.';
+  'Gantry stopped before the result was known. The call may have run: check before you repeat it.';
+const leftOut = 'Earlier parts of this conversation were left out because it is too long.';
 
 export function messagesOf(stored: readonly StoredLine[]): Message[] {
   const turns = [...Map.groupBy(stored, (one) => one.turnId).values()];

@@ -27,7 +27,7 @@ export interface Hosted {
   close(): Promise<void>;
 }
 
-const interruptedWords = 'Gantry was stopped in the middle of this turn. What was done stands; nothing was repeated.';
+const interruptedWords = 'Gantry stopped during this turn. What was done stays done; nothing was repeated.';
 const pageLines = 200;
 /** Within the 3 s that the runtime has to close. */
 const closeMs = 1500;
@@ -62,11 +62,11 @@ export function createHosted(deps: HostedDeps): Hosted {
       for (const turn of interrupted) {
         const bot = bots.get(turn.agentId);
         if (turn.threadId === null || bot === undefined) continue;
-        const text = `(${interruptedWords} Send it again if it is still wanted.)`;
+        const text = `(${interruptedWords} Send the message again if you still need it.)`;
         await deps
           .reply({ agentId: turn.agentId, address: '' }, turn.threadId, text, `turn:${turn.id}`)
           .catch((error: unknown) => {
-            deps.log.warn('An interrupted turn could not be told.', { turn: turn.id, error: String(error) });
+            deps.log.warn('An interrupted turn could not be reported.', { turn: turn.id, error: String(error) });
           });
       }
       interrupted = [];

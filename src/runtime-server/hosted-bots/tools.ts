@@ -44,12 +44,12 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
   const report = { report: true, readOnly: false, forNodes: true } as const;
   const botOf = ({ bot }: ToolCaller) => {
     if (bot !== null) return bot;
-    throw new AppError('usage', 'Only a bot reports on its own work.', 'Use the routes of the factory.');
+    throw new AppError('usage', 'Only a bot can report on its own work.', 'Use the routes under /api/factory.');
   };
   const nodeOf = (caller: ToolCaller) => {
     if (caller.dagId !== undefined && caller.nodeId !== undefined)
       return { dagId: caller.dagId, nodeId: caller.nodeId };
-    throw new AppError('usage', 'There is no step that this would be about.', 'Report where a step was given.');
+    throw new AppError('usage', 'You are not working on a step.', 'Call this only while you work on a step.');
   };
   const plan = <Out>(title: string, run: () => Promise<Out>) => ({ risk: 'low' as const, title, summary: title, run });
 
@@ -58,7 +58,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       ...report,
       name: 'node.progress',
       title: 'Note progress',
-      description: 'Notes on the page of your step how far you are. For people; one or two sentences.',
+      description: 'Writes a progress note on the page of your step, for people to read: one or two sentences.',
       input: z.strictObject({ text: z.string().min(1).max(4000) }),
       output: Done,
       plan: ({ text }, caller) =>
@@ -72,7 +72,7 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       name: 'node.proof',
       title: 'Prove a line with a file',
       description:
-        'Uploads a file of your folder as the proof of one line of your step. line is the line, word for word.',
+        'Uploads a file from your folder as proof of one line of your step. line is that line, word for word.',
       input: z.strictObject({ line: z.string().min(1).max(500), path: z.string().min(1).max(4096) }),
       output: z.strictObject({ receiptId: z.string() }),
       plan: ({ line, path }, caller) =>
@@ -91,12 +91,12 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
     defineTool({
       ...report,
       name: 'node.done',
-      title: 'Say that the step is done',
-      description: 'Ends your step as done; a checker: accepts it. output is its result, which later steps may read.',
+      title: 'Mark the step as done',
+      description: 'Marks your step as done; as its checker, accepts it. output is its result, which later steps may read.',
       input: z.strictObject({ output: z.string().max(20_000).optional(), note: z.string().max(2000).optional() }),
       output: Done,
       plan: (given, caller) =>
-        plan('Say that it is done', async () => {
+        plan('Mark the step as done', async () => {
           await deps.nodes.done(nodeOf(caller), botOf(caller).address, {
             ...(given.output !== undefined && { output: given.output }),
             ...(given.note !== undefined && { note: given.note }),
@@ -108,11 +108,11 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       ...report,
       name: 'node.fail',
       title: 'Give the step up',
-      description: 'Says that you cannot do your step; a checker: rejects it. reason says why, for whoever tries next.',
+      description: 'Says that you cannot do your step; as its checker, rejects it. reason says why, for the next attempt.',
       input: z.strictObject({ reason: z.string().min(1).max(2000) }),
       output: Done,
       plan: ({ reason }, caller) =>
-        plan('Give it up', async () => {
+        plan('Give the step up', async () => {
           await deps.nodes.fail(nodeOf(caller), botOf(caller).address, reason);
           return ok;
         }),
@@ -121,12 +121,12 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       report: true,
       readOnly: false,
       name: 'thread.reply',
-      title: 'Write into a thread',
-      description: 'Writes into a thread of yours at once. Your last text of a turn goes into its thread by itself.',
+      title: 'Reply in a thread',
+      description: 'Posts to one of your threads at once. Your final text of a turn is posted to its thread automatically.',
       input: z.strictObject({ threadId: z.string().min(1).max(200), text: z.string().min(1).max(20_000) }),
       output: Done,
       plan: ({ threadId, text }, caller) =>
-        plan('Write into a thread', async () => {
+        plan('Reply in a thread', async () => {
           await deps.reply(botOf(caller), threadId, text, `tool:${deps.freshKey()}`);
           return ok;
         }),

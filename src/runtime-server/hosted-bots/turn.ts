@@ -116,7 +116,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
           deps.runs.begin(tx, { id: record.id, botId: record.agentId, source, at: record.startedAt });
         })
         .catch((error: unknown) =>
-          deps.log.warn('The start of a turn could not be written.', { error: String(error) }),
+          deps.log.warn('The start of a turn could not be saved.', { error: String(error) }),
         );
       events.accepted();
     },
@@ -169,7 +169,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       used = end.used;
       const until = fault.retryAt ?? clock.now() + pause;
       const person = fault.kind === 'key' || fault.kind === 'unknown_model';
-      const why = `${fault.message} It goes on at ${new Date(until).toISOString()}.`;
+      const why = `${fault.message} It continues at ${new Date(until).toISOString()}.`;
       await store.write((tx) => moveTurn(tx, record.id, 'waiting', why, null));
       events.waiting({ why, person });
       await sleepUntil(until);
@@ -207,7 +207,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
   /** The last text counts as the result of a step. Returns what is still missing, or null. */
   const reportByText = async (ref: NodeRef, text: string): Promise<string | null> => {
     if (record.duty === 'review') {
-      return 'From Gantry\n\nYou were asked for a verdict: call node.done if it holds, or node.fail with the reason if it does not.';
+      return 'From Gantry\n\nYou were asked for a verdict: call node.done to accept the step, or node.fail with the reason to reject it.';
     }
     try {
       await deps.nodes.done(ref, spec.address, { output: text.slice(0, longestOutput) });
@@ -215,7 +215,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
       return null;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      return `From Gantry\n\nThe step is not done. ${error.fact} Use node.proof for each line, then node.done, or give it up with node.fail.`;
+      return `From Gantry\n\nThe step is not done. ${error.fact} Call node.proof for each line, then node.done; or give the step up with node.fail.`;
     }
   };
 
@@ -242,7 +242,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
 
   const tell = async (threadId: string, text: string): Promise<void> => {
     await deps.reply(spec, threadId, text, `turn:${record.id}`).catch((error: unknown) => {
-      deps.log.warn(`The answer of ${spec.address} could not be put into its thread.`, {
+      deps.log.warn(`The answer of ${spec.address} could not be posted to its thread.`, {
         threadId,
         error: String(error),
       });
@@ -297,7 +297,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
 }
 
 function answerOf(how: string, text: string, reason: string | null): string {
-  if (how === 'done') return text === '' ? '(It ended without words.)' : text;
+  if (how === 'done') return text === '' ? '(It ended without an answer.)' : text;
   if (how === 'refused') return text === '' ? `(${reason ?? 'The model declined.'})` : text;
   const ended = `(It did not finish: ${reason ?? how})`;
   return text === '' ? ended : `${text}\n\n${ended}`;

@@ -86,7 +86,7 @@ export function createPhone(deps: PhoneDeps): Phone {
 
 /** For the bot, and for the text's notification. */
 const mayMeanStop =
-  '[This may ask for no more texts. If it does, do not answer: its writer can be marked as opted out on the page of the number.]';
+  '[This may be a request to stop texting. If it is, do not reply: the sender can be marked as opted out on the page of the number.]';
 
 /** Pictures and other media stay with the carrier: the message names their addresses. */
 function messageOf({ messageId, numberId, botId, from, to, text, media, flag }: RelayedText): ChannelMessage {

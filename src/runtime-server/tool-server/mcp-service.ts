@@ -15,7 +15,7 @@ export interface ToolMcpDeps {
 }
 
 const instructions =
-  'Tools of this computer and of the tool servers attached to it. A call that needs a person waits for them up to 50 seconds; if it then says approval_required, make the same call again later: it runs once after their yes.';
+  'Tools of this computer and of the tool servers attached to it. A call that needs approval waits up to 50 seconds for a person. If it then returns approval_required, make the same call again later: it runs once after they approve.';
 
 export function createToolMcp({ calls, library, foreign, info }: ToolMcpDeps): McpService {
   return createMcpService({

@@ -15,7 +15,7 @@ const afterResetMs = 15_000;
 /** A limit that still holds after its reset is not asked about without end. */
 const shortestMs = 5 * 60_000;
 const goOnText =
-  'The usage limit that stopped you is over. Go on with what you were doing; if it is done, say so in a sentence.';
+  'The usage limit that stopped you is over. Continue what you were doing; if it is done, say so in one sentence.';
 
 export interface Waiting {
   /** Loads the holds; releases none yet. */

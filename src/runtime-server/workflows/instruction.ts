@@ -14,15 +14,15 @@ export function instructionFor(run: Run, node: RunNode, valueFor: ValueFor, inWo
     `Step "${node.title}" of the run "${run.title}".`,
     run.intent === '' ? '' : `What the run is for: ${run.intent}`,
     fillIn(node.step.description, valueFor),
-    node.attempt > 1 && node.detail !== null ? `This is attempt ${node.attempt}. Before: ${node.detail}` : '',
+    node.attempt > 1 && node.detail !== null ? `This is attempt ${node.attempt}. The one before: ${node.detail}` : '',
     lines.length === 0
       ? ''
-      : `It counts as done when each of these is proven by a file:\n${lines.join('\n')}\nUpload one: gantry workspace proof ${where} --line "<line>" <file>`,
+      : `The step counts as done when a file proves each of these lines:\n${lines.join('\n')}\nUpload a file: gantry workspace proof ${where} --line "<line>" <file>`,
     inWorktree
-      ? 'You work in a git worktree of your own, on a branch for this step. Commit there; the diff is kept as proof when you say done.'
+      ? 'You work in your own git worktree, on a branch for this step. Commit there; when you report the step done, its diff is kept as proof.'
       : '',
     node.step.verify === undefined ? '' : `It will be checked by: ${node.step.verify.command}`,
-    `Note progress: gantry workspace progress ${where} "<text>"\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`,
+    `Report progress: gantry workspace progress ${where} "<text>"\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }
@@ -34,9 +34,9 @@ export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: s
     `Check the step "${node.title}" of the run "${run.title}": ${node.assignee} says that it is done.`,
     run.intent === '' ? '' : `What the run is for: ${run.intent}`,
     fillIn(node.step.description, valueFor),
-    proven === '' ? '' : `These lines have a file as proof:\n${proven}`,
-    folder === null ? '' : `Its work lies in ${folder}. The diff: gantry agents diff ${node.assignee}`,
-    `See it: gantry workspace node ${where}\nWhen it holds: gantry workspace done ${where}\nWhen it does not: gantry workspace fail ${where} "<reason>"`,
+    proven === '' ? '' : `A file proves each of these lines:\n${proven}`,
+    folder === null ? '' : `Its work is in ${folder}. See the diff: gantry agents diff ${node.assignee}`,
+    `Look at it: gantry workspace node ${where}\nTo accept it: gantry workspace done ${where}\nTo reject it: gantry workspace fail ${where} "<reason>"`,
   ];
   return parts.filter((part) => part.trim() !== '').join('\n\n');
 }
@@ -44,7 +44,7 @@ export function reviewFor(run: Run, node: RunNode, valueFor: ValueFor, folder: s
 /** After a usage limit has cut its bot off. */
 export function goOnFor(run: Run, node: RunNode): string {
   const where = `${node.dagId} ${node.nodeId}`;
-  return `The usage limit that stopped you is over. Go on with the step "${node.title}" of the run "${run.title}", where you left it.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
+  return `The usage limit that stopped you is over. Continue the step "${node.title}" of the run "${run.title}" where you left off.\n\nWhen it is done: gantry workspace done ${where} --output "<result>"\nIf you cannot do it: gantry workspace fail ${where} "<reason>"`;
 }
 
 export function cancelledFor(run: Run, node: RunNode): string {

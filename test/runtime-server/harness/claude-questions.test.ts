@@ -12,7 +12,7 @@ test('a change is shown as the lines that go and the lines that come, whole', ()
     risk: 'medium',
   });
   expect(ask('Edit', { file_path: 'a', old_string: 'x', new_string: '', replace_all: true })?.summary).toBe(
-    '--- a\n+++ a\n@@ wherever it stands @@\n-x',
+    '--- a\n+++ a\n@@ every occurrence @@\n-x',
   );
   const edits = [
     { old_string: 'x', new_string: 'y' },
@@ -37,7 +37,7 @@ test('a tool without words of its own is shown with its whole input', () => {
   });
   expect(ask('Bash', { command: 'ls' })).toMatchObject({ risk: 'high', summary: 'ls' });
   expect(ask('Bash', { command: 'ls', dangerouslyDisableSandbox: true })?.summary).toBe(
-    'ls\n\n(outside of its sandbox)',
+    'ls\n\n(outside its sandbox)',
   );
 });
 

@@ -172,7 +172,7 @@ test('a question waits as an approval with the exact command; while it waits the
   const { answer } = await asking(bot);
   expect(scratch.people.held[0]?.ask).toMatchObject({
     title: 'web@dev asks to run: touch made && ls',
-    summary: 'touch made && ls\n\n(outside of its sandbox)',
+    summary: 'touch made && ls\n\n(outside its sandbox)',
     reason: 'to make a file',
     risk: 'high',
   });

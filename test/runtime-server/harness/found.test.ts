@@ -47,7 +47,7 @@ test('the version comes from the package without starting the program; an unknow
   installed('gemini', '@google/gemini-cli', '0.70.0');
   expect(await find('gemini')).toMatchObject({
     covered: false,
-    detail: expect.stringContaining('recorded with versions from 0.61.0 to below 0.62.0'),
+    detail: expect.stringContaining('versions from 0.61.0 to below 0.62.0'),
     fix: 'npm install -g @google/gemini-cli@0.61.0',
   });
 });

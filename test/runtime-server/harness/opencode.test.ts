@@ -144,7 +144,7 @@ test('an answer that comes second finds the question gone: nothing breaks, and t
   await new Promise((resolve) => setTimeout(resolve, 100));
   scratch.people.answer('apr_1', 'approve');
   await eventually(() => bot.explain().approvals.length === 0);
-  expect(bot.explain().steps.some(({ evidence }) => evidence.includes('no longer asked'))).toBe(true);
+  expect(bot.explain().steps.some(({ evidence }) => evidence.includes('already over'))).toBe(true);
   await gateOpen(bot);
 });
 

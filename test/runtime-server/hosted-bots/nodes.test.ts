@@ -250,7 +250,7 @@ test('after a kill in the middle of a call nobody knows whether it was done: the
   });
   await floor.send(bot, 'Three');
   await engine.until(bot, 'idle');
-  expect(told).toEqual([{ callId: 'call_1', text: expect.stringContaining('It may have been done: look before') }]);
+  expect(told).toEqual([{ callId: 'call_1', text: expect.stringContaining('The call may have run: check before') }]);
 });
 
 test('a step under way when Gantry ends waits for a person, who has it tried again', async () => {

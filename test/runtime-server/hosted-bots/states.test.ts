@@ -136,7 +136,7 @@ test('a limit in the middle of a turn waits, and goes on without doing anything 
   const thread = await floor.thread(bot);
   await floor.send(bot, 'Append.', { threadId: thread });
   expect(await engine.until(bot, 'blocked')).toMatchObject({
-    stateReason: expect.stringMatching(/used up.*goes on at/),
+    stateReason: expect.stringMatching(/used up.*continues at/),
   });
   await engine.until(bot, 'idle');
   expect(readFileSync(path('count.txt'), 'utf8')).toBe('once\n');

@@ -189,7 +189,7 @@ test('what may mean STOP reaches the bot and its person with that said', async (
   const [thread] = await threads(engine);
   const { messages } = (await engine.call<{ messages: { text: string }[] }>('GET', `/threads/${thread?.id}/messages`))
     .body;
-  expect(messages[0]?.text).toMatch(/^# Stop it\n# \[.*may ask for no more texts.*\]$/);
+  expect(messages[0]?.text).toMatch(/^# Stop it\n# \[.*may be a request to stop texting.*\]$/);
   await vi.waitFor(() =>
     expect(engine.told.find(({ type }) => type === 'message.received')?.data).toMatchObject({
       text: expect.stringContaining('opted out'),

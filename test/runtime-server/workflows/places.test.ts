@@ -41,7 +41,7 @@ test('a bot is put on the branch of its step before it is told; checks and steps
   const { dagId } = await world.run('t');
   await world.until(dagId, (flow) => flow.nodes[0]?.status === 'working');
   expect(taken).toEqual([`${web} fix`]);
-  expect(world.sent[0]?.text).toContain('You work in a git worktree of your own');
+  expect(world.sent[0]?.text).toContain('You work in your own git worktree');
   writeFileSync(join(folder, 'mended'), '');
   await world.verbs.done({ dagId, nodeId: 'fix' }, bot(web), {});
   const flow = await world.settled(dagId);

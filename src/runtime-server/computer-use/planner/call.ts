@@ -39,7 +39,7 @@ export async function carryOut(deps: CallDeps, call: ToolCall, read: Reading): P
   for (const [index, action] of read.actions.entries()) {
     const answer = await deps.perform(planned(action, index === 0 ? read : null));
     if (answer.kind === 'denied') {
-      texts.push(`This was not allowed, and was not done: ${answer.message}`);
+      texts.push(`This was not allowed and did not run: ${answer.message}`);
       failed = true;
       denied = true;
       wasAction = true;
@@ -57,7 +57,7 @@ export async function carryOut(deps: CallDeps, call: ToolCall, read: Reading): P
     const said = result.error?.message;
     if (said !== undefined && !texts.includes(said)) texts.push(said);
     const left = read.actions.slice(index + 1).map((one) => one.member);
-    if (left.length > 0) texts.push(`Not done after that: ${left.join(', ')}.`);
+    if (left.length > 0) texts.push(`Skipped after that: ${left.join(', ')}.`);
     failed = true;
     break;
   }
@@ -91,11 +91,11 @@ function planned(action: ToolsetAction, first: Extract<Reading, { actions: unkno
   const { toolset, member, input, space } = action;
   const call = { toolset, member, input, ...(space !== undefined && { coordinateSpace: space }) };
   if (first === null || first.checks.length === 0) return call;
-  const words = first.checks.map((check) => check.message ?? check.code ?? 'without a reason').join(' ');
+  const words = first.checks.map((check) => check.message ?? check.code ?? 'no reason given').join(' ');
   const more = first.actions.slice(1).map((one) => one.member);
   return {
     ...call,
-    confirm: `The vendor of the model wants this confirmed: ${words}${more.length === 0 ? '' : ` With it: ${more.join(', ')}.`}`,
+    confirm: `The model’s vendor asks you to confirm this: ${words}${more.length === 0 ? '' : ` It includes: ${more.join(', ')}.`}`,
   };
 }
 

@@ -88,7 +88,7 @@ export function createPermissions(context: DriverContext): Permissions {
       if (question === null) return {};
       const { size } = questions.open;
       if (size >= mostOpen && !questions.open.has(question.call)) {
-        questions.note(`not asked as an approval: ${size} questions wait already`);
+        questions.note(`not asked as an approval: ${size} questions are already waiting`);
         return {};
       }
       return questions.wait(question, payload, signal);

@@ -172,7 +172,7 @@ function wordsOf(tool: string, input: Payload): Words {
   switch (tool) {
     case 'Bash': {
       const command = commandOf(input);
-      const where = isUnconfined({ tool, input }) ? '\n\n(outside of its sandbox)' : '';
+      const where = isUnconfined({ tool, input }) ? '\n\n(outside its sandbox)' : '';
       return { what: `run: ${firstLine(command)}`, summary: `${command}${where}`, risk: 'high' };
     }
     case 'Edit':
@@ -196,7 +196,7 @@ function diffOf(file: string, hunks: readonly string[]): string {
 }
 
 function hunkOf(edit: Payload): string {
-  const head = edit.replace_all === true ? '@@ wherever it stands @@' : '@@ @@';
+  const head = edit.replace_all === true ? '@@ every occurrence @@' : '@@ @@';
   return [head, signed('-', text(edit.old_string)), signed('+', text(edit.new_string))].filter(Boolean).join('\n');
 }
 

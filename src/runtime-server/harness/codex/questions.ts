@@ -76,7 +76,7 @@ function wordsOf(tool: string, input: Payload): Words {
   if (isShell(tool)) {
     return {
       what: `run: ${firstLine(command)}`,
-      summary: `${command}\n\n(outside of its sandbox)`,
+      summary: `${command}\n\n(outside its sandbox)`,
       ...reason,
       risk: 'high',
     };

@@ -60,7 +60,7 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
       }
       // As a person writes it in team.yaml: words, quotes, variables. The program replaces the shell at once.
       const shell = (await findProgram('bash', env.PATH)) ?? (await findProgram('sh', env.PATH));
-      if (!shell) throw new AppError('usage', 'No sh was found on PATH.', 'Put sh on PATH, then start the team again.');
+      if (!shell) throw new AppError('usage', 'sh was not found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);
       const launchEnv = botEnvironment(env, bot, doors);
       if (simple) await checkCommand(bot, shell, launchEnv);
@@ -187,7 +187,7 @@ function driveCustom(context: DriverContext): Driver {
           return {
             state: 'failed',
             evidence: null,
-            detail: `a line has ${Buffer.byteLength(long)} bytes; the program reads lines and would lose what is over ${maxLineBytes}`,
+            detail: `a line has ${Buffer.byteLength(long)} bytes; the program reads lines and would lose everything after ${maxLineBytes}`,
           };
         }
         for (const [at, piece] of pieces.entries()) {

@@ -204,13 +204,13 @@ function driveOpencode(context: DriverContext): Driver {
       return { state: 'failed', evidence: null, detail: `its server refused the message with ${status}` };
     }
     if (await context.until(() => pending?.seen === true, witnessMs)) {
-      return { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back as an event' };
+      return { state: 'verified', evidence: 'transcript', detail: 'its server reported this message as an event' };
     }
     if (await stored(id, text).catch(() => false)) {
-      return { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back when asked' };
+      return { state: 'verified', evidence: 'transcript', detail: 'its server returned this message when asked' };
     }
     const took = status === null ? 'its server did not answer' : `its server answered ${status}`;
-    return { state: 'unconfirmed', evidence: null, detail: `${took}, and the message was not given back` };
+    return { state: 'unconfirmed', evidence: null, detail: `${took}, and did not return the message` };
   }
 
   async function deliver(message: Outgoing): Promise<DeliverResult> {
@@ -253,7 +253,7 @@ function driveOpencode(context: DriverContext): Driver {
       const found = await stored(String(sessions.current()), composePrompt(message)).catch(() => null);
       if (found === null) return null;
       return found
-        ? { state: 'verified', evidence: 'transcript', detail: 'its server gave this message back when asked' }
+        ? { state: 'verified', evidence: 'transcript', detail: 'its server returned this message when asked' }
         : deliver(message);
     },
     onExit() {

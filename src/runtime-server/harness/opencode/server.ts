@@ -83,7 +83,7 @@ export function createOpencodeServer(
           timer = setTimeout(() => quiet.abort(), silentMs);
           const messages = parser.push(decoder.decode(piece, { stream: true }));
           held = messages.length > 0 ? 0 : held + piece.length;
-          if (held > mostEventChars) throw new Error('an event of its server has no end');
+          if (held > mostEventChars) throw new Error('its server sent an event that is too large');
           for (const { data } of messages) {
             const event = eventOf(parse(data));
             // Skips a damaged event: the next look requests its content.

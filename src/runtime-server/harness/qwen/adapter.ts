@@ -56,10 +56,10 @@ function driveQwen(context: DriverContext): Driver {
   const questions = createChannelQuestions(context, {
     harness: 'qwen',
     async reply(id, { allow }) {
-      if (!channel) throw new Error('its file of lines is not known');
+      if (!channel) throw new Error('its input file is unknown');
       answers.set(id, null);
       await channel.send({ type: 'confirmation_response', request_id: id, allowed: allow });
-      if (!(await context.until(() => answers.get(id) !== null, answerMs))) throw new Error('it did not take it');
+      if (!(await context.until(() => answers.get(id) !== null, answerMs))) throw new Error('it did not accept the answer');
       const taken = answers.get(id) ?? 'gone';
       answers.delete(id);
       return taken;
@@ -146,13 +146,13 @@ function driveQwen(context: DriverContext): Driver {
   async function deliver(message: Outgoing): Promise<DeliverResult> {
     const gate = context.gate();
     if (!gate.open) return { state: 'held', why: gate.why };
-    if (!channel) return { state: 'held', why: 'its file of lines is not known' };
+    if (!channel) return { state: 'held', why: 'its input file is unknown' };
     const text = composePrompt(message);
     pending = { text, seen: false };
     try {
       await channel.send({ type: 'submit', text });
       if (await context.until(() => pending?.seen === true, witnessMs)) {
-        return { state: 'verified', evidence: 'hook', detail: 'its file of events reported this text' };
+        return { state: 'verified', evidence: 'hook', detail: 'its event file reported this text' };
       }
       if (!message.raw && (await stored(text))) {
         return { state: 'verified', evidence: 'transcript', detail: 'its transcript holds this text' };
@@ -160,17 +160,17 @@ function driveQwen(context: DriverContext): Driver {
       return {
         state: 'unconfirmed',
         evidence: null,
-        detail: 'the line was written for it, but neither its events nor its transcript showed the text',
+        detail: 'the text was written to its input file, but neither its events nor its transcript showed it',
       };
     } catch (fault) {
-      return { state: 'failed', evidence: null, detail: `its file of lines: ${String(fault).slice(0, 200)}` };
+      return { state: 'failed', evidence: null, detail: `its input file: ${String(fault).slice(0, 200)}` };
     } finally {
       pending = null;
     }
   }
 
   return {
-    obstacle: () => (channel ? null : 'its file of lines is not known'),
+    obstacle: () => (channel ? null : 'its input file is unknown'),
     deliver,
     async resume(message) {
       // A bare text names no delivery. Otherwise the line is appended whole or not at all, and taken within a second.

@@ -28,7 +28,7 @@ const screen: readonly ScreenRule[] = [
   setup(
     'provider',
     '^ *│ (Connect a Provider|.+ · (Access Method|Step \\d+/\\d+ · .+?)|Enter to select, ↑↓ to navigate.*?) *│$',
-    'asks to sign in: it has no provider to ask',
+    'asks to sign in: no provider is set up',
   ),
   setup('trust', 'Do you trust (this|the files in this) folder', 'asks whether the folder is trusted'),
   {

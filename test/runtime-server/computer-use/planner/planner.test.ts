@@ -270,7 +270,7 @@ test.each(forms)(
     expect(used.calls.map((call) => call.member)).not.toContain('type');
     const body = JSON.stringify(requests[1]?.body);
     expect(body).toContain('Something lies over it.');
-    if (form === 'openai' || form === 'google') expect(body).toContain('Not done after that: type');
+    if (form === 'openai' || form === 'google') expect(body).toContain('Skipped after that: type');
   },
 );
 
@@ -459,7 +459,7 @@ test('what the person wrote besides the task is told, and in assist that each ac
     context: 'My name is Ödön.',
   });
   expect(requests[0]?.lastUser).toBe('Send the form.\n\nWhat you should know:\nMy name is Ödön.');
-  expect(requests[0]?.system).toContain('You propose, the person decides');
+  expect(requests[0]?.system).toContain('You propose and the person decides');
 });
 
 test('functions tell the tabs in words, since they have no other place for them', async () => {

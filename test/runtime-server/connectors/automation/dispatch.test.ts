@@ -205,7 +205,7 @@ test('a long event is cut where it is quoted and named with its ticket; no text 
   });
   const { execution } = await running(1);
   expect(execution.text.length).toBeLessThan(40_000);
-  expect(execution.text).toContain(`in ticket ${ticket}`);
+  expect(execution.text).toContain(`Ticket ${ticket} has all of it`);
   expect(execution.text.split('\n').filter((line) => line.startsWith('```'))).toEqual(['```json', '```']);
   expect(execution.text.split('\n').filter((line) => line.startsWith('End of what'))).toHaveLength(1);
 });
