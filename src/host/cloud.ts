@@ -296,7 +296,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       computers.computers
         .list(ended.userId)
         .then((list) => {
-          for (const { id } of list) linkEnd.end?.(id, 'its owner was shut out');
+          for (const { id } of list) linkEnd.end?.(id, 'its person is disabled');
         })
         .catch((fault) => log.error('The links of a person could not be ended.', { fault: String(fault) }));
     });

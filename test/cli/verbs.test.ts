@@ -230,7 +230,7 @@ test.each([
 test.each([
   ['working', 'queued: the bot is working'],
   ['needs_you: it asks whether to trust the folder', 'queued: the bot needs you: it asks whether to trust the folder'],
-  ['it was asked to wait', 'queued: it was asked to wait'],
+  ['it was sent to the queue', 'queued: it was sent to the queue'],
 ])('a send that waits for %j says why as a person would', async (detail, words) => {
   const engine = await startEngine({
     answers: { sendMessage: () => delivery({ state: 'queued', evidence: null, detail }) },

@@ -144,6 +144,6 @@ test('a cloud that closes lets its computers go without a fault', async () => {
   const away = new Promise<void>((resolve) => void dialer.onChange((linked) => !linked && resolve()));
   await people.cloud.close();
   await away;
-  expect(dialer.state().problem).toBe('The cloud closes.');
+  expect(dialer.state().problem).toBe('The cloud is shutting down.');
   expect(readFileSync(`${placesIn(people.home).logs}/cloud.log`, 'utf8')).not.toMatch(/did not close/);
 });

@@ -271,7 +271,7 @@ export function createDialIns(deps: DialInsDeps): DialIns {
     },
     async close(graceMs = closeGraceMs) {
       closing = true;
-      for (const carrier of carriers()) carrier.drain('closing', 'The cloud closes.', graceMs);
+      for (const carrier of carriers()) carrier.drain('closing', 'The cloud is shutting down.', graceMs);
       if (carriers().length > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
     },
   };

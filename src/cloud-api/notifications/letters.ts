@@ -89,7 +89,7 @@ export function createLetters(deps: LettersDeps): Letters {
       if (eventId === null || item.attempt !== 1) return { to: 'dead', reason };
       return { to: 'dead', reason, commit: (tx) => outcomes.settle(tx, eventId, 'skipped') };
     };
-    if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its owner was shut out');
+    if (!((await deps.admits?.(body.userId)) ?? true)) return skipped('its person is disabled');
     const payload = await withButtons(body, device);
     if (payload === null) return skipped('answered meanwhile');
     const urgent = urgentEvents.has(payload.data.event);

@@ -17,7 +17,7 @@ export function placeOf(cursor: string): Place {
   const [, at, id] = /^(\d{1,15}) ([A-Za-z0-9_]{1,100})$/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? [];
   if (at !== undefined && id !== undefined) return { at: Number(at), id };
   const fact = `${JSON.stringify(cursor.slice(0, 60))} is not a cursor of this list.`;
-  throw new AppError('usage', fact, 'Use the `next_cursor` of an answer.', { wireCode: 'bad_request' });
+  throw new AppError('usage', fact, 'Use `next_cursor` of an answer.', { wireCode: 'bad_request' });
 }
 
 export interface Page<T> {

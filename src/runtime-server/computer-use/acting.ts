@@ -137,7 +137,7 @@ export function createActing(deps: ActingDeps) {
     closing.add(closed);
     closed
       .catch((fault: unknown) =>
-        deps.log.error('The end of an action could not be kept.', { auditId, fault: String(fault) }),
+        deps.log.error('The end of an action could not be saved.', { auditId, fault: String(fault) }),
       )
       .finally(() => closing.delete(closed));
     return closed;

@@ -54,7 +54,7 @@ export function invalidCall(message: string): AppError {
 
 const advice: Readonly<Record<string, string>> = {
   display_unavailable: 'Start a display, or use the browser toolset; gantry doctor says what is missing.',
-  browser_crashed: 'Send the call again: the browser is started again. What the action did before is not undone.',
+  browser_crashed: 'Send the call again: the browser restarts. What the action did before is not undone.',
 };
 
 /** The display or the browser is not there. */

@@ -113,7 +113,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
       await store
         .write((tx) => move(tx, asked.id, answer))
         .catch((fault: unknown) =>
-          log.error('The end of a question could not be kept.', { id: asked.id, fault: String(fault) }),
+          log.error('The end of an approval could not be saved.', { id: asked.id, fault: String(fault) }),
         );
     });
     return (await get(asked.id))!;
@@ -152,7 +152,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
         tx.afterCommit(() => remember(id, 'used'));
         return;
       }
-      throw new AppError('refused', `The approval ${id} has been used.`, 'Ask again.', { status: 409 });
+      throw new AppError('refused', `The approval ${id} has already been used.`, 'Ask again.', { status: 409 });
     },
     state: (id: string): ApprovalState | null => states.get(id) ?? null,
     expire,

@@ -111,7 +111,7 @@ export function createGate(deps: GateDeps): Gate {
     if (before.member !== read.name || before.toolset !== read.toolset) {
       return ends.invalid(row, `call_index ${row.callIndex} of this turn was ${before.toolset}.${before.member}.`);
     }
-    const message = `It was begun by an earlier call and ended as ${before.outcome}; it is not done again. Look before you go on.`;
+    const message = `An earlier call started this, and it ended as ${before.outcome}. It does not run again. Check the result before you continue.`;
     const result =
       readKept(before.result) ?? errorResult(before.code ?? 'unknown_end', message, screens.of(place) ?? noScreen);
     return { answer: { kind: 'done', auditId: before.id, result, executed: false } };

@@ -85,7 +85,7 @@ export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgra
       try {
         take(chunk);
       } catch (fault) {
-        deps.log.warn('The executor said what cannot be read, and is ended.', { fault: String(fault) });
+        deps.log.warn('The executor sent something unreadable and is being stopped.', { fault: String(fault) });
         void process.end();
       }
     });
@@ -122,7 +122,7 @@ export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgra
 
   return {
     async request(request) {
-      if (closed) throw new ExecutorFault(endOf(request, 'The executor is being ended.'));
+      if (closed) throw new ExecutorFault(endOf(request, 'The executor is shutting down.'));
       live ??= start();
       let one: Live;
       try {

@@ -38,7 +38,7 @@ const moves = new Set(['back', 'forward', 'reload']);
 /** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 const usualPorts = new Set([80, 443]);
-const notOpened = 'it is no public address; a rule of .gantry/policy.yaml that names this host can open it';
+const notOpened = 'it is not a public address; a rule in .gantry/policy.yaml that names this host can allow it';
 const own = 'Gantry itself listens there';
 
 export function createHosts({ policy, ownPorts, ownAddresses = interfaceAddresses }: HostsDeps): Hosts {
@@ -50,7 +50,7 @@ export function createHosts({ policy, ownPorts, ownAddresses = interfaceAddresse
       const text = given.trim();
       if (moves.has(text) || text === 'about:blank') return { kind: 'go', url: text, to: null };
       const url = wholeAddress(text);
-      if (url === null) return { kind: 'refused', why: 'only http and https addresses are opened' };
+      if (url === null) return { kind: 'refused', why: 'only http and https addresses can be opened' };
       const to = destinationOf(url)!;
       const name = bareName(url);
       const here = ipaddr.isValid(name) ? [name] : localName.test(name) ? ['127.0.0.1'] : [];

@@ -71,7 +71,7 @@ export function createJudging(deps: JudgingDeps) {
 
   async function denied(way: Way, rule: string): Promise<Ended> {
     const { to, read, row } = way;
-    if (to?.privateHost === true) return ends.notOpened(way, `${to.host} is not opened: ${rule}.`, rule);
+    if (to?.privateHost === true) return ends.notOpened(way, `${to.host} is blocked: ${rule}.`, rule);
     const message = `${read.name} is not allowed: ${rule}.`;
     await ends.row(row, 'policy', 'denied', { rule, code: 'policy_denied', message });
     return { answer: { kind: 'denied', rule, message } };
@@ -98,7 +98,7 @@ export function createJudging(deps: JudgingDeps) {
         const message = `${found.answeredBy ?? 'A person'} said no.`;
         const code = 'approval_denied';
         await ends.row(row, 'approval', 'denied', { rule, approvalId: found.id, code, message });
-        throw new AppError('refused', message, 'Do not try it again in another way.', { wireCode: code });
+        throw new AppError('refused', message, 'Do not try to achieve the same effect another way.', { wireCode: code });
       }
       default:
         // One row a question: a caller that polls for its answer does not fill the audit.
@@ -123,7 +123,7 @@ export function createJudging(deps: JudgingDeps) {
   }
 
   function waiting({ place }: Way, { shown, words }: ApprovalRow, rule: string) {
-    const message = `A person has to approve this first (${rule}).`;
+    const message = `A person must approve this first (${rule}).`;
     const result = errorResult('approval_required', message, screens.of(place) ?? noScreen);
     return { kind: 'approval_required' as const, approval: shown, words, result };
   }
@@ -164,7 +164,7 @@ export function createJudging(deps: JudgingDeps) {
 function strict(policy: PolicyVerdict, action: PolicyAction, { approvals, confirm }: ToolsetCaller): PolicyVerdict {
   const verdict: PolicyVerdict =
     confirm !== undefined && policy.verdict === 'allow'
-      ? { verdict: 'ask', rule: 'the vendor of the model wants it confirmed' }
+      ? { verdict: 'ask', rule: 'the model’s vendor wants it confirmed' }
       : policy;
   if (approvals === 'always' && verdict.verdict === 'allow' && classOf(action) !== 'observe') {
     return { verdict: 'ask', rule: 'the run asks before every step' };

@@ -81,7 +81,7 @@ export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
     throw new AppError(
       'refused',
       `${who} has control of this computer until ${until}, unless it is renewed.`,
-      'Take control first, or wait until it is given back.',
+      'Take control first, or wait until it is released.',
       {
         status: 409,
         wireCode: 'take_control_first',
@@ -119,7 +119,7 @@ export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
       if (other !== null) refuse(other);
       throw new AppError(
         'refused',
-        'You do not have control of this computer any more.',
+        'You no longer have control of this computer.',
         'Take control first, then renew it in time.',
         { status: 409, wireCode: 'take_control_first', extra: { control: now() } },
       );

@@ -56,7 +56,7 @@ export function createLooking({ program, sessions, hosts, uploads, screens, ends
       const given = String(read.input.url);
       const navigation = hosts.navigation(given);
       if (navigation.kind === 'refused') {
-        return ends.notOpened(way, `${given.slice(0, 200)} is not opened: ${navigation.why}.`, navigation.why);
+        return ends.notOpened(way, `${given.slice(0, 200)} is blocked: ${navigation.why}.`, navigation.why);
       }
       input = { ...input, url: navigation.url };
       to = navigation.to;

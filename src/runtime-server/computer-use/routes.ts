@@ -46,13 +46,13 @@ export function deviceRoutesOf({ gate, view, oneBrowser, livingRun }: DeviceRout
         case 'done':
           return { body: outcome.result };
         case 'denied':
-          throw new AppError('refused', outcome.message, 'Change .gantry/policy.yaml, or leave it.', {
+          throw new AppError('refused', outcome.message, 'Change .gantry/policy.yaml to allow it.', {
             wireCode: 'policy_denied',
             extra: { rule: outcome.rule },
           });
         case 'approval_required': {
           const { approval, words, result } = outcome;
-          const fact = 'A person has to approve this call first.';
+          const fact = 'A person must approve this call first.';
           throw new AppError('refused', fact, `Send it again with approval_grant ${approval.id} once they have.`, {
             status: 409,
             wireCode: 'approval_required',
@@ -98,7 +98,7 @@ function own(id: string): void {
 /** Another caller in its name would use its answers, and end its turns. */
 function runActsItself(runId: string): AppError {
   return invalidCall(
-    `${JSON.stringify(runId)} is a run of this computer that goes on, and acts by itself; use another run_id.`,
+    `${JSON.stringify(runId)} is a run in progress on this computer; use another run_id.`,
   );
 }
 
@@ -106,7 +106,7 @@ function personOf(principal: Principal, id: string): Holder {
   own(id);
   // A key is held by a program: it cannot take over from a run as a person does.
   if (isOwnerInPerson(principal)) return { kind: 'person', id: principal.userId };
-  throw new AppError('refused', 'Only a person takes control.', 'Take it in the live view, or by the command line.');
+  throw new AppError('refused', 'Only a person can take control.', 'Use the live view or the command line.');
 }
 
 function callerOf(principal: Principal, call: ToolsetCall, holds: Holder | null): ToolsetCaller {

@@ -48,7 +48,7 @@ export function titleOf(toolset: Toolset, member: string, input: Input, element:
     case 'javascript_exec':
       return 'Run a script in the page';
     case 'file_upload':
-      return `Hand ${filesOf(input)} to${where || ' a page'}`;
+      return `Upload ${filesOf(input)} to${where || ' a page'}`;
     default:
       return `${toolset === 'computer' ? 'Screen' : 'Browser'}: ${member.replaceAll('_', ' ')}${where}`;
   }
@@ -72,7 +72,7 @@ export function wordsOf(call: {
     ...(call.element === null ? [] : [`on: ${call.element}`]),
     ...(call.url === null ? [] : [`page: ${call.url}`]),
     ...(call.confirm === undefined ? [] : ['', call.confirm]),
-    ...(call.task === undefined ? [] : ['', `The run was told: ${call.task}`]),
+    ...(call.task === undefined ? [] : ['', `Task of the run: ${call.task}`]),
   ];
   return lines.join('\n');
 }

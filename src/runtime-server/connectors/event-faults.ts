@@ -25,7 +25,7 @@ const ofCallback: Readonly<Record<string, SubscriptionReason>> = {
   http_5xx: 'http_5xx',
 };
 
-const signInAgain = 'It does not take how Gantry is signed in there. Sign in again, or give it another key.';
+const signInAgain = 'The server rejected Gantry’s sign-in. Sign in again, or set another key.';
 
 export function eventFaultOf({ kind, message, said }: Failure, cause: unknown): EventFault {
   const fault = (reason: SubscriptionReason, code: number | null, words = said?.message || message) =>
@@ -42,7 +42,7 @@ export function eventFaultOf({ kind, message, said }: Failure, cause: unknown): 
     }
     return fault(ofCode.get(code) ?? 'connector_error', code);
   }
-  if (status === 429) return fault('connector_unreachable', status, 'It is asked too often now.');
+  if (status === 429) return fault('connector_unreachable', status, 'The server is limiting requests.');
   if (status !== null && status >= 500) return fault('http_5xx', status);
   return fault('connector_error', status);
 }

@@ -60,7 +60,7 @@ function routesOf(
   async function revoke(id: string, name: string): Promise<void> {
     const why = await signIns.revoke(id);
     if (why !== null)
-      log.warn('A sign-in was forgotten here, and not taken back at its provider.', { connector: name, why });
+      log.warn('A sign-in was removed here but not revoked at its provider.', { connector: name, why });
   }
 
   const bound = [

@@ -39,13 +39,13 @@ export function createConnectorServers(attached: Pick<AttachedPort, 'all' | 'ups
     told(id, async () => {
       const answer = await upstreams.ask(id, method, params, { signal, timeoutMs: askMs });
       if (JSON.stringify(answer).length <= longestAnswer) return answer;
-      throw new EventFault('connector_error', null, `Its answer has more than ${longestAnswer} characters.`);
+      throw new EventFault('connector_error', null, `The server’s answer has more than ${longestAnswer} characters.`);
     });
 
   async function page(id: string, cursor: string | null, signal: AbortSignal) {
     const answer = await ask(id, eventMethods.list, cursor === null ? {} : { cursor }, signal);
     if (!Array.isArray(answer.events)) {
-      throw new EventFault('connector_error', null, 'It answered events/list without a list.');
+      throw new EventFault('connector_error', null, 'The server answered events/list without a list.');
     }
     const next = typeof answer.nextCursor === 'string' ? answer.nextCursor : null;
     return { events: answer.events as readonly unknown[], next };

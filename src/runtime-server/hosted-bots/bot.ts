@@ -142,7 +142,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     const limit = spec.limits.usd ?? deps.models.limits.usd;
     const { dailyUsd } = deps.models;
     if ((limit !== null || dailyUsd !== null) && !deps.models.priced(found.target.model)) {
-      const why = `A limit of dollars holds for it, and the price of ${found.target.model} is not known. Add it under models.prices in settings.json, or take the limit away.`;
+      const why = `It has a dollar limit, but the price of ${found.target.model} is unknown. Add the price under models.prices in settings.json, or remove the limit.`;
       holdFor('needs_you', why, forever, 'model.price');
       return why;
     }
@@ -152,7 +152,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     const { microUsd } = await deps.store.read((tx) => deps.models.spent(tx, agentId, today));
     if (microUsd < dailyUsd * 1e6) return null;
     const until = today + day;
-    const why = `It has spent ${(microUsd / 1e6).toFixed(2)} of its ${dailyUsd} dollars a day. It goes on at ${new Date(until).toISOString()}, or with a higher models.limits.dailyUsd in settings.json.`;
+    const why = `It has spent $${(microUsd / 1e6).toFixed(2)} of its $${dailyUsd} a day. It continues at ${new Date(until).toISOString()}, or after you raise models.limits.dailyUsd in settings.json.`;
     holdFor('blocked', why, until, 'model.spend');
     return why;
   }
@@ -216,8 +216,8 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       (outcome) => end(outcome),
       (error: unknown) => {
         turn = null;
-        deps.log.warn(`A turn of ${spec.address} broke.`, { error: String(error) });
-        show('failed', `Its turn broke: ${error instanceof Error ? error.message : String(error)}`, 'turn.broke');
+        deps.log.warn(`A turn of ${spec.address} failed.`, { error: String(error) });
+        show('failed', `Its turn failed: ${error instanceof Error ? error.message : String(error)}`, 'turn.broke');
         return null;
       },
     );
@@ -225,7 +225,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
     if (first === 'accepted' || (first !== null && first.how !== 'not_taken')) {
       return { state: 'verified', evidence: 'model' };
     }
-    if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn broke' };
+    if (first === null) return { state: 'failed', evidence: null, detail: state.reason ?? 'its turn failed' };
     return notTaken(first.fault);
   }
 
@@ -247,7 +247,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   async function byItself(order: AloneOrder): Promise<AloneEnd> {
     const failed = (error: string): AloneEnd => ({ status: 'failed', output: null, error, usage: null });
     await freed(AbortSignal.any([order.signal, closing.signal]));
-    if (closed || order.signal.aborted) return { ...failed('It was stopped before it began.'), status: 'cancelled' };
+    if (closed || order.signal.aborted) return { ...failed('The run was stopped before it started.'), status: 'cancelled' };
     const found = deps.models.find(spec.model);
     if ('problem' in found) return failed(`${found.problem.fact} ${found.problem.action}`);
     const abort = new AbortController();
@@ -263,8 +263,8 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       },
       watch,
     ).catch((error: unknown) => {
-      deps.log.warn(`A run of ${spec.address} broke.`, { error: String(error) });
-      return failed(`Its run broke: ${error instanceof Error ? error.message : String(error)}`);
+      deps.log.warn(`A run of ${spec.address} failed.`, { error: String(error) });
+      return failed(`The run failed: ${error instanceof Error ? error.message : String(error)}`);
     });
     alone = { abort, over };
     show('working', onRun, 'run.begin');
@@ -349,7 +349,7 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
       const before = await deps.store.read((tx) => turnOfDelivery(tx, message.deliveryId));
       // What the model had already received is not sent again; what it had not counts as never said.
       if (before !== null)
-        return { state: 'verified', evidence: 'model', detail: 'Gantry was stopped in the middle of it' };
+        return { state: 'verified', evidence: 'model', detail: 'Gantry stopped while the model was working on it' };
       const now = gate();
       return now.open ? begin(message) : { state: 'held', why: now.why };
     },
@@ -431,7 +431,7 @@ function beginning(last: TurnRecord | null, now: number): BotState {
   if (last?.status === 'interrupted') {
     return {
       state: 'idle',
-      reason: `interrupted: ${last.reason ?? 'Gantry was stopped in the middle of a turn.'}`,
+      reason: `interrupted: ${last.reason ?? 'Gantry stopped during a turn.'}`,
       since: now,
     };
   }

@@ -77,7 +77,7 @@ export function followTeams({
       }
     }
     for (const id of [...live.keys()]) {
-      if (registry.find(id)?.definition?.binding.type !== 'hosted') end(id, 'its team file has it no more');
+      if (registry.find(id)?.definition?.binding.type !== 'hosted') end(id, 'its team file no longer names it');
     }
   });
 }

@@ -67,11 +67,11 @@ export function createAskCloud({ fetch, now }: AskCloudDeps): AskCloud {
       if (message === null) {
         throw new AppError(
           'transport',
-          `What answers at ${cloudUrl} is no Gantry cloud (${answer.status}).`,
+          `The server at ${cloudUrl} is not a Gantry cloud (${answer.status}).`,
           'Check the address.',
         );
       }
-      throw new AppError('refused', `${cloudUrl} takes no computer: ${message}`, '', {
+      throw new AppError('refused', `${cloudUrl} refused this computer: ${message}`, '', {
         ...(answer.status === 429 ? { status: 429 as const, wireCode: 'rate_limited' } : {}),
       });
     },
@@ -82,7 +82,7 @@ export function createAskCloud({ fetch, now }: AskCloudDeps): AskCloud {
           const grant = Grant.safeParse(body);
           if (grant.success) return { is: 'granted', grant: grant.data };
           if ((body as { status?: unknown } | null)?.status === 'pending') return { is: 'pending' };
-          return { is: 'over', why: 'The cloud answered something that this version does not know.' };
+          return { is: 'over', why: 'The cloud’s answer is unknown to this version of Gantry.' };
         }
         if (status === 429 || status >= 500) return { is: 'unreachable' };
         return { is: 'over', why: said(body).message ?? `The cloud answered ${status}.` };

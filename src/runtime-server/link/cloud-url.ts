@@ -13,7 +13,7 @@ export function parseCloudUrl(text: string): string {
   const url = parse(given.includes('://') ? given : `https://${given}`);
   const shown = JSON.stringify(given.slice(0, 200));
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.hostname === '') {
-    throw new AppError('usage', `${shown} is no address of a cloud.`, 'Give it as https://gantry.example.', bad);
+    throw new AppError('usage', `${shown} is not the address of a cloud.`, 'Give it as https://gantry.example.', bad);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '' || url.pathname !== '/') {
     throw new AppError('usage', `${shown} has more than a host and a port.`, `Give it as ${url.origin}.`, bad);
@@ -21,7 +21,7 @@ export function parseCloudUrl(text: string): string {
   if (url.protocol === 'http:' && !isNear(url.hostname)) {
     throw new AppError(
       'usage',
-      `${shown} is not encrypted: everybody on the way could read and answer along.`,
+      `${shown} is not encrypted: others on the network could read and change the traffic.`,
       `Give it as https://${url.host}.`,
       bad,
     );

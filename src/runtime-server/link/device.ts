@@ -60,7 +60,7 @@ export async function ensureDeviceToken({ store, sealer, clock, computerId, log 
         return sealer.open(place, row.token);
       } catch {
         log.warn(
-          'The identity of this computer could not be opened: the master key is another one. It gets a new one.',
+          'The identity of this computer could not be opened: the master key has changed. It gets a new identity.',
         );
       }
     }

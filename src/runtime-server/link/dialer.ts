@@ -102,7 +102,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     try {
       socket = open(home);
     } catch (fault) {
-      later(`The address ${home.cloudUrl} cannot be dialled: ${String(fault)}`);
+      later(`The address ${home.cloudUrl} cannot be reached: ${String(fault)}`);
       return;
     }
     dialling = socket;
@@ -180,7 +180,7 @@ export function createDialer(deps: DialerDeps): Dialer {
         failures = contested;
         away(
           carrier,
-          kind === 'replaced' ? 'Another connection of this computer took its place.' : 'The cloud closes.',
+          kind === 'replaced' ? 'Another connection of this computer took its place.' : 'The cloud is shutting down.',
         );
       },
       onEnd(end) {
@@ -198,7 +198,7 @@ export function createDialer(deps: DialerDeps): Dialer {
     if (current !== carrier) return;
     current = null;
     since = clock.now();
-    log.info('This computer is not linked to its cloud any more.', { why });
+    log.info('This computer is no longer linked to its cloud.', { why });
     change(false);
     later(why);
   }
@@ -240,7 +240,7 @@ export function createDialer(deps: DialerDeps): Dialer {
       started = false;
       cancelTry();
       dialling?.terminate();
-      for (const carrier of [...carriers]) carrier.drain('closing', 'The computer closes.', graceMs);
+      for (const carrier of [...carriers]) carrier.drain('closing', 'The computer is shutting down.', graceMs);
       if (carriers.size > 0) await new Promise<void>((resolve) => waitForEmpty.push(resolve));
     },
     state: () => ({ linked: current?.ready ?? false, since, problem }),
@@ -270,5 +270,5 @@ function describe({ kind, reason }: CarrierEnd): string {
 /** A key that is refused while the clocks agree belongs to a pairing that was ended: the cloud's own message would not say so. */
 function reasonOf({ status, message, serverTime }: Refusal): string {
   if (status !== 401 || serverTime !== null) return `The cloud answered ${status}: ${message}`;
-  return 'The cloud answered 401: it no longer takes the key of this computer. Was its pairing ended there? Then end it here, too, and pair again: gantry pair --end';
+  return 'The cloud answered 401: it no longer accepts this computer’s key. If the pairing was ended there, end it here too, then pair again: gantry pair --end';
 }

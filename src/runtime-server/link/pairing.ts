@@ -125,7 +125,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     if (pairing.computerId !== computer.id) return `${file} is for another computer (${pairing.computerId}).`;
     if (secret === null) return `${file} names a token that is not in the database of this computer.`;
     if (secret.cloudUrl !== pairing.cloudUrl || secret.user.id !== pairing.user || secret.computerId !== computer.id) {
-      return `${file} was changed: it does not fit the token of this pairing.`;
+      return `${file} was changed: it does not match the token of this pairing.`;
     }
     return null;
   }
@@ -212,7 +212,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     cancelCheck = timers.after(checkMs, () => {
       check()
         .then(tend)
-        .catch((fault: unknown) => log.warn('The home cloud could not be told.', { fault: String(fault) }))
+        .catch((fault: unknown) => log.warn('The home cloud could not be notified.', { fault: String(fault) }))
         .finally(again);
     });
   }
@@ -228,7 +228,7 @@ export function createPairing(deps: PairingDeps): Pairing {
           else if (Date.parse(asked.expiresAt) <= clock.now()) giveUp('Nobody approved the code in time.');
           else poll(asked);
         })
-        .catch((fault: unknown) => giveUp(`What the cloud granted could not be kept: ${String(fault)}`));
+        .catch((fault: unknown) => giveUp(`The pairing could not be saved: ${String(fault)}`));
     });
   }
 
@@ -248,7 +248,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     waiting = null;
     failed = null;
     await check();
-    tend().catch((fault: unknown) => log.warn('The home cloud could not be told.', { fault: String(fault) }));
+    tend().catch((fault: unknown) => log.warn('The home cloud could not be notified.', { fault: String(fault) }));
   }
 
   async function refusals(cloudUrl: string): Promise<string> {
@@ -257,7 +257,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     if (now.kind === 'paired') {
       throw new AppError(
         'refused',
-        `This computer is paired with ${now.cloudUrl} already, as ${now.user.name}.`,
+        `This computer is already paired with ${now.cloudUrl} as ${now.user.name}.`,
         'End that pairing first: gantry pair --end',
         { status: 409, wireCode: 'already_paired' },
       );
@@ -269,7 +269,7 @@ export function createPairing(deps: PairingDeps): Pairing {
       throw new AppError(
         'refused',
         `${open.length === 1 ? 'An approval waits' : `${open.length} approvals wait`} here: ${named.join(', ')}${more}.`,
-        'Answer first: afterwards they would be asked somewhere else.',
+        'Answer first: pairing would move your approvals to the cloud.',
         { status: 409, wireCode: 'approvals_pending' },
       );
     }
@@ -313,7 +313,7 @@ export function createPairing(deps: PairingDeps): Pairing {
     linked() {
       described = null;
       known = null;
-      tend().catch((fault: unknown) => log.warn('The home cloud could not be told.', { fault: String(fault) }));
+      tend().catch((fault: unknown) => log.warn('The home cloud could not be notified.', { fault: String(fault) }));
     },
     async start() {
       await check();
@@ -340,7 +340,7 @@ export function createPairing(deps: PairingDeps): Pairing {
           (answer) => answer.status === 204 || answer.status === 401,
           () => false,
         );
-        if (!told) failed = 'The cloud could not be told. Remove this computer there, too.';
+        if (!told) failed = 'The cloud could not be notified. Remove this computer there too.';
       }
       removePairing(file);
       await secrets.clear();

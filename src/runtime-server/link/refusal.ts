@@ -26,7 +26,7 @@ export function readRefusal(response: IncomingMessage, done: (refusal: Refusal) 
     const retryAfter = Number(response.headers['retry-after'] ?? 0);
     done({
       status: response.statusCode ?? 0,
-      message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'without a word',
+      message: typeof body.message === 'string' ? body.message.slice(0, 300) : 'no message',
       serverTime: typeof body.serverTime === 'number' ? body.serverTime : null,
       epoch: isEpoch(body.epoch) ? body.epoch : null,
       retryAfterMs: retryAfter > 0 ? Math.min(retryAfter * 1000, longestWaitMs) : 0,

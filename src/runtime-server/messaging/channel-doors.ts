@@ -82,7 +82,7 @@ export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
       await deps.sends.send(request, senderAs(channel), undefined).catch((thrown: unknown) => {
         if (!(thrown instanceof AppError) || thrown.code !== 'refused') throw thrown;
         const more = { status: 429, wireCode: 'rate_limited', retryAfter: 60 } as const;
-        throw new AppError('refused', thrown.fact, 'Bring it again later.', more);
+        throw new AppError('refused', thrown.fact, 'Try again later.', more);
       });
       return { threadId, botId: bot.id };
     },

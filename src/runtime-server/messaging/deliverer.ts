@@ -91,7 +91,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     const bot = deps.registry.bot(agentId);
     if (bot === null) {
       const member = deps.registry.find(agentId);
-      if (member === null) return 'no team names this bot any more';
+      if (member === null) return 'this bot is no longer in a team';
       return member.shown.reason === null
         ? `${member.address} is not running`
         : `${member.address} is not running: ${member.shown.reason}`;
@@ -150,7 +150,7 @@ export function createDeliverer(deps: DelivererDeps): Deliverer {
     if (result === null) {
       return settle(item, {
         state: 'unconfirmed',
-        detail: 'Gantry was stopped while it was typing this. Look at the pane before you send it again.',
+        detail: 'Gantry stopped while typing this. Check the pane before you send it again.',
       });
     }
     return result.state === 'held' ? hold(item, queued, obstacleInWords(result.why)) : settle(item, result);

@@ -53,7 +53,7 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     const threadId = channel ?? request.threadId;
     const thread = threadId === undefined ? null : await findThread(threadId, sender);
     if (request.raw === true && !sender.inPerson) {
-      throw new AppError('refused', 'raw was asked for by somebody else than the owner.', 'Send it without raw.');
+      throw new AppError('refused', 'Only the owner may send raw text.', 'Send it without raw.');
     }
     if (channel !== undefined) {
       if (request.threadId !== undefined && request.threadId !== channel) {
@@ -96,17 +96,17 @@ export function createFindRoute(deps: SendRouteDeps): FindRoute {
     if (depth >= queueLimit) {
       throw new AppError(
         'refused',
-        `${depth} sends wait for ${member.address}; no more are taken.`,
-        'Look what holds it (`gantry agents show`), or try again later.',
+        `${depth} messages already wait for ${member.address}, which is the limit.`,
+        'See what holds it (`gantry agents show`), or try again later.',
         { status: 409 },
       );
     }
     const obstacle = deliverer.obstacle(member.id);
     // Sends that are being typed settle in moments: another one waits its turn instead of being postponed.
-    const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} wait before it` : null;
+    const behind = depth > 0 && deliverer.typing(member.id) === null ? `${depth} messages wait before it` : null;
     const why = obstacle ?? behind;
     const { atOnce, waiting } = member.placement.via;
-    if (request.queue === true) return { via: waiting, waits: why ?? 'it was asked to wait in the queue' };
+    if (request.queue === true) return { via: waiting, waits: why ?? 'it was sent to the queue' };
     if (why === null) return { via: atOnce, waits: null };
     if (request.queue === false) throw cannotTake(member, why, deps.panes);
     return { via: waiting, waits: why };
@@ -119,7 +119,7 @@ function unknownRecipient(to: string, members: readonly Member[]): AppError {
   const shown = members.slice(0, 10).map((member) => member.address);
   const action =
     shown.length === 0
-      ? 'No team is here yet: add one below .gantry/teams.'
+      ? 'There is no team yet: add one in .gantry/teams.'
       : `Bots here: ${shown.join(', ')}${members.length > shown.length ? ', …' : ''}.`;
   return new AppError('not_found', `Nobody has the address "${to}".`, action);
 }
@@ -129,7 +129,7 @@ function vendorRoute(member: Member, thread: Thread | null): SendRoute {
   if (thread === null) {
     throw new AppError(
       'usage',
-      `${member.address} is a vendor's bot, and no thread was named.`,
+      `${member.address} is a vendor's bot, so the message needs a thread.`,
       'Name one with threadId (--thread); `gantry orchestration threads --create "<title>"` opens one.',
     );
   }
@@ -137,7 +137,7 @@ function vendorRoute(member: Member, thread: Thread | null): SendRoute {
 }
 
 export function cannotTake(member: Member, why: string, panes: Pick<PaneEngine, 'engine'>): AppError {
-  const action = 'Leave out queue: false, and it waits its turn.';
+  const action = 'Leave out queue: false to let the message wait.';
   if (!panes.engine().running && member.placement.inPaneHere)
     return new AppError('transport', `${member.address} cannot be reached: ${why}.`, action);
   return new AppError('refused', `${member.address} cannot take a message now: ${why}.`, action, { status: 409 });

@@ -181,7 +181,7 @@ export function createSendService(deps: SendDeps): SendService {
         body: { v: 1, ticketId: accepted.ticket, botId: member.id, threadId: accepted.threadId },
       });
     }
-    const detail = 'it is a ticket now; whether the app of the vendor works on it cannot be seen from here';
+    const detail = 'it became a ticket; Gantry cannot see whether the vendor’s app works on it';
     return deliverer.move(tx, accepted.id, { state: 'best_effort', via: 'vendor', evidence: null, detail }) ?? accepted;
   };
 
@@ -213,16 +213,16 @@ export function createSendService(deps: SendDeps): SendService {
       const now = readDelivery(tx, accepted.id) ?? accepted;
       if (isSettled(now.state) || now.state === 'queued') return now;
       if (now.via === 'hosted') {
-        const detail = 'its model has not begun to answer yet';
+        const detail = 'its model has not started to answer yet';
         return deliverer.move(tx, accepted.id, { state: 'queued', via: 'hosted', evidence: null, detail }) ?? now;
       }
       const change = typing
         ? {
             state: 'unconfirmed' as const,
             via: now.via,
-            detail: 'it was typed, but nothing proved in time that it arrived',
+            detail: 'it was typed, but nothing confirmed in time that it arrived',
           }
-        : { state: 'queued' as const, via: 'pane_queue' as const, detail: 'others are typed before it' };
+        : { state: 'queued' as const, via: 'pane_queue' as const, detail: 'other messages are typed first' };
       return deliverer.move(tx, accepted.id, { ...change, evidence: null }) ?? now;
     });
   };

@@ -16,13 +16,13 @@ export function senderAs(registry: Bots, principal: Principal, { as, to }: { as:
     throw new AppError(
       'refused',
       `Nobody can speak as ${as} here.`,
-      'Leave `as` out: it is for the app of a vendor’s bot.',
+      'Leave out `as`: it is only for the app of a vendor’s bot.',
     );
   }
   if (!to.startsWith('channel:')) {
     throw new AppError(
       'usage',
-      `${bot.address} answers in threads, and to is ${to}.`,
+      `${bot.address} answers only in threads, but to is ${to}.`,
       'Send it to channel:<thread_id>.',
     );
   }
@@ -32,7 +32,7 @@ export function senderAs(registry: Bots, principal: Principal, { as, to }: { as:
 export function senderOf(registry: Bots, principal: Principal): Sender {
   const bot = principal.agentId === undefined ? null : registry.find(principal.agentId);
   if (principal.agentId !== undefined && bot === null) {
-    throw new AppError('refused', 'The bot that sends is in no team any more.', 'Start its team again.');
+    throw new AppError('refused', 'The sending bot is no longer in a team.', 'Start its team again.');
   }
   return {
     caller: principal.agentId ?? principal.userId,

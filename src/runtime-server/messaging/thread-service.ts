@@ -37,7 +37,7 @@ export function createThreadService(deps: ThreadServiceDeps): ThreadService {
         throw new AppError(
           'refused',
           `A bot cannot open a thread with ${member.address}.`,
-          'Leave `bot` out: the thread is then its own. Write to the other bot with a send.',
+          'Leave out `bot` to open a thread of its own, or send the other bot a message.',
         );
       }
       if (member !== null) return { title, botId: member.id };

@@ -128,8 +128,8 @@ async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask): Pro
       default:
     }
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a message: it does not speak this wire.');
-  if (!ended) throw new ModelFault('cut', 'The answer broke off in its middle.');
+  if (!begun) throw new ModelFault('garbage', 'The server answered without a message: it does not speak this protocol.');
+  if (!ended) throw new ModelFault('cut', 'The answer broke off partway.');
 
   const calls: ToolCall[] = [];
   for (const [index, block] of blocks.entries()) {

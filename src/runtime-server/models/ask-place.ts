@@ -47,7 +47,7 @@ export async function askPlace({ wire, baseUrl, key }: AskedPlace): Promise<Serv
     });
     if (status === 401 || status === 403) {
       return key === null
-        ? no(`wants a key (${status})`, 'Give its key.')
+        ? no(`needs a key (${status})`, 'Enter its key.')
         : no(`refuses this key (${status})`, 'Correct the key.');
     }
     const names = status === 200 ? namesIn(body, field) : null;
@@ -55,9 +55,9 @@ export async function askPlace({ wire, baseUrl, key }: AskedPlace): Promise<Serv
       const said = status === 200 ? 'answers, but not with a list of models' : `has no list of models here (${status})`;
       return no(said, wire === 'openai' ? 'Correct the address; most end in /v1.' : 'Correct the address.');
     }
-    if (names.length === 0) return { ok: true, words: `${host} answers, and has no model yet.` };
+    if (names.length === 0) return { ok: true, words: `${host} answers but has no models yet.` };
     const count = names.length === 1 ? 'one model' : `${names.length} models`;
-    return { ok: true, words: `${host} answers, and has ${count}${names[0] === '' ? '' : `, such as ${names[0]}`}.` };
+    return { ok: true, words: `${host} answers and has ${count}${names[0] === '' ? '' : `, such as ${names[0]}`}.` };
   } catch (error) {
     return no(`does not answer: ${whyNot(error)}`, 'Start the server, or correct the address.');
   } finally {
@@ -80,17 +80,17 @@ function namesIn(body: Buffer, field: string): string[] | null {
 
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'no computer has this name',
-  EAI_AGAIN: 'no computer has this name',
-  ECONNRESET: 'it hung up',
-  UND_ERR_SOCKET: 'it hung up',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'no such host',
+  ECONNRESET: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  EHOSTUNREACH: 'it cannot be reached from here',
+  ENETUNREACH: 'it cannot be reached from here',
 };
 
 function whyNot(error: unknown): string {
   const cause = (error as Error).cause as NodeJS.ErrnoException | undefined;
-  if (cause?.name === 'TimeoutError') return `it was silent for ${patienceMs / 1000} seconds`;
+  if (cause?.name === 'TimeoutError') return `no answer for ${patienceMs / 1000} seconds`;
   return reasons[cause?.code ?? ''] ?? cause?.message ?? (error as Error).message;
 }
 

@@ -169,8 +169,8 @@ function ownEndpoint(name: string, model: string, endpoint: Endpoint, env: Varia
 function missingKey(variable: string, where: string): Found {
   return {
     problem: {
-      fact: `${variable} is not set, and ${where} wants a key.`,
-      action: `Set ${variable} in the environment that Gantry starts from, and start Gantry again; or add the key under Settings > Set-up.`,
+      fact: `${variable} is not set, but ${where} needs a key.`,
+      action: `Set ${variable} in the environment that Gantry starts from and restart Gantry, or add the key under Settings > Set-up.`,
     },
   };
 }

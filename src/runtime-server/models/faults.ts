@@ -33,7 +33,7 @@ export function faultOf(error: unknown, context: FaultContext): ModelFault {
   if (status === 429 || type === 'rate_limit_error') {
     return fault(
       'limit',
-      `${where} takes no more requests for now (429): ${said}`,
+      `${where} accepts no more requests for now (429): ${said}`,
       retryAt(error, context.clock.now()),
     );
   }
@@ -45,11 +45,11 @@ export function faultOf(error: unknown, context: FaultContext): ModelFault {
     );
   }
   if (status !== null && status >= 400)
-    return fault('invalid', `${where} does not take this request (${status}): ${said}`);
+    return fault('invalid', `${where} rejected this request (${status}): ${said}`);
   if (error instanceof SyntaxError || /JSON|unexpected token|parse/i.test(words)) {
     return fault('garbage', `${where} answered something that cannot be read: ${said}`);
   }
-  if (context.started) return fault('cut', `The answer of ${where} broke off in its middle: ${said}`);
+  if (context.started) return fault('cut', `The answer from ${where} broke off partway: ${said}`);
   return fault('unreachable', `${where} cannot be reached: ${said}`);
 }
 

@@ -127,11 +127,11 @@ async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask): P
     }
     reason = candidate?.finishReason ?? reason;
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a candidate: it does not speak this wire.');
+  if (!begun) throw new ModelFault('garbage', 'The server answered without a candidate: it does not speak this protocol.');
   const refused = blocked !== null || (reason !== null && refusals.includes(reason));
-  if (reason === null && !refused) throw new ModelFault('cut', 'The answer broke off in its middle.');
+  if (reason === null && !refused) throw new ModelFault('cut', 'The answer broke off partway.');
   if (reason !== null && malformed.includes(reason)) {
-    throw new ModelFault('garbage', `The model called a tool in a way that cannot be read (${reason}).`);
+    throw new ModelFault('garbage', `The model made an unreadable tool call (${reason}).`);
   }
   const text = parts.flatMap((part) => (part.text === undefined || part.thought === true ? [] : [part.text])).join('');
   const stop = refused ? 'refusal' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tools' : 'end';

@@ -94,7 +94,7 @@ const defaults = {
 const noComputerModel = {
   fact: 'No model is set for computer use.',
   action:
-    'Name one in settings.json as computerUse.model, for example "anthropic/claude-sonnet-5-5", or in options.model of the run; its key is read from the environment, else it is the one given in Settings > Set-up.',
+    'Name one in settings.json as computerUse.model, for example "anthropic/claude-sonnet-5-5", or in options.model of the run; its key comes from the environment, or from Settings > Set-up.',
 };
 
 const wires: Readonly<Record<Wire, AskWire>> = { anthropic: askAnthropic, openai: askOpenAi, google: askGoogle };

@@ -47,7 +47,7 @@ interface Row {
 }
 
 /** As a variable that no environment can have. */
-const variableOf = (name: string) => `the kept key of ${name}`;
+const variableOf = (name: string) => `the saved key of ${name}`;
 const sealPlace = (name: string) => `model_place|key_sealed|${name}`;
 
 export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels> {
@@ -84,7 +84,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
       const key = row.key_sealed === null ? null : sealer.open(sealPlace(row.name), row.key_sealed);
       take(row.name, { wire: row.wire, baseUrl: row.base_url, key });
     } catch (fault) {
-      deps.log.error('A kept key of a model cannot be opened.', { place: row.name, fault });
+      deps.log.error('The saved key of a model provider cannot be opened.', { place: row.name, fault });
     }
   }
 
@@ -117,7 +117,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
       if (Object.hasOwn(given, name)) {
         throw new AppError(
           'refused',
-          `"${name}" stands in settings.json.`,
+          `"${name}" is set in settings.json.`,
           'Change it there, or choose another name here.',
           { status: 409 },
         );
@@ -151,7 +151,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
       if (!kept.has(name)) {
         throw new AppError(
           'not_found',
-          `Nothing is kept under "${name}".`,
+          `Nothing is saved as "${name}".`,
           'List the places: GET /api/factory/models.',
         );
       }
@@ -168,15 +168,15 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
       if (baseUrl !== undefined || wire !== undefined) {
         throw new AppError(
           'usage',
-          `${name} is asked at ${vendor.host}.`,
-          'Leave the address out, or give the server a name of its own.',
+          `${name} is always at ${vendor.host}.`,
+          'Leave out the address, or give the server another name.',
         );
       }
-      if (key === undefined) throw new AppError('usage', `A key of ${name} is missing.`, 'Send it as `key`.');
+      if (key === undefined) throw new AppError('usage', `The key of ${name} is missing.`, 'Send it as `key`.');
       return { wire: vendor.wire, baseUrl: null, key };
     }
     if (baseUrl === undefined) {
-      throw new AppError('usage', `Where "${name}" is asked is missing.`, 'Send its address as `baseUrl`.');
+      throw new AppError('usage', `The address of "${name}" is missing.`, 'Send its address as `baseUrl`.');
     }
     return { wire: wire ?? ('openai' as const), baseUrl, key: key ?? null };
   }

@@ -162,20 +162,20 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
       microUsd += (await hooks.answered(said, usage)) ?? 0;
       messages.push(said);
       text = answer.text === '' ? text : answer.text;
-      if (answer.stop === 'refusal') return end('refused', 'The model declined to go on.');
+      if (answer.stop === 'refusal') return end('refused', 'The model declined to continue.');
       if (calls.length === 0) {
         const cut = answer.stop === 'length';
         const goOn = cut || answer.text.trim() === '' ? (hooks.noCalls?.(cut ? 'cut' : 'empty') ?? null) : null;
         if (goOn !== null) messages.push({ role: 'user', text: goOn });
         else if (cut) {
-          return end('limit', 'The answer of the model was cut off at its greatest length.', { limit: 'answer' });
+          return end('limit', 'The model’s answer was cut off at its maximum length.', { limit: 'answer' });
         } else return end('done', null);
         continue;
       }
       const results: ToolResult[] = [];
       for (const call of calls) {
         const stopped = signal.aborted;
-        const result = stopped ? notRun(call, 'It was stopped before this was run.') : await hooks.call(call, signal);
+        const result = stopped ? notRun(call, 'Stopped before this ran.') : await hooks.call(call, signal);
         await hooks.result(result);
         results.push(result);
       }
@@ -203,7 +203,7 @@ export function withLastPictures(messages: readonly Message[], keep: number): re
         left -= count;
         if (left >= 0) return result;
         const { pictures: _, ...rest } = result;
-        return { ...rest, text: [result.text, '(An older picture was left out here.)'].filter(Boolean).join('\n') };
+        return { ...rest, text: [result.text, '(An older image was left out here.)'].filter(Boolean).join('\n') };
       });
       return { role: 'tools', results: results.toReversed() };
     })
@@ -234,7 +234,7 @@ async function askPatiently(
     } catch (error) {
       const pause = error instanceof ModelFault ? pauseAfter(deps, turn, error, tried) : null;
       if (pause === null) throw error;
-      hooks.waiting(`${(error as ModelFault).message} Try ${tried + 2} of ${pausesMs.length + 1} follows.`);
+      hooks.waiting(`${(error as ModelFault).message} Trying again (${tried + 2} of ${pausesMs.length + 1}).`);
       await sleep(deps.timers, pause, signal);
     }
   }

@@ -64,7 +64,7 @@ function messagesOf(messages: readonly Message[]): ChatCompletionMessageParam[] 
               {
                 role: 'user' as const,
                 content: [
-                  { type: 'text' as const, text: 'What was seen:' },
+                  { type: 'text' as const, text: 'Images of the result:' },
                   ...pictures.map((picture) => ({
                     type: 'image_url' as const,
                     image_url: { url: dataUrl(picture) },
@@ -131,8 +131,8 @@ async function read(stream: AsyncIterable<ChatCompletionChunk>, ask: Ask): Promi
     }
     reason = choice.finish_reason ?? reason;
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a choice: it does not speak this wire.');
-  if (reason === null) throw new ModelFault('cut', 'The answer broke off in its middle.');
+  if (!begun) throw new ModelFault('garbage', 'The server answered without a choice: it does not speak this protocol.');
+  if (reason === null) throw new ModelFault('cut', 'The answer broke off partway.');
 
   const wanted = calls.flatMap((call, index) =>
     call === undefined

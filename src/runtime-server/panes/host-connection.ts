@@ -109,7 +109,7 @@ export async function connectHost(files: HostFiles, token: string, events: Conne
         if (tail && tail.length > 0) socket.write(tail);
         socket.uncork();
       }),
-    close: () => end('it was let go'),
+    close: () => end('it was closed'),
   };
   let late = false;
   const timer = setTimeout(() => {

@@ -115,7 +115,7 @@ export function createHostReach(options: HostReachOptions): HostReach {
     clearTimeout(timer);
     if (result instanceof Error) {
       const why = result instanceof AppError ? result.fact : result.message;
-      log(`The pane host of ${host.build} serves on. ${why}`);
+      log(`The pane host of ${host.build} keeps running. ${why}`);
       if (!(result instanceof AppError) || result.code === 'transport') {
         found.close();
         throw result;

@@ -58,6 +58,6 @@ function unknown(cursor: string): AppError {
   return new AppError(
     'usage',
     `"${cursor.slice(0, 80)}" is not a transcript cursor of this bot.`,
-    'Use the `next` of an earlier answer, or leave it out to begin at the start.',
+    'Use `next` of an earlier answer, or leave it out to begin at the start.',
   );
 }

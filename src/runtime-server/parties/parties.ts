@@ -45,7 +45,7 @@ export function createParties({ registry }: PartiesDeps): Parties {
     const member = registry.find(to);
     if (member !== null) return member;
     const known = registry.members().map((one) => one.address);
-    const shown = known.length === 0 ? 'No team is here yet.' : `Bots here: ${known.slice(0, 10).join(', ')}.`;
+    const shown = known.length === 0 ? 'There is no team yet.' : `Bots here: ${known.slice(0, 10).join(', ')}.`;
     throw new AppError('not_found', `Nobody has the address "${to}".`, shown);
   };
   return {
@@ -54,7 +54,7 @@ export function createParties({ registry }: PartiesDeps): Parties {
       if (principal.agentId === undefined) return { id: owner, name: owner, bot: null, actor };
       const member = registry.find(principal.agentId);
       if (member !== null) return { id: member.id, name: member.address, bot: member, actor };
-      throw new AppError('refused', 'The bot that calls is in no team any more.', 'Start its team again.');
+      throw new AppError('refused', 'The calling bot is no longer in a team.', 'Start its team again.');
     },
     find: (to) => (to === owner ? owner : bot(to).id),
     bot,
@@ -71,5 +71,5 @@ export function ownOrAsked(
 ): string | undefined {
   const bot = asked === undefined ? caller.bot?.id : parties.bot(asked).id;
   if (caller.bot === null || bot === caller.id) return bot;
-  throw new AppError('refused', `A bot sees its own ${what} alone.`, 'Leave the filter out.');
+  throw new AppError('refused', `A bot can see only its own ${what}.`, 'Leave the filter out.');
 }

@@ -31,10 +31,10 @@ export function decide({ rules, broken }: Rules, given: PolicyAction, mode: Poli
     !(isPrivate && !one.namesHost);
   const rule = rules.find((one) => one.matches(action) && (one.then === 'deny' || opens(one)));
   if (rule?.then === 'deny') return { verdict: 'deny', rule: rule.name };
-  if (planOnly) return { verdict: 'deny', rule: 'mode PLAN_ONLY: it may look, not act' };
+  if (planOnly) return { verdict: 'deny', rule: 'mode PLAN_ONLY: reading only' };
   if (rule !== undefined) return { verdict: rule.then, rule: rule.name };
   if (isPrivate) return { verdict: 'deny', rule: closedHost(action.host) };
-  if (guarded[0] !== undefined) return { verdict: 'ask', rule: `default: changes in ${guarded[0]} ask` };
+  if (guarded[0] !== undefined) return { verdict: 'ask', rule: `default: changes in ${guarded[0]} need approval` };
   return byDefault(action, kind, mode);
 }
 
@@ -45,20 +45,20 @@ function byDefault(action: PolicyAction, kind: ActionClass, mode: PolicyMode | n
   const outside = action.path !== undefined && isOutside(action.path);
   if (kind === 'observe') {
     return outside && action.bot !== null
-      ? ask('default: looking outside the workspace asks')
-      : allow('default: looking is free');
+      ? ask('default: reading outside the workspace needs approval')
+      : allow('default: reading is allowed');
   }
-  if (action.newOrigin === true) return ask('default: a model opens a site that nobody named');
+  if (action.newOrigin === true) return ask('default: a model opens a site that nobody named needs approval');
   if (mode === 'ACCEPT_EDITS' && nameOf(action) === 'file.write' && action.path !== undefined && !outside) {
     return allow('mode ACCEPT_EDITS');
   }
-  if (kind === 'risky') return ask('default: what cannot be taken back asks');
+  if (kind === 'risky') return ask('default: risky actions need approval');
   if (action.bot === null && mode === null) return allow('default: a person may act');
-  return ask('default: acting asks');
+  return ask('default: actions need approval');
 }
 
 function closedHost(host = 'this'): string {
-  return `default: ${host} is no public address; a rule of .gantry/policy.yaml that names this host can open it`;
+  return `default: ${host} is not a public address; a rule in .gantry/policy.yaml that names this host can allow it`;
 }
 
 function isOutside(path: string): boolean {

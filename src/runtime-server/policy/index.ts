@@ -60,7 +60,7 @@ export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
     // Nobody can have agreed to unreadable content.
     agreed = judged.waits || unfit !== null ? readText(judged.counts, false) : lying;
     waiting = judged.waits || unfit !== null ? lying : null;
-    if (lying.broken !== null) log.warn('The policy of the workspace cannot be read.', { problems: lying.problems });
+    if (lying.broken !== null) log.warn('The policy of the workspace is invalid.', { problems: lying.problems });
   }
 
   return {
@@ -87,7 +87,7 @@ function stricter(before: PolicyVerdict, after: PolicyVerdict): PolicyVerdict {
 function readText(text: string | null, waits: boolean): Read {
   if (text === null) return nothing;
   if (waits && Buffer.byteLength(text) > largestUnasked) {
-    return broken([problem(`It has more than ${largestUnasked} bytes, and waits for your yes.`)]);
+    return broken([problem(`It has more than ${largestUnasked} bytes and waits for your yes.`)]);
   }
   const result = readPolicy(text);
   return result.ok ? { rules: result.rules, broken: null, problems: [] } : broken(result.problems);
@@ -100,7 +100,7 @@ function broken(problems: readonly PolicyProblem[]): Read {
   const where = first.path === '' ? '' : ` (${first.path})`;
   return {
     rules: [],
-    broken: `${policyFile} line ${first.line}${where} is not right: until it is, everything that acts asks`,
+    broken: `${policyFile} line ${first.line}${where} is invalid: until it is fixed, every action needs approval`,
     problems,
   };
 }

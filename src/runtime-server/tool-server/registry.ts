@@ -176,7 +176,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
       if (answered.how === 'open') return stillOpen(answered.id, told);
       if (answered.how === 'refused') return failed(answered.why, { ...told, approvalId });
     }
-    if (caller.signal.aborted) return failed('It was stopped before this was run.', { ...told, approvalId });
+    if (caller.signal.aborted) return failed('Stopped before this ran.', { ...told, approvalId });
     const looked = tool.readOnly && verdict.verdict === 'allow';
     const done = { ...told, approvalId, open: false, acted: true, looked };
     try {

@@ -71,7 +71,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
         hash,
       );
       if (!known || found === undefined) {
-        throw new AppError('not_found', 'There is no such trigger.', 'Make a new one.', {
+        throw new AppError('not_found', 'This trigger does not exist.', 'Create a new one.', {
           wireCode: 'trigger_not_found',
         });
       }
@@ -105,7 +105,7 @@ export function createTriggers(deps: TriggerDeps): EnginePart {
     try {
       await deps.tell(row.bot_id, text, `ticket:${ticketId}`);
     } catch (error) {
-      deps.log.warn('A bot could not be told of its ticket.', { ticketId, bot: row.bot_id, error: String(error) });
+      deps.log.warn('A bot could not be notified of its ticket.', { ticketId, bot: row.bot_id, error: String(error) });
     }
   }
 

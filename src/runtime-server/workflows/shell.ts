@@ -130,7 +130,7 @@ export function createShell(deps: ShellDeps): Shell {
           return;
         }
         await letGo(place);
-        cannot('It was stopped before it began.');
+        cannot('The run was stopped before it started.');
       },
       (error: unknown) => cannot(error instanceof AppError ? `${error.fact} ${error.action}` : String(error)),
     );

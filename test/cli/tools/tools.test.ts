@@ -116,7 +116,7 @@ test('each end of a call has its exit code', async () => {
     ],
     [
       () => {
-        throw new AppError('timeout', 'It took too long.', '');
+        throw new AppError('timeout', 'The server took too long.', '');
       },
       4,
       /too long/,

@@ -29,7 +29,7 @@ function asking({ substitute }: TestHosted) {
       ...{ id: 'apr_1', action_hash: 'hash', member: 'javascript_exec', toolset: 'browser', risk: 'high' },
       ...{ confirmation_class: 'always', approve_url: '/elsewhere', approver: 'owner' },
     };
-    const said = refusal('conflict_error', 'approval_required', 'A person has to approve this call first.');
+    const said = refusal('conflict_error', 'approval_required', 'A person must approve this call first.');
     return { status: 409, body: { ...said, approval, words: 'Run a script on shop.example?', result: result() } };
   };
   return brought;
@@ -91,7 +91,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
         error: {
           type: 'conflict_error',
           code: 'approval_required',
-          message: 'A person has to approve this call first.',
+          message: 'A person must approve this call first.',
         },
         approval: {
           ...{ id: 'apr_1', action_hash: 'hash', approver: 'owner' },

@@ -42,7 +42,7 @@ test('what the policy allows or denies is answered at once; nobody is asked', as
   );
   expect((await gate({ tool: 'file.read', path: 'a.txt' }, token)).body).toEqual({
     verdict: 'allow',
-    rule: 'default: looking is free',
+    rule: 'default: reading is allowed',
     approvalId: null,
     note: null,
   });

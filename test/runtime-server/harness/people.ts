@@ -57,4 +57,4 @@ export function createPeople(): People {
 }
 
 /** A policy without rules: everything is asked. */
-export const askAlways: PermissionPolicy = { decide: () => ({ verdict: 'ask', rule: 'default: acting asks' }) };
+export const askAlways: PermissionPolicy = { decide: () => ({ verdict: 'ask', rule: 'default: actions need approval' }) };

@@ -162,7 +162,7 @@ const troubles: [string, ModelReply, string, RegExp][] = [
     'a page instead of an answer',
     { kind: 'garbage', body: '<html>' },
     'blocked',
-    /does not speak this wire|cannot be read/,
+    /does not speak this protocol|cannot be read/,
   ],
 ];
 test.each(troubles)('%s keeps the message and says why', async (_what, reply, state, words) => {
@@ -208,7 +208,7 @@ test('a turn that breaks off for good is failed with its reason, in state and th
   const thread = await floor.thread(bot);
   await floor.send(bot, 'Go', { threadId: thread });
   expect(await engine.until(bot, 'failed')).toMatchObject({
-    stateReason: expect.stringContaining('broke off in its middle'),
+    stateReason: expect.stringContaining('broke off partway'),
   });
   await vi.waitFor(
     async () => expect((await floor.messages(thread)).at(-1)?.text).toMatch(/did not finish: .*broke off/),

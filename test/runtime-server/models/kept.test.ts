@@ -111,9 +111,9 @@ test.each<[string, RequestListener, string, object]>([
     'has no list of models here (302)',
     {},
   ],
-  ['a wish for a key', (_, response) => response.writeHead(401).end(), 'wants a key (401). Give its key.', {}],
+  ['a wish for a key', (_, response) => response.writeHead(401).end(), 'needs a key (401). Enter its key.', {}],
   ['a no to the key', (_, response) => response.writeHead(403).end(), 'refuses this key (403)', { key: secret }],
-  ['nothing but a hang-up', (request) => request.socket.destroy(), 'does not answer: it hung up', {}],
+  ['nothing but a hang-up', (request) => request.socket.destroy(), 'does not answer: it closed the connection', {}],
 ])('a server that answers with %s is not kept, and what it said is told', async (_what, answer, words, rest) => {
   const { status, body } = await check(`${await serving(answer)}/v1`, rest);
   expect(status).toBe(200);

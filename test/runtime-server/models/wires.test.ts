@@ -152,7 +152,7 @@ test.each(vendors)(
     const refused = await run(vendor, replies({ kind: 'refusal', text: 'I will not.' }));
     expect(refused.end).toMatchObject({ how: 'refused', text: 'I will not.' });
     const cut = await run(vendor, replies({ kind: 'length', text: 'Let me', calls: [call] }));
-    expect(cut.end).toMatchObject({ how: 'limit', reason: expect.stringContaining('cut off at its greatest length') });
+    expect(cut.end).toMatchObject({ how: 'limit', reason: expect.stringContaining('cut off at its maximum length') });
     expect(cut.called).toEqual([]);
     expect(cut.answered[0]?.message).toMatchObject({ calls: [] });
   },

@@ -154,7 +154,7 @@ test.each([
   await older.close();
   const notices: string[] = [];
   const newer = await testEngine(home, { build: '2', command, onNotice: (notice) => void notices.push(notice) });
-  expect(notices).toEqual([expect.stringContaining('serves on')]);
+  expect(notices).toEqual([expect.stringContaining('keeps running')]);
   expect(newer.host()).toMatchObject({ pid, build: '1' });
   expect(hostPid(home)).toBe(pid);
   expect(noHandOver(home)).toBe(true);

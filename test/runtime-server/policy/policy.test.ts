@@ -211,7 +211,7 @@ test('a file that is not right is told with path and line, and until it is right
   for (const mode of [null, 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const) {
     expect(policy.decide(write, mode)).toEqual({
       verdict: 'ask',
-      rule: '.gantry/policy.yaml line 4 (rules[1].when.colour) is not right: until it is, everything that acts asks',
+      rule: '.gantry/policy.yaml line 4 (rules[1].when.colour) is invalid: until it is fixed, every action needs approval',
     });
   }
   expect(policy.decide(write, 'PLAN_ONLY').verdict).toBe('deny');
@@ -259,7 +259,7 @@ test('a private host is denied whatever the mode, until a rule names it; one abo
   expect(verdict({ ...fetch, bot: null })).toBe('deny');
   expect(verdict(fetch, 'BYPASS_PERMISSIONS')).toBe('deny');
   expect(policy.decide(fetch, null).rule).toBe(
-    'default: wiki.corp:8080 is no public address; a rule of .gantry/policy.yaml that names this host can open it',
+    'default: wiki.corp:8080 is not a public address; a rule in .gantry/policy.yaml that names this host can allow it',
   );
   const rule = (when: string, then = 'allow') => write(`rules:\n  - when: {${when}}\n    then: ${then}\n`);
   for (const [when, wanted] of [

@@ -62,7 +62,7 @@ export function createArtifacts({ journal, blobs, ids }: ArtifactsDeps): Artifac
       });
       event({
         type: 'artifact.created',
-        message: `Kept a ${artifact.kind}.`,
+        message: `Saved a ${artifact.kind}.`,
         data: {
           artifact_id: id,
           kind: artifact.kind,
@@ -94,7 +94,7 @@ export function createArtifacts({ journal, blobs, ids }: ArtifactsDeps): Artifac
     leaveOut: (runId, kind, why) =>
       journal.write(runId, ({ tx, event }) => {
         liveRun(tx, runId);
-        event({ type: 'artifact.dropped', message: `Kept no ${kind}. ${why}`, data: { kind } });
+        event({ type: 'artifact.dropped', message: `The ${kind} was not saved. ${why}`, data: { kind } });
       }),
     forget: (runId) => void last.delete(runId),
     remove: (sha256) => rm(blobs.fileOf(sha256), { force: true }),

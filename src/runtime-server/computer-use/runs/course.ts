@@ -97,7 +97,7 @@ export function createCourse(deps: CourseDeps): Course {
     if (next === 'running' && status !== 'running') {
       since = clock.monotonic();
       disarm = timers.after(Math.max(0, leftMs), () => {
-        const message = `It took longer than ${deps.timeoutMs} ms.`;
+        const message = `The run took longer than ${deps.timeoutMs} ms.`;
         end({ status: 'expired', stopReason: 'timeout', message }, null).catch((fault) =>
           deps.onFault('A run could not be ended in time.', fault),
         );
@@ -147,7 +147,7 @@ export function createCourse(deps: CourseDeps): Course {
     if (waits) {
       await journal.write(runId, ({ tx, event }) => {
         moveRun(tx, runId, 'cancelling', { pause: null, approval: null });
-        event({ type: 'run.cancelling', message: 'It was asked to stop.', data: askerData(asker) });
+        event({ type: 'run.cancelling', message: 'The run was asked to stop.', data: askerData(asker) });
       });
     }
     ending = wanted;
@@ -156,7 +156,7 @@ export function createCourse(deps: CourseDeps): Course {
     stopped.resolve();
     stopForcing = timers.after(cancelSeconds * 1000, () => {
       const forced: Ending = waits ? { ...wanted, stopReason: 'forced' } : wanted;
-      write(forced, 'It did not stop in time and was cut off.').catch((fault) =>
+      write(forced, 'The run did not stop in time and was forced to end.').catch((fault) =>
         deps.onFault('A run could not be cut off.', fault),
       );
     });
@@ -184,7 +184,7 @@ export function createCourse(deps: CourseDeps): Course {
           message,
           data: { stop_reason: last.stopReason, ...(last.error !== undefined && { error: last.error }) },
         });
-        run.event({ type: 'run.ended', message: 'It has ended.', data: { status: last.status } });
+        run.event({ type: 'run.ended', message: 'The run has ended.', data: { status: last.status } });
         deps.onEnd(run);
       });
     } catch (error) {
@@ -207,7 +207,7 @@ export function createCourse(deps: CourseDeps): Course {
     async start() {
       await journal.write(runId, ({ tx, at, event }) => {
         moveRun(tx, runId, 'running', { started_at: at });
-        event({ type: 'run.started', message: 'It has begun.' });
+        event({ type: 'run.started', message: 'The run has started.' });
       });
       now('running');
     },
@@ -241,7 +241,7 @@ export function createCourse(deps: CourseDeps): Course {
         if (row.status !== 'paused') return row.status;
         const next = row.approval === null ? 'running' : 'awaiting_approval';
         moveRun(tx, runId, next);
-        event({ type: 'run.resumed', message: 'It goes on.', data: askerData(asker) });
+        event({ type: 'run.resumed', message: 'The run continues.', data: askerData(asker) });
         return next;
       });
       pause = null;
@@ -294,7 +294,7 @@ export function createCourse(deps: CourseDeps): Course {
 const pausedWords: Readonly<Record<Pause['reason'], string>> = {
   person: 'A person paused it.',
   takeover: 'A person took control.',
-  control_elsewhere: 'Somebody used mouse or keyboard.',
+  control_elsewhere: 'Somebody used the mouse or keyboard.',
   budget: 'Its budget is used up.',
 };
 

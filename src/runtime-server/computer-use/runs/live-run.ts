@@ -157,7 +157,7 @@ export function createLiveRun(
       // A person who took control judges the action that this cut off: it is not repeated, and resuming continues after it.
       if (result.is_error && errorOf(result).code !== 'cancelled') return failed('error', errorOf(result), said());
     }
-    return { status: 'completed', stopReason: 'done', message: 'Every action was done.', text: said() };
+    return { status: 'completed', stopReason: 'done', message: 'All actions are done.', text: said() };
   }
 
   async function planned(mode: 'intent' | 'assist'): Promise<Ending> {
@@ -222,7 +222,7 @@ export function createLiveRun(
       const share = Math.round((microUsd / order.maxMicroUsd) * 100);
       event({
         type: 'budget.warning',
-        message: `${share} % of the money is spent.`,
+        message: `${share} % of the cost limit is spent.`,
         data: { spent_usd: microUsd / 1_000_000, max_cost_usd: order.maxMicroUsd / 1_000_000 },
       });
     });
@@ -231,7 +231,7 @@ export function createLiveRun(
   function limited(text: string | null): Ending {
     const reason = limit ?? 'max_steps';
     const message =
-      reason === 'max_steps' ? `It used its ${order.maxSteps} steps.` : 'It spent what it was allowed to spend.';
+      reason === 'max_steps' ? `The run used all ${order.maxSteps} steps.` : 'The run reached its cost limit.';
     return failed(reason, { code: reason, message }, text);
   }
 
@@ -266,7 +266,7 @@ export function createLiveRun(
       await conclude(ending);
     } catch (error) {
       if (error instanceof Ended) return;
-      if (!(error instanceof Stopping)) deps.onFault('The end of a run could not be written.', error);
+      if (!(error instanceof Stopping)) deps.onFault('The end of a run could not be saved.', error);
       await course.finish(stopped);
     }
   }
@@ -276,7 +276,7 @@ export function createLiveRun(
       return failed('error', { code: error.options.wireCode ?? error.code, message: `${error.fact} ${error.action}` });
     }
     deps.onFault('A run failed.', error);
-    return failed('error', { code: 'internal', message: 'Something went wrong inside Gantry; the log says what.' });
+    return failed('error', { code: 'internal', message: 'Something went wrong inside Gantry; its log says more.' });
   }
 
   return {
@@ -301,7 +301,7 @@ export function createLiveRun(
 
 const longestResult = 20_000;
 /** Used where {@link Course.end} has given the reason, which takes precedence. */
-const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'It was stopped.' };
+const stopped: Ending = { status: 'failed', stopReason: 'error', message: 'The run was stopped.' };
 
 function failed(
   stopReason: Ending['stopReason'],

@@ -65,14 +65,14 @@ export async function orderOf(deps: OrderDeps, request: ExecuteRequest, caller: 
 
 function checkParts({ mode, actions, task, context, options = {} }: ExecuteRequest): void {
   if (mode === 'direct') {
-    if (actions === undefined) throw invalid('actions: direct needs the actions to do.');
+    if (actions === undefined) throw invalid('actions: direct needs a list of actions.');
     for (const [name, given] of Object.entries({
       task,
       context,
       model: options.model,
       max_cost_usd: options.max_cost_usd,
     })) {
-      if (given !== undefined) throw invalid(`${name}: direct asks no model and takes none.`);
+      if (given !== undefined) throw invalid(`${name}: direct uses no model and does not take this.`);
     }
     return;
   }
@@ -89,7 +89,7 @@ function modelOf(planner: Pick<Planner, 'find'>, options: RunOptions): string {
     throw new AppError('transport', found.problem.fact, found.problem.action, { wireCode: 'model_not_configured' });
   }
   if (options.max_cost_usd !== undefined && !found.priced) {
-    throw invalid(`options.max_cost_usd: What ${found.model} costs is not known; set models.prices of settings.json.`);
+    throw invalid(`options.max_cost_usd: The price of ${found.model} is unknown; set models.prices in settings.json.`);
   }
   return found.model;
 }

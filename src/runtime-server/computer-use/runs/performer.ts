@@ -69,7 +69,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
     throw new AppError(
       'refused',
       `The run did the same action (${call.toolset} ${call.member}) ${times} times, and the screen did not change.`,
-      'Look at its last picture, then change the task or the steps.',
+      'Check its last screenshot, then change the task or the steps.',
       { wireCode: 'no_progress' },
     );
   }
@@ -123,7 +123,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
     index: number,
   ): Promise<Exclude<CallAnswer, { after: unknown }> | { kind: 'done'; result: ToolsetResult }> {
     if (!allowedIn(deps.scope, call.toolset)) {
-      return { kind: 'denied', message: `This run may use the ${deps.scope} alone.` };
+      return { kind: 'denied', message: `This run may use only the ${deps.scope}.` };
     }
     const caller = call.confirm === undefined ? deps.caller : { ...deps.caller, confirm: call.confirm };
     let grant: { approval_grant?: string } = {};
@@ -187,7 +187,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
       await course.approvalResolved(answer.state, answer.by);
       return answer.state;
     } catch (error) {
-      await gate.withdrawApproval(approval.id).catch((fault) => deps.onFault('A question was not withdrawn.', fault));
+      await gate.withdrawApproval(approval.id).catch((fault) => deps.onFault('An approval was not withdrawn.', fault));
       throw error;
     } finally {
       stopListening();
@@ -206,7 +206,7 @@ export function createPerformer(deps: PerformerDeps): Perform {
     } catch (error) {
       if (course.signal.aborted) throw new Stopping();
       if (!(error instanceof AppError)) throw error;
-      deps.onFault('A picture could not be taken.', error);
+      deps.onFault('A screenshot could not be taken.', error);
       return null;
     }
   }
@@ -225,9 +225,9 @@ export function createPerformer(deps: PerformerDeps): Perform {
 }
 
 const deniedWords: Readonly<Record<string, string>> & { readonly denied: string } = {
-  denied: 'A person refused this.',
+  denied: 'A person said no.',
   expired: 'Nobody answered in time.',
-  used: 'The answer was used already.',
+  used: 'The approval has already been used.',
 };
 
 /** Where the browser is now. */

@@ -111,7 +111,7 @@ function numberOf(cursor: string): number {
   throw new AppError(
     'usage',
     `${JSON.stringify(cursor.slice(0, 60))} is not a cursor of this list.`,
-    'Use the `next_cursor` of an answer.',
+    'Use `next_cursor` of an answer.',
     { wireCode: 'invalid_request' },
   );
 }

@@ -50,14 +50,14 @@ export function createRecording({ runId, sessionId, gate, artifacts, folder, onF
         step: null,
       });
     } catch (fault) {
-      onFault(`The ${kind} of a run could not be kept.`, fault);
+      onFault(`The ${kind} of a run could not be saved.`, fault);
     }
   }
 
   async function trace(): Promise<string | null> {
     const { file, secret } = await gate.saveTrace(sessionId, join(folder, `${runId}.zip`));
     if (secret)
-      await artifacts.leaveOut(runId, 'trace', 'Something was typed into a password field, and it would show that.');
+      await artifacts.leaveOut(runId, 'trace', 'It would show what was typed into a password field.');
     return file;
   }
 

@@ -123,7 +123,7 @@ function artifactNotFound(id: string): AppError {
   return new AppError(
     'not_found',
     `There is no artifact ${JSON.stringify(id)} of this run.`,
-    'Look at its artifacts.',
+    'Check the artifacts of the run.',
     {
       wireCode: 'artifact_not_found',
     },

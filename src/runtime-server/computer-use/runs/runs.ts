@@ -60,7 +60,7 @@ export function createRuns(deps: RunsDeps): Runs {
         const reason = why === 'taken' ? 'takeover' : 'control_elsewhere';
         course.takenOver(reason, control.holder).catch(faults('A run could not be paused.'));
       } else if (why !== 'taken' && control.holder === null) {
-        course.givenBack().catch(faults('That control is free could not be told.'));
+        course.givenBack().catch(faults('The release of control could not be reported.'));
       }
     }
     pump();
@@ -77,7 +77,7 @@ export function createRuns(deps: RunsDeps): Runs {
         mediaType: 'application/octet-stream',
         step: run.step(),
       })
-      .catch(faults('A download could not be kept.'));
+      .catch(faults('A download could not be saved.'));
   });
 
   /** It is acting, or about to: one that has left the queue and is not stored as running yet. */
@@ -243,7 +243,7 @@ export function createRuns(deps: RunsDeps): Runs {
           const result = JSON.stringify({ text: null, stop_reason: 'restart' });
           const row = moveRun(tx, id, 'interrupted', { result, approval: null, pause: null, finished_at: at });
           event({ type: 'run.interrupted', message: interrupted.message, data: { stop_reason: 'restart' } });
-          event({ type: 'run.ended', message: 'It has ended.', data: { status: 'interrupted' } });
+          event({ type: 'run.ended', message: 'The run has ended.', data: { status: 'interrupted' } });
           const own = 'UPDATE computer_use_session SET closed_at = ? WHERE id = ? AND of_run = 1 AND closed_at IS NULL';
           tx.run(own, at, row.session_id);
         });
@@ -268,11 +268,11 @@ export function createRuns(deps: RunsDeps): Runs {
 /** The run of a session that lives; its parameter is the session. */
 export const liveRunOf = `SELECT id FROM computer_use_run WHERE session_id = ? AND status IN (${liveStatuses.map((status) => `'${status}'`).join(', ')}) LIMIT 1`;
 
-const cancelled: Ending = { status: 'cancelled', stopReason: 'cancelled', message: 'It was stopped.' };
+const cancelled: Ending = { status: 'cancelled', stopReason: 'cancelled', message: 'The run was stopped.' };
 const interrupted: Ending = {
   status: 'interrupted',
   stopReason: 'restart',
-  message: 'Gantry was stopped. What was done stays done; nothing is done again by itself.',
+  message: 'Gantry was stopped. What was done stays done; nothing is repeated.',
 };
 
 export function refuseBusy(run: { readonly id: string } | undefined, sessionId: string): void {

@@ -51,7 +51,7 @@ function invalidTransition(runId: string, from: RunStatus, to: RunStatus): AppEr
   return new AppError(
     'refused',
     `The run ${runId} is ${from} and cannot become ${to}.`,
-    hasEnded(from) ? 'Start a new run.' : 'Look at the run, and ask again once it has moved on.',
+    hasEnded(from) ? 'Start a new run.' : 'Check the run, and try again once its status has changed.',
     { status: 409, wireCode: 'invalid_transition', extra: { from, requested: to } },
   );
 }

@@ -58,9 +58,9 @@ const lookAgainMs = 60_000;
 const writeAgainMs = 5000;
 /** Less than the runtime has for closing. */
 const closeMs = 1000;
-const interruptedWords = 'Gantry was stopped in the middle of this run. What was done stands; nothing was repeated.';
+const interruptedWords = 'Gantry stopped during this run. What was done stays done; nothing was repeated.';
 const heldWords =
-  'It was asked to stop and did not acknowledge it within 15 seconds. Look at what it did before it is run again.';
+  'The run did not confirm within 15 seconds that it stopped. Check what it did before you run it again.';
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const { store, clock, timers, jobs, executor, runs } = deps;
@@ -88,7 +88,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       }
     })()
       .catch((error: unknown) => {
-        deps.log.warn('Automation could not look at what waits.', { error: String(error) });
+        deps.log.warn('Automation could not read the waiting runs.', { error: String(error) });
         arm(clock.now() + lookAgainMs);
       })
       .finally(() => {
@@ -150,7 +150,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     const running = await store.read(
       (tx) => jobsIn(tx, ['running']).filter(({ id }) => !waiting.has(openAttempt(tx, id)?.runId ?? '')).length,
     );
-    if (running >= mostRunning) return { why: `${running} runs are under way; it follows.`, until: null };
+    if (running >= mostRunning) return { why: `${running} runs are in progress; this one follows.`, until: null };
     const why = await executor.hindrance(job.config.botId);
     return why === null ? null : { why, until: null };
   }
@@ -206,7 +206,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       try {
         return await write();
       } catch (error) {
-        deps.log.warn('The end of a run could not be written.', { error: String(error) });
+        deps.log.warn('The end of a run could not be saved.', { error: String(error) });
         await pause(timers, writeAgainMs, stop.signal);
       }
     }
@@ -220,7 +220,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       const { output, error, sessionId } = end;
       if (job.status === 'stopping') {
         ended(tx, runId, 'cancelled', end);
-        jobs.move(tx, job, 'cancelled', engine, { reason: 'It was stopped.', stopBy: null, output, error, sessionId });
+        jobs.move(tx, job, 'cancelled', engine, { reason: 'The run was stopped.', stopBy: null, output, error, sessionId });
         return;
       }
       // Stopped where it ran, not here: a person at the bot.
@@ -306,14 +306,14 @@ function limited(tx: Read, job: JobRecord, now: number): { why: string; until: n
   const over = startedAt.length - rule.maxRunsPerDay;
   if (over >= 0) {
     const until = (startedAt[over] as number) + dayMs;
-    const why = `Its rule has run ${startedAt.length} times in 24 hours, and may ${rule.maxRunsPerDay} times. It goes on at ${iso(until)}.`;
+    const why = `Its rule has run ${startedAt.length} times in 24 hours, which is its limit. It continues at ${iso(until)}.`;
     return { why, until };
   }
   const threshold = rule.dailySpendThresholdUsd;
   const total = spent.reduce((sum, one) => sum + one.usd, 0);
   if (threshold === null || total < threshold) return null;
   const until = belowAt(spent, total, threshold);
-  const why = `Its rule has spent ${total.toFixed(2)} dollars in 24 hours, and its threshold is ${threshold}. It goes on at ${iso(until)}.`;
+  const why = `Its rule has spent $${total.toFixed(2)} in 24 hours, and its threshold is $${threshold}. It continues at ${iso(until)}.`;
   return { why, until };
 }
 

@@ -57,7 +57,7 @@ export function createAutomation(deps: AutomationDeps): AutomationArea {
       }
     })()
       .catch((error: unknown) =>
-        deps.log.warn('Runs that wait for a person could not be read.', { error: String(error) }),
+        deps.log.warn('Runs waiting for a person could not be read.', { error: String(error) }),
       )
       .finally(() => {
         looking = null;

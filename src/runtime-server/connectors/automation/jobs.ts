@@ -146,20 +146,20 @@ export function createJobs({ ledger, clock, ids, moved }: JobsDeps): Jobs {
       // A stricter mode set since then holds for it too.
       if (rule !== null) holdTo(tx, job, rule.executionMode);
       const now = readJob(tx, job.id) as JobRecord;
-      return must(tx, now, 'awaiting_approval', by, { reason: 'Asked for again.' });
+      return must(tx, now, 'awaiting_approval', by, { reason: 'Retried.' });
     },
     stop(tx, job, by) {
       if (job.status === 'stopping') return job;
-      if (job.status !== 'running') return must(tx, job, 'cancelled', by, { reason: 'Stopped before it began.' });
+      if (job.status !== 'running') return must(tx, job, 'cancelled', by, { reason: 'Stopped before it started.' });
       const stopBy = clock.now() + stopDeadlineMs;
-      return must(tx, job, 'stopping', by, { reason: 'It was asked to stop.', stopBy });
+      return must(tx, job, 'stopping', by, { reason: 'The run was asked to stop.', stopBy });
     },
     weaker,
     strengthen(tx, rule, by) {
       for (const job of weaker(tx, rule)) {
         holdTo(tx, job, rule.executionMode);
         if (!mustAsk(job, rule)) continue;
-        must(tx, readJob(tx, job.id) as JobRecord, 'awaiting_approval', by, { reason: 'Its rule asks first now.' });
+        must(tx, readJob(tx, job.id) as JobRecord, 'awaiting_approval', by, { reason: 'Its rule now asks first.' });
       }
     },
     cancelPending(tx, ruleId, by, reason) {
@@ -179,7 +179,7 @@ function invalidTransition(job: JobRecord, to: JobStatus): AppError {
   return new AppError(
     'refused',
     `The run ${job.id} is ${job.status} and cannot become ${to}.`,
-    'Look at the run, and ask again once it has moved on.',
+    'Check the run, and try again once its status has changed.',
     { status: 409, wireCode: 'invalid_transition', extra: { from: job.status, requested: to } },
   );
 }

@@ -58,7 +58,7 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
           ),
         summary: [
           config.instructions,
-          config.expectedOutput === '' ? '' : `What is wanted:\n${config.expectedOutput}`,
+          config.expectedOutput === '' ? '' : `Expected output:\n${config.expectedOutput}`,
           `${modeWords[config.executionMode]} ${tickets.length === 1 ? 'Ticket' : 'Tickets'}: ${tickets.join(', ')}.`,
         ]
           .filter((part) => part !== '')
@@ -96,7 +96,7 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
         jobs.move(tx, job, 'cancelled', engine, { reason: 'Nobody answered within 7 days.' });
       })
       .catch((error: unknown) =>
-        log.warn('A run that nobody allowed could not be ended.', { jobId, error: String(error) }),
+        log.warn('A run that nobody approved could not be ended.', { jobId, error: String(error) }),
       );
   }
 
@@ -109,7 +109,7 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
         open.delete(jobId);
         await desk
           .withdraw(question.id, 'automation')
-          .catch((error: unknown) => log.warn('A question could not be taken back.', { jobId, error: String(error) }));
+          .catch((error: unknown) => log.warn('An approval could not be withdrawn.', { jobId, error: String(error) }));
       }
       const asked = new Map<string, number>();
       for (const { botId } of open.values()) asked.set(botId, (asked.get(botId) ?? 0) + 1);
@@ -129,9 +129,9 @@ export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDep
 }
 
 const modeWords: Readonly<Record<RuleMode, string>> = {
-  REQUIRE_APPROVAL: 'It acts only where no permission is needed.',
-  PLAN_ONLY: 'It reads, and writes down what it would do; it changes nothing.',
-  ACCEPT_EDITS: 'It may also change files; what else needs a permission is refused.',
+  REQUIRE_APPROVAL: 'It does only what needs no permission.',
+  PLAN_ONLY: 'It reads and writes a plan; it changes nothing.',
+  ACCEPT_EDITS: 'It may also change files; everything else that needs permission is refused.',
 };
 
 /** Each time that it comes to wait is another question. */

@@ -72,7 +72,7 @@ export function createRules(deps: RulesDeps): Rules {
     if (config.match !== null) {
       const { unusable, problem } = await deps.schemas.check(config.match, {});
       if (unusable) {
-        throw new AppError('usage', `The schema in match cannot be used: ${problem ?? 'it is none'}`, 'Mend it.', {
+        throw new AppError('usage', `The schema in match cannot be used: ${problem ?? 'it is not a schema'}`, 'Fix it.', {
           wireCode: 'bad_request',
         });
       }
@@ -83,7 +83,7 @@ export function createRules(deps: RulesDeps): Rules {
   function enforceable(nameOrId: string): string {
     const bot = deps.bots.find(nameOrId);
     if (bot === null) {
-      throw new AppError('not_found', `There is no bot ${nameOrId.slice(0, 200)}.`, 'Name one of this computer.', {
+      throw new AppError('not_found', `There is no bot ${nameOrId.slice(0, 200)}.`, 'Name a bot of this computer.', {
         wireCode: 'bot_not_found',
       });
     }
@@ -102,7 +102,7 @@ export function createRules(deps: RulesDeps): Rules {
 
   function refuseFull(tx: Read, subscriptionId: string): void {
     if (rulesOf(tx, subscriptionId).length < mostRules) return;
-    throw new AppError('refused', `The subscription has ${mostRules} rules already.`, 'Remove one first.', {
+    throw new AppError('refused', `The subscription already has ${mostRules} rules.`, 'Remove one first.', {
       status: 409,
       wireCode: 'too_many_rules',
     });

@@ -42,7 +42,7 @@ export async function register(home: EventHome, to: Registration, signal: AbortS
     throw new EventFault('cloud_unreachable', status, `The home cloud answered ${status}.`);
   }
   if ((answer.body as { error?: unknown } | null)?.error === 'too_many_subscriptions') {
-    const fact = 'The home cloud takes no more subscriptions of this computer. End some of them.';
+    const fact = 'The home cloud accepts no more subscriptions from this computer. End some of them.';
     throw new EventFault('too_many_subscriptions', status, fact);
   }
   throw new EventFault('internal', status, `The home cloud refused the registration (${status}).`);

@@ -93,13 +93,13 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
   /** Why it may never be taken; null where it may. */
   async function problemOf(row: SubscriptionRow, event: RelayedEvent): Promise<string | null> {
     if (event.name !== row.name)
-      return `The event is called "${clip(event.name, 200)}", the subscription is to "${row.name}".`;
+      return `The event is called "${clip(event.name, 200)}", but the subscription is to "${row.name}".`;
     if (!isTime(event.timestamp)) return `Its time "${clip(event.timestamp, 60)}" is not RFC 3339.`;
     const { data } = event;
-    if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'Its data is no object.';
+    if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'Its data is not an object.';
     // An app of the edge that is this person's own Gantry: each ticket would be followed by the next.
     if (ofItself.has(row.name) && (data as JsonObject).botId === row.bot_id)
-      return 'It tells of what the bot itself did, and its ticket would make it do more without end.';
+      return 'The bot caused this event itself; a ticket for it could start an endless loop.';
     if (row.payload_schema === null) return null;
     const verdict = await deps.schemas.check(JSON.parse(row.payload_schema) as JsonObject, data);
     // An unchecked event may still be valid: the cloud sends it again.
@@ -115,7 +115,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       const entry = { subscriptionId: row.id, eventId: event.eventId, name: row.name, status: 'dead' } as const;
       note(tx, { ...entry, reason, receivedAt }, clock.now());
     });
-    return new AppError('usage', reason, 'It is not sent again.', { wireCode: 'invalid_event' });
+    return new AppError('usage', reason, 'Do not send it again.', { wireCode: 'invalid_event' });
   }
 
   /** Fixed text of ours: the ticket holds what others wrote. A bot that gets no notice still has it. */
@@ -126,7 +126,7 @@ export function createEventDoor(deps: EventDoorDeps): EventDoor {
       await deps.bots.tell(ticket.botId, text, `ticket:${ticket.id}`);
     } catch (error) {
       const facts = { ticketId: ticket.id, bot: ticket.botId, error: String(error) };
-      deps.log.warn('A bot could not be told of its ticket.', facts);
+      deps.log.warn('A bot could not be notified of its ticket.', facts);
     }
   }
 
@@ -203,7 +203,7 @@ function isTime(text: string): boolean {
 }
 
 function gone(id: string): AppError {
-  return new AppError('refused', `There is no subscription ${clip(id, 60)} here.`, 'Send no more events of it.', {
+  return new AppError('refused', `There is no subscription ${clip(id, 60)} here.`, 'Send no more events for it.', {
     status: 410,
     wireCode: 'subscription_gone',
   });

@@ -70,7 +70,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     } catch (error) {
       if (deps.closing.aborted) return new EventFault('internal', null, 'Gantry is stopping.', error);
       const fault = asFault(error);
-      if (!(error instanceof EventFault)) deps.log.error('A subscription could not be made.', { id: row.id, error });
+      if (!(error instanceof EventFault)) deps.log.error('A subscription could not be created.', { id: row.id, error });
       await refuse(row.id, fault, how.by);
       return fault;
     }
@@ -78,7 +78,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
 
   async function reach(row: SubscriptionRow, secrecy: Secrecy): Promise<void> {
     const connector = servers.find(row.connector_id);
-    if (connector === null) throw new EventFault('connector_error', null, 'The connector is gone.');
+    if (connector === null) throw new EventFault('connector_error', null, 'The connector was removed.');
     const payloadSchema = await usableSchema(row);
     checkReachable(home, connector.url);
     const secret = await prepare(row, secrecy, payloadSchema);
@@ -218,7 +218,7 @@ export function createEnrolment(deps: EnrolmentDeps): Enrolment {
     } catch (error) {
       // It expires there, and the cloud takes none of its events.
       if (!deps.closing.aborted)
-        deps.log.warn('A server was not told that a subscription ended.', { id: row.id, error: String(error) });
+        deps.log.warn('A server was not notified that a subscription ended.', { id: row.id, error: String(error) });
     }
   }
 
@@ -230,7 +230,7 @@ function asFault(error: unknown): EventFault {
   if (isLate(error)) {
     return new EventFault('connector_timeout', null, 'The server did not answer in time.', error);
   }
-  return new EventFault('internal', null, 'Something went wrong inside Gantry; the log says what.', error);
+  return new EventFault('internal', null, 'Something went wrong inside Gantry; its log says more.', error);
 }
 
 function clipped(text: string): string {

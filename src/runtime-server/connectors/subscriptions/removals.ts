@@ -60,7 +60,7 @@ export function createRemovals({ store, home, inTurn, log }: RemovalDeps): Remov
       tx.run(sql, id, at);
     });
     if (failed !== null && still.attempts === 0) {
-      log.warn('The cloud still takes events for a subscription that ended.', { id, error: failed });
+      log.warn('The cloud still accepts events for a subscription that ended.', { id, error: failed });
     }
     return reached;
   }

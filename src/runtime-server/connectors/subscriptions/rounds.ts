@@ -60,7 +60,7 @@ export function createRounds(deps: RoundDeps): Rounds {
         await round();
       } while (again && !closing.aborted);
     })()
-      .catch((fault: unknown) => log.error('A round of subscriptions failed.', { fault }))
+      .catch((fault: unknown) => log.error('A check of the subscriptions failed.', { fault }))
       .finally(() => {
         running = null;
       });
@@ -133,7 +133,7 @@ export function createRounds(deps: RoundDeps): Rounds {
     const ended: SubscriptionRow[] = [];
     await each(connectorId, async (row) => {
       if (row.status === 'needs_reauth') return;
-      await enrolment.loseSignIn(row.id, 'The sign-in at the connector is lost. Sign in again.', null, true);
+      await enrolment.loseSignIn(row.id, 'The connector is no longer signed in. Sign in again.', null, true);
       ended.push(row);
     });
     await removals.send(closing);

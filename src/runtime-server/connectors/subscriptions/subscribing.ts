@@ -80,7 +80,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
       error: { reason, message, needsReauth },
     });
     const connector = servers.find(id);
-    if (connector === null) return failed('connector_not_found', 'The connector is gone; its subscriptions end.');
+    if (connector === null) return failed('connector_not_found', 'The connector was removed, so its subscriptions end.');
     if (!connector.enabled) return failed('connector_disabled', 'The connector is disabled.');
     try {
       const list = await within(listMs, (signal) => deps.definitions.list(id, signal));
@@ -216,7 +216,7 @@ function noRuleFor(fault: EventFault): AppError {
   const fact = `Rules need an event that the server offers: ${fault.message}`;
   const wire = { wireCode: fault.reason };
   return isNotOffered(fault)
-    ? new AppError('not_found', fact, 'Choose one of its list.', wire)
+    ? new AppError('not_found', fact, 'Choose an event that the server lists.', wire)
     : new AppError('transport', fact, 'Try again, or leave the rule out.', wire);
 }
 
@@ -225,13 +225,13 @@ const cursorOf = (seq: number) => Buffer.from(String(seq)).toString('base64url')
 function numberOf(cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use the `nextCursor` of an answer.', {
+  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use `nextCursor` of an answer.', {
     wireCode: 'bad_request',
   });
 }
 
 function notFound(what: 'connector' | 'bot' | 'subscription', name: string): AppError {
-  return new AppError('not_found', `There is no ${what} ${name.slice(0, 100)}.`, 'Look at the list.', {
+  return new AppError('not_found', `There is no ${what} ${name.slice(0, 100)}.`, 'Check the list.', {
     wireCode: `${what}_not_found`,
   });
 }

@@ -68,8 +68,8 @@ export function historyLost(
     .slice(0, 16);
   const reason =
     lost.why === 'gap'
-      ? 'The server said that events are missing here.'
-      : 'The server no longer has the events since the last one that came.';
+      ? 'The server reported that events are missing here.'
+      : 'The server no longer has the events after the last one received.';
   const entry = { subscriptionId: lost.id, eventId: `gap_${mark}`, name: lost.name, status: 'gap', reason } as const;
   note(tx, entry, at);
 }

@@ -7,7 +7,7 @@ export type Within = <T>(ms: number, work: (signal: AbortSignal) => Promise<T>) 
 export function createWithin(timers: Timers, closing: AbortSignal): Within {
   return async (ms, work) => {
     const late = new AbortController();
-    const reason = () => late.abort(new DOMException('It took too long.', 'TimeoutError'));
+    const reason = () => late.abort(new DOMException('The server took too long.', 'TimeoutError'));
     const cancel = timers.after(ms, reason);
     try {
       return await work(AbortSignal.any([closing, late.signal]));

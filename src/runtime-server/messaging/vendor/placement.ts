@@ -10,7 +10,7 @@ export const vendorPlacement: Placement = {
   keepsConversation: false,
   answersByVerb: true,
   takesTickets: true,
-  shows: { state: 'idle', reason: 'it takes tickets; its app is not seen from here' },
+  shows: { state: 'idle', reason: 'it takes tickets; Gantry does not see its app' },
   holdsMode: false,
-  unenforceable: 'An app of somebody else works on its tickets, and Gantry cannot hold that to a mode.',
+  unenforceable: 'A vendor’s app works on its tickets, where Gantry cannot enforce permissions.',
 };

@@ -174,7 +174,7 @@ function scrolled(
   const axis = (pixels: number, back: string, on: string) =>
     wheelClicks(Math.ceil(Math.abs(pixels) / clickPixels), most).map((clicks) => make(pixels < 0 ? back : on, clicks));
   const actions = [...axis(scroll_y, 'up', 'down'), ...axis(scroll_x, 'left', 'right')];
-  return actions.length === 0 ? { problem: 'A scroll by nothing.' } : { actions };
+  return actions.length === 0 ? { problem: 'The scroll has no distance.' } : { actions };
 }
 
 /** This wire requires a picture in every result: a single pixel replaces a missing one, or an old one that was left out. */

@@ -24,7 +24,7 @@ test('an action is one entry with what came of it and what was seen after it', (
   const type = { call_index: 1, toolset: 'browser', member: 'type', input: { text: '•••• (3 characters)' } };
   const entries = entriesOf(
     told(
-      ['run.started', {}, 'It has begun.'],
+      ['run.started', {}, 'The run has started.'],
       ['step.started'],
       ['action.started', click],
       ['approval.required'],
@@ -38,7 +38,7 @@ test('an action is one entry with what came of it and what was seen after it', (
     ),
   );
   expect(entries.map(({ words, state, detail }) => [words, state, detail])).toEqual([
-    ['It has begun.', 'note', null],
+    ['The run has started.', 'note', null],
     ['Click at e1', 'done', '0.4 s'],
     ['You said yes', 'note', null],
     ['Type •••• (3 characters)', 'failed', 'Nothing has the focus.'],

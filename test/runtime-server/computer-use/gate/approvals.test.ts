@@ -107,14 +107,14 @@ test('by default acting asks outside of what a person started, and what cannot b
 test('a run that asks before every step asks, one that asks nobody is refused instead, and looking is free', async () => {
   const rig = await startRig();
   const always = runOf('run_1', { approvals: 'always', task: 'Send the form.' });
-  expect(askedOf(await rig.call(click, always)).words).toContain('The run was told: Send the form.');
+  expect(askedOf(await rig.call(click, always)).words).toContain('Task of the run: Send the form.');
   expect((await rig.call({ toolset: 'browser', member: 'screenshot', input: {} }, always)).kind).toBe('done');
   const never = runOf('run_1', { approvals: 'never' });
   rig.script({ looked: { credential: true } });
   const type = { toolset: 'browser', member: 'type', input: { text: 'hunter2' } } as const;
   expect(await rig.call(type, never)).toMatchObject({
     kind: 'denied',
-    rule: 'default: what cannot be taken back asks, and the run asks nobody',
+    rule: 'default: risky actions need approval, and the run asks nobody',
   });
   expect(rig.done()).toEqual(['screenshot']);
 });

@@ -101,10 +101,10 @@ test('a caller that leaves stops its action, and one that left before it began d
 
 test('control is renewed only by who has it: whoever lost it, or never took it, is told so', async () => {
   const rig = await startRig();
-  expect(() => rig.gate.control.renew(ada)).toThrow('You do not have control');
+  expect(() => rig.gate.control.renew(ada)).toThrow('You no longer have control');
   expect(rig.gate.control.now().holder).toBeNull();
   rig.gate.control.take(ada);
   await rig.clock.advance(61_000);
-  expect(() => rig.gate.control.renew(ada)).toThrow('You do not have control');
+  expect(() => rig.gate.control.renew(ada)).toThrow('You no longer have control');
   expect(rig.gate.control.now().holder).toBeNull();
 });

@@ -90,7 +90,7 @@ test('a call of a turn whose end cannot be kept is no success, and is not done a
   full = true;
   const call = { ...click, turn_id: 't', call_index: 0 };
   await expect(rig.call(call)).rejects.toThrow('The disk is full.');
-  expect(rig.lines.map(({ message }) => message)).toContain('The end of an action could not be kept.');
+  expect(rig.lines.map(({ message }) => message)).toContain('The end of an action could not be saved.');
   full = false;
   expect(resultOf(await rig.call(call)).error?.code).toBe('unknown_end');
   expect(rig.done()).toEqual(['left_click']);

@@ -131,7 +131,7 @@ withBrowser(
     // It would hold the password.
     expect(kinds).not.toContain('trace');
     expect(events.find(({ event_type }) => event_type === 'artifact.dropped')).toMatchObject({
-      message: 'Kept no trace. Something was typed into a password field, and it would show that.',
+      message: 'The trace was not saved. It would show what was typed into a password field.',
       data: { kind: 'trace' },
     });
     const picture = run.artifacts.find(({ kind }) => kind === 'screenshot')!;

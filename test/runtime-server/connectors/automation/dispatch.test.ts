@@ -225,7 +225,7 @@ test('a bot that is gone keeps the jobs of its rule’s new bot waiting no longe
   hinders = (id) => (gone.has(id) ? 'This bot no longer exists.' : null);
   const rule = await automated.rule(subscription, {});
   await automated.event(subscription, {}, 'first');
-  await automated.until(subscription, 'queued', 'no such bot');
+  await automated.until(subscription, 'queued', 'no longer exists');
   await automated.call('PATCH', subscription, `/rules/${rule.id}`, { botId: other });
   await automated.event(subscription, {}, 'second');
   const { execution } = await running(1);

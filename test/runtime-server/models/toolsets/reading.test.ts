@@ -254,13 +254,13 @@ describe('Gemini computerUse', () => {
       'search',
       {},
       [['navigate', { url: 'https://www.google.com' }]],
-      'search is of a browser, and there is none here.',
+      'search needs a browser, and there is none here.',
     ],
     [
       'navigate',
       { url: 'example.org' },
       [['navigate', { url: 'example.org' }]],
-      'navigate is of a browser, and there is none here.',
+      'navigate needs a browser, and there is none here.',
     ],
     [
       'key_combination',
