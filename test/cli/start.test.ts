@@ -210,7 +210,7 @@ test('a start without a terminal agrees to the content with the given hash, and 
   const unknown = 'a'.repeat(64);
   const first = await startWith(unknown);
   const { hash } = await waiting();
-  await first.until(new RegExp(`Nothing was agreed to: what waits for your yes has the hash ${hash}, not ${unknown}`));
+  await first.until(new RegExp(`Nothing was agreed to: the waiting files have the hash ${hash}, not ${unknown}`));
   expect(first.text()).toContain('Waiting    for your yes: .gantry/teams/solo/team.yaml');
   expect(await up()).toBe(5);
   await end(first);

@@ -204,7 +204,7 @@ const template = {
   closure: {},
 };
 const summary = { id: 't', name: 'A template', description: 'What it is for', steps: 1, params: 1 };
-const problem = { path: 'steps[0].blocked_by', line: 7, message: 'Steps wait for each other in a circle: a → b → a.' };
+const problem = { path: 'steps[0].blocked_by', line: 7, message: 'Steps wait for each other in a cycle: a → b → a.' };
 
 test('templates are listed, shown and checked, each problem with its line', async () => {
   const { env } = await startEngine({
@@ -221,7 +221,7 @@ test('templates are listed, shown and checked, each problem with its line', asyn
   );
   expect(await run(env, ['workflows', 'check', 'bad'])).toMatchObject({
     code: 64,
-    out: 'bad: 1 problem\n  line 7, steps[0].blocked_by: Steps wait for each other in a circle: a → b → a.\n',
+    out: 'bad: 1 problem\n  line 7, steps[0].blocked_by: Steps wait for each other in a cycle: a → b → a.\n',
   });
   expect(await run(env, ['workflows', 'check', '--json'])).toMatchObject({ code: 64 });
 });

@@ -53,7 +53,7 @@ test('the form shows the next five times before a schedule is kept', async () =>
   await dialog.getByRole('combobox', { name: 'When' }).selectOption('workdays');
   await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Middle/Earth');
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('is no time zone').waitFor();
+  await dialog.getByText('is not a time zone').waitFor();
   await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Europe/Berlin');
   await page.keyboard.press('Control+Enter');
   const next = dialog.getByRole('region', { name: 'The next times' });

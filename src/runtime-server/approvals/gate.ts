@@ -146,5 +146,5 @@ function botOf({ addressOf }: GateDeps, { agentId }: Principal): string | null {
   if (agentId === undefined) return null;
   const address = addressOf(agentId);
   if (address !== null) return address;
-  throw new AppError('not_found', `There is no agent ${JSON.stringify(agentId)}.`, 'Bring its team up again.');
+  throw new AppError('not_found', `No bot has the id ${JSON.stringify(agentId)}.`, 'Start its team again.');
 }

@@ -105,7 +105,7 @@ function notAgreed(name: string): AppError {
   return new AppError(
     'needs_person',
     `The team ${name} came without its person's yes to exactly these files.`,
-    'On the computer that it comes from: update Gantry, run `gantry trust`, then start the team again.',
+    'On the computer that sent it, update Gantry, run `gantry trust`, then start the team again.',
   );
 }
 

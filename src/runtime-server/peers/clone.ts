@@ -91,7 +91,7 @@ export function createClones(deps: ClonesDeps): Clones {
     const ran = await git(args, more);
     if (ran.exitCode === 0) return ran.stdout.trim();
     const why = ran.ended === 'aborted' ? `it grew over ${largest} bytes and was ended.` : complaint(ran);
-    const action = 'See that this computer can reach the repository with its own keys, and that the commit is pushed.';
+    const action = 'Check that this computer can reach the repository with its own keys, and that the commit is pushed.';
     throw new AppError('transport', `${what} failed: ${why}`, action);
   };
   /** Fetches with a limit of time and size: git itself knows none. */
@@ -142,9 +142,9 @@ export function createClones(deps: ClonesDeps): Clones {
     if (head === repo.commit) return;
     if (live) throw inUse(root);
     if ((await must('git status', ['-C', root, ...uncommitted])) !== '')
-      throw keeps(root, 'holds changes that are in no commit');
+      throw keeps(root, 'has uncommitted changes');
     const own = await must('git rev-list', ['-C', root, 'rev-list', '-n', '1', 'HEAD', '--not', '--remotes']);
-    if (own !== '') throw keeps(root, 'holds commits that were not pushed');
+    if (own !== '') throw keeps(root, 'has commits that were not pushed');
     await fetched(`The fetch of ${repo.url}`, root, [
       '-C',
       root,
@@ -171,8 +171,8 @@ export function createClones(deps: ClonesDeps): Clones {
       const shown = JSON.stringify(repo.commit.slice(0, 80));
       throw new AppError(
         'usage',
-        `repo.commit ${shown} is not the whole hash of a commit.`,
-        'Send what `git rev-parse HEAD` says.',
+        `repo.commit ${shown} is not a full commit hash.`,
+        'Send what `git rev-parse HEAD` prints.',
       );
     },
     async prepare(root, repo, live) {
@@ -185,7 +185,7 @@ export function createClones(deps: ClonesDeps): Clones {
 
 /** The problem of a repository's URL, in words; null when it is valid. */
 export function urlProblem(text: string): string | null {
-  if (!/^[\x21-\x7e]{1,2000}$/.test(text)) return 'is not written in plain characters';
+  if (!/^[\x21-\x7e]{1,2000}$/.test(text)) return 'has characters other than plain ASCII';
   let url: URL;
   try {
     url = new URL(text);
@@ -195,13 +195,13 @@ export function urlProblem(text: string): string | null {
   if (url.protocol !== 'https:' && url.protocol !== 'ssh:') return `has the protocol ${url.protocol.slice(0, -1)}`;
   // Not only `https:` without slashes: git must read the same URL that was checked here.
   if (!text.startsWith(`${url.protocol}//`)) return 'is not written as protocol://host/path';
-  if (url.password !== '') return 'holds a password';
-  if (url.protocol === 'https:' && url.username !== '') return 'holds a user name';
+  if (url.password !== '') return 'contains a password';
+  if (url.protocol === 'https:' && url.username !== '') return 'contains a user name';
   if (url.username !== '' && !/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(url.username))
-    return 'holds a user name that is none';
-  if (!/^(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-f:.]+\])$/.test(url.hostname)) return 'names no host';
+    return 'contains an invalid user name';
+  if (!/^(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-f:.]+\])$/.test(url.hostname)) return 'has no valid host';
   if (url.search !== '' || url.hash !== '') return 'has a query or fragment';
-  if (/^\/+-/.test(url.pathname) || /%(?:0|1|7f)/i.test(url.pathname)) return 'has a path that is none';
+  if (/^\/+-/.test(url.pathname) || /%(?:0|1|7f)/i.test(url.pathname)) return 'has an invalid path';
   return url.pathname.length > 1 ? null : 'names no repository';
 }
 
@@ -212,7 +212,7 @@ async function replaceEmpty(root: string, fresh: string): Promise<void> {
     await rename(fresh, root);
     return;
   }
-  if (there.some((name) => name !== '.gantry')) throw keeps(root, 'holds files that are of no repository');
+  if (there.some((name) => name !== '.gantry')) throw keeps(root, 'has files that belong to no repository');
   const old = `${fresh}.old`;
   await rename(root, old);
   await rename(fresh, root);
@@ -220,13 +220,13 @@ async function replaceEmpty(root: string, fresh: string): Promise<void> {
 }
 
 function keeps(root: string, what: string): AppError {
-  const action = 'Push or remove what is there (a shell bot reaches it), or bring the team under another name.';
+  const action = 'Push or remove what is there (a shell bot can reach it), or start the team under another name.';
   return new AppError('refused', `${root} ${what}.`, action, { status: 409 });
 }
 
 function inUse(root: string): AppError {
-  const action = 'Stop the team there, then bring it again.';
-  return new AppError('refused', `Bots work in ${root} on another state of the repository.`, action, { status: 409 });
+  const action = 'Stop the team there, then start it again.';
+  return new AppError('refused', `Bots are working in ${root} on another commit.`, action, { status: 409 });
 }
 
 /** Counts until it is more than `enough`. */

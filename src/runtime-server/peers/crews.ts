@@ -56,7 +56,7 @@ export function createCrews(deps: CrewDeps): Crews {
     async start() {
       for (const place of await deps.store.read((tx) => readGuests(tx))) {
         await begin(place).catch((error: unknown) => {
-          deps.log.warn('A team of another computer could not be taken up.', { ...place, error: String(error) });
+          deps.log.warn('A team of another computer could not be restored.', { ...place, error: String(error) });
         });
       }
     },

@@ -58,7 +58,7 @@ export function createGuestDoors(deps: GuestDoorsDeps): GuestDoors {
   /** A guest whose crew could not be restored must not pass for a bot of this workspace. */
   const refuseNobody = ({ kind, agentId = '' }: Principal) => {
     if (kind !== 'bot' || deps.isOwn(agentId)) return;
-    throw new AppError('refused', 'This bot is in no team of this computer.', 'Start its team again.');
+    throw new AppError('refused', 'This bot is not in a team of this computer.', 'Start its team again.');
   };
 
   const open = (bound: BoundRoute): BoundRoute => {
@@ -75,8 +75,8 @@ export function createGuestDoors(deps: GuestDoorsDeps): GuestDoors {
         if (handler !== undefined) return handler(context, sink);
         throw new AppError(
           'refused',
-          `${bound.route.op} belongs to the workspace of this computer, and this bot was brought by another one.`,
-          'Ask on the computer that it comes from.',
+          `${bound.route.op} belongs to the workspace of this computer, but this bot was started by another one.`,
+          'Ask on the computer that started it.',
         );
       },
     };

@@ -27,11 +27,11 @@ export function guestHindrances(
         return hindrance(fact, 'Start it on its own computer.');
       }
       if (!isInside(root, bot.cwd)) {
-        const action = 'Name its cwd relative to the workspace; the other computer has no other folder of yours.';
+        const action = 'Name its cwd relative to the workspace; no other folder is sent to the other computer.';
         return hindrance(`its cwd ${bot.cwd} lies outside the workspace`, action);
       }
       if (isMissing(bot.cwd)) {
-        const fact = `its folder ${relative(root, bot.cwd)} does not come along: without a repository only the team's own folder does`;
+        const fact = `its folder ${relative(root, bot.cwd)} is not sent along: without a repository only the team's own folder is`;
         const action =
           "Commit the workspace and push it to an https or ssh remote, put what the bots need into the team's folder, or leave cwd out.";
         return hindrance(fact, action);
@@ -40,7 +40,7 @@ export function guestHindrances(
       if (secret === undefined) return [];
       const action = 'Sign its program in on that computer, or leave the variable out.';
       return hindrance(
-        `${secret} asks for a secret of the vault, and no vault is open to bots from another computer`,
+        `${secret} needs a vault secret, but bots from another computer cannot use the vault`,
         action,
       );
     });

@@ -66,7 +66,7 @@ export function createPeers(deps: PeersDeps): Peers {
       const live = crews.all().flatMap((crew) => crew.registry.members().filter((member) => member.live));
       if (live.length === 0) return [];
       const names = live.map((member) => member.address).join(', ');
-      const detail = `Started here from another computer of yours: ${names}. They are stopped there, or with \`gantry stop --all\`.`;
+      const detail = `Started here from another computer of yours: ${names}. Stop them there, or with \`gantry stop --all\`.`;
       return [{ name: 'Bots from elsewhere', group: 'workspace', state: 'ok', version: null, detail, fix: null }];
     },
     start: () => crews.start(),

@@ -60,23 +60,23 @@ export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
   const find = (principal: Principal, address: string) => {
     const found = crews.member(principal.userId, address);
     if (found !== null) return found;
-    throw new AppError('not_found', `Nobody here has the address "${address}".`, 'Ask for your bots at /peer/agents.');
+    throw new AppError('not_found', `Nobody here has the address "${address}".`, 'List your bots at /peer/agents.');
   };
   const livePane = ({ member }: { member: Member }): string => {
     const pane = paneOf(member);
-    if (pane === null) throw new AppError('not_found', `${member.address} has no live pane.`, 'Bring its team up.');
+    if (pane === null) throw new AppError('not_found', `${member.address} has no live pane.`, 'Start its team.');
     refuseUnreadable(panes);
     return pane.id;
   };
   const anyPane = ({ member }: { member: Member }): string => {
     const pane = member.panes.at(-1);
     if (pane !== undefined) return pane;
-    throw new AppError('not_found', `${member.address} never had a pane.`, 'Bring its team up.');
+    throw new AppError('not_found', `${member.address} never had a pane.`, 'Start its team.');
   };
   const crewOf = (principal: Principal, team: string) => {
     const crew = crews.find(principal.userId, team);
     if (crew !== null) return crew;
-    throw new AppError('not_found', `No team is called "${team}" here.`, 'Bring it up first.');
+    throw new AppError('not_found', `No team is called "${team}" here.`, 'Start it first.');
   };
   const agentsOf = (user: string, team?: string): PeerAgent[] =>
     crews

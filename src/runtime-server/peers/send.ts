@@ -39,8 +39,8 @@ function answerOf(sent: Delivery, depth: number): PeerSendResult {
     case 'queued':
       return { to: sent.to, state: 'queued', messageId: sent.id, depth, ...said };
     case 'failed':
-      throw new AppError('transport', fact, 'Look at the bot, then send it again.', { extra });
+      throw new AppError('transport', fact, 'Check the bot, then send it again.', { extra });
     default:
-      throw new AppError('timeout', fact, 'Look at the pane before you send it again.', { extra });
+      throw new AppError('timeout', fact, 'Check the pane before you send it again.', { extra });
   }
 }

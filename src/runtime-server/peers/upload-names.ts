@@ -35,7 +35,7 @@ function partProblem(part: string): string | null {
   if (part === '.' || part === '..') return `has a part "${part}"`;
   if (Buffer.byteLength(part) > longestPart) return `has a part longer than ${longestPart} bytes`;
   if (controls.test(part)) return 'has a control character';
-  if (unseen.test(part)) return 'has a character that is not seen or changes the direction';
+  if (unseen.test(part)) return 'has a character that is invisible or changes the text direction';
   const letter = special.exec(part)?.[0];
   if (letter !== undefined) return `has the character ${letter}`;
   if (/^\s|[\s.]$/.test(part)) return 'has a part that begins with a space or ends with a space or dot';

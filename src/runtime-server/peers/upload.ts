@@ -66,7 +66,7 @@ export function readUpload(name: string, files: UploadFiles, place: UploadPlace)
     const said = read.problems
       .slice(0, 5)
       .map((one) => `line ${one.line ?? '?'}, ${one.path || 'file'}: ${one.message}`);
-    throw new AppError('usage', `team.yaml has problems: ${said.join(' ')}`, 'Mend it, then bring it again.');
+    throw new AppError('usage', `team.yaml has problems: ${said.join(' ')}`, 'Fix it, then start the team again.');
   }
   const file = cultureFile(read.file);
   const culture =
@@ -80,12 +80,12 @@ export async function placeUpload(root: string, name: string, files: UploadFiles
   await mkdir(teams, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTDIR' && error.code !== 'EEXIST') throw error;
     // A repository may hold a file of that name; a link of it is a file as well.
-    const fact = `${teams} cannot be made: a file is in its way.`;
+    const fact = `${teams} cannot be created: a file is in its way.`;
     throw new AppError('refused', fact, 'Take .gantry out of the repository.', { status: 409, cause: error });
   });
   // A link that a repository or a bot put there instead of a folder would lead outside.
   if ((await realpath(teams)) !== join(await realpath(root), '.gantry', 'teams')) {
-    throw new AppError('refused', `${teams} leads elsewhere.`, 'Remove the link on that computer.', { status: 409 });
+    throw new AppError('refused', `${teams} is a link to another folder.`, 'Remove the link on that computer.', { status: 409 });
   }
   const fresh = join(teams, `.${name}.${mark}`);
   const old = `${fresh}.old`;

@@ -103,7 +103,7 @@ function messageOf({ messageId, numberId, botId, from, to, text, media, flag }: 
 /** A bot that is gone will not come back; one with too much before it will have time. */
 function said(thrown: unknown): never {
   if (thrown instanceof AppError && thrown.code === 'not_found') {
-    throw new AppError('refused', thrown.fact, 'Give the number to a bot that is there.', {
+    throw new AppError('refused', thrown.fact, 'Assign the number to another bot.', {
       status: 410,
       wireCode: 'bot_gone',
     });

@@ -74,7 +74,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
 
   async function send(item: LaneItem, signal: AbortSignal): Promise<LaneOutcome> {
     const piece = item.body as Piece;
-    if (!(await isOurs(piece, signal))) return end(piece, 'failed', 'the number is not this bot’s any more');
+    if (!(await isOurs(piece, signal))) return end(piece, 'failed', 'the number no longer belongs to this bot');
     const { numberId, peer } = piece.channel;
     const { method, path } = sendText;
     const body = { numberId, to: peer, text: piece.text };
@@ -87,7 +87,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
     const why = typeof said?.message === 'string' ? said.message : `the cloud answered ${answer.status}`;
     // Only this text uses the key: its first request was cut off, and asking again would never end.
     if (said?.error === 'idempotency_conflict') {
-      return end(piece, 'best_effort', 'the cloud was cut off over it: nobody knows whether it was sent');
+      return end(piece, 'best_effort', 'the connection to the cloud broke: whether it was sent is unknown');
     }
     // 401: a clock that is off. 502: the carrier refused this text, and 503 with that name: there is no carrier.
     const lasting = answer.status === 502 || said?.error === 'phone_not_configured' || said?.error === 'daily_limit';
@@ -105,7 +105,7 @@ export function createOutgoing({ openLanes, numbers, doors, call, clock }: Outgo
       const pieces = piecesOf(text.text);
       const { numberId, peer } = text.channel;
       if (pieces.length === 0) {
-        doors().moved(tx, text.deliveryId, { state: 'failed', detail: 'it says nothing' });
+        doors().moved(tx, text.deliveryId, { state: 'failed', detail: 'it has no text' });
         return;
       }
       pieces.forEach((piece, index) => {

@@ -33,7 +33,7 @@ function notHere(): AppError {
   return new AppError(
     'refused',
     'Only bots of this workspace may use its tools.',
-    'Ask on the computer that it comes from, or start its team again.',
+    'Ask on the computer that started it, or start its team again.',
   );
 }
 

@@ -33,8 +33,8 @@ export interface WorkspaceTrusts extends Trust, Pick<Waiting, 'demand' | 'demand
   close(): void;
 }
 
-function changedMeanwhile(fact = 'What waits is not what you were shown: it has changed.'): AppError {
-  return new AppError('refused', fact, 'Look again, then answer.', { status: 409 });
+function changedMeanwhile(fact = 'The waiting files have changed since they were shown to you.'): AppError {
+  return new AppError('refused', fact, 'Review them again, then answer.', { status: 409 });
 }
 
 /** How often the folder is checked: a few names, and the content of changed files. Milliseconds. */
@@ -109,7 +109,7 @@ export async function createWorkspaceTrust(
     const names = given.files;
     if (names === undefined) return all;
     const unknown = names.find((name) => !all.some((file) => trust.shown(file.path) === name));
-    if (unknown !== undefined) throw new AppError('not_found', `${unknown} waits for no answer.`, 'Look again.');
+    if (unknown !== undefined) throw new AppError('not_found', `${unknown} is not waiting for an answer.`, 'Review what waits again.');
     return all.filter((file) => names.includes(trust.shown(file.path)));
   }
 
@@ -172,7 +172,7 @@ export async function createWorkspaceTrust(
       const now = found.hash();
       if (now === null) return null;
       if (now !== hash) {
-        return `Nothing was agreed to: what waits for your yes has the hash ${now}, not ${hash}.`;
+        return `Nothing was agreed to: the waiting files have the hash ${now}, not ${hash}.`;
       }
       const names = show().files.flatMap((file) => file.loads.map(({ name }) => name));
       await answer({ answer: 'yes', hash, names }, { actor: 'owner', surface: 'start' });

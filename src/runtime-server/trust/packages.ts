@@ -62,11 +62,11 @@ export function createPackages(): Packages {
       const isSame = earlier?.print === print;
       const found = isSame ? null : readWithin(folder, path, mostBytes - bytes);
       if (found !== null && found.is !== 'file') {
-        return refuse(`${way.join('/')}: ${found.is === 'unfit' ? found.why : 'It went while it was read.'}`);
+        return refuse(`${way.join('/')}: ${found.is === 'unfit' ? found.why : 'It was removed while it was read.'}`);
       }
       const size = isSame ? earlier.size : (found?.bytes.length ?? 0);
       bytes += size;
-      if (bytes > mostBytes) return refuse(`It holds more than ${mostBytes} bytes.`);
+      if (bytes > mostBytes) return refuse(`It has more than ${mostBytes} bytes.`);
       const hash = isSame
         ? earlier.hash
         : createHash('sha256')
@@ -78,7 +78,7 @@ export function createPackages(): Packages {
     /** A link's target counts under its own name; it must lie in the folder. */
     const targetOf = (path: string, way: readonly string[]): string => {
       try {
-        if (!isWithin(realpathSync(folder), realpathSync(path))) return refuse(`${way.join('/')} leads out of it.`);
+        if (!isWithin(realpathSync(folder), realpathSync(path))) return refuse(`${way.join('/')} links outside it.`);
       } catch (fault) {
         if (fault instanceof TooMuch) throw fault;
         // A link without a target loads nothing; it counts by its text.
@@ -88,7 +88,7 @@ export function createPackages(): Packages {
     const enter = (at: string, way: readonly string[]): void => {
       if (way.length > deepest) refuse(`${way.join('/')} is nested too deep.`);
       const listed = listWithin(folder, at, mostFiles - entries);
-      if (listed.more) refuse(`It holds more than ${mostFiles} files.`);
+      if (listed.more) refuse(`It has more than ${mostFiles} files.`);
       entries += listed.entries.length;
       for (const { name, isFolder, isFile } of listed.entries) {
         const [path, inner] = [join(at, name), [...way, name]];
@@ -104,7 +104,7 @@ export function createPackages(): Packages {
     };
 
     try {
-      if (!lstatSync(folder).isDirectory()) return { is: 'unfit', why: 'It is no folder.' };
+      if (!lstatSync(folder).isDirectory()) return { is: 'unfit', why: 'It is not a folder.' };
       enter(folder, []);
     } catch (fault) {
       return { is: 'unfit', why: fault instanceof TooMuch ? fault.message : 'It cannot be read.' };

@@ -156,8 +156,8 @@ export function createWaiting(trust: Trust, clock: Pick<Clock, 'monotonic'>): Wa
       if (settings.tooMany !== null) {
         throw new AppError(
           'refused',
-          `${trust.shown(settings.tooMany)} holds more files than Gantry can show you: nothing that reads them is started.`,
-          'Take out what is no setting.',
+          `${trust.shown(settings.tooMany)} has more files than Gantry can show you: nothing that reads them is started.`,
+          'Move out the files that are not settings.',
         );
       }
       demand(settings.files);

@@ -52,7 +52,7 @@ export function wordsOf(
   const words = [...fresh, ...gone].map((word) =>
     word.length > longestWord ? `${word.slice(0, longestWord)}…` : word,
   );
-  if (words.length === 0) return [now === null ? 'The file is gone.' : 'Nothing that runs changes; see the diff.'];
+  if (words.length === 0) return [now === null ? 'The file was removed.' : 'Nothing that runs changes; see the diff.'];
   const more = words.length - mostWords;
   return more > 0 ? [...words.slice(0, mostWords), `And ${more} more: see the diff.`] : words;
 }
@@ -84,7 +84,7 @@ export function diffOf(path: string, before: string | null, now: string | null):
 
 function said(kind: FileKind, path: string, text: string, readSteps: ReadSteps): string[] {
   const words = read(kind, path, text, readSteps);
-  return words ?? [`${path} cannot be read as what it should be.`];
+  return words ?? [`${path} is not valid.`];
 }
 
 function read(kind: FileKind, path: string, text: string, readSteps: ReadSteps): string[] | null {

@@ -84,11 +84,11 @@ export function createHolds(): Holds {
 
 export function wordsOf({ reason, until, retryAt }: LimitHold): string {
   if (retryAt !== null) return `${reason} It tries again at ${iso(retryAt)}.`;
-  if (until !== null) return `${reason} It is reset at ${iso(until)}, and waiting for that is switched off.`;
-  return `${reason} When that is over is not known: let it go on when it can.`;
+  if (until !== null) return `${reason} The limit resets at ${iso(until)}, but waiting for resets is switched off.`;
+  return `${reason} When the limit resets is unknown: let it go on when it can.`;
 }
 
 /** The question that its queue and its nodes ask a person. */
 function questionOf({ reason, until }: BudgetHold): string {
-  return `budget: ${reason}. Raise the limit or let it go on once; else it goes on at ${iso(until)}.`;
+  return `budget: ${reason}. Raise the limit or let it go on once; otherwise it continues at ${iso(until)}.`;
 }

@@ -118,7 +118,7 @@ export function createMetering(deps: MeteringDeps): Metering {
     if (known || dailyCents === null) return;
     throw new AppError(
       'not_found',
-      `There is no bot and no team ${JSON.stringify(subject)}.`,
+      `No bot or team is called ${JSON.stringify(subject)}.`,
       'Name a bot (coder@dev), a team, or "*" for all bots.',
     );
   }

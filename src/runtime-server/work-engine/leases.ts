@@ -53,7 +53,7 @@ export function createLeases({ store, ledger, clock, ids, workspace, parties }: 
     const inside = relative(workspace, resolve(workspace, request.path ?? ''));
     const key = inside.split(sep).join('/');
     if (key !== '..' && !key.startsWith('../')) return { kind: 'path', key: key === '' ? '.' : key };
-    throw new AppError('usage', `${request.path} is outside of the workspace.`, 'Claim it by name instead.');
+    throw new AppError('usage', `${request.path} is outside the workspace.`, 'Claim it by name instead.');
   }
 
   /** The caller's own lease on exactly this, or null. 409 names the holder, or the lease that contains it. */

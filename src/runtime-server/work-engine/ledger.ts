@@ -40,7 +40,7 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
     const limit = asked.limit ?? defaultLimit;
     const types = asked.type?.split(',').map((one) => one.trim());
     if (types !== undefined && types.length > mostTypes) {
-      throw new AppError('usage', `${types.length} types were asked for.`, `Give at most ${mostTypes}.`);
+      throw new AppError('usage', `${types.length} types were requested.`, `Give at most ${mostTypes}.`);
     }
     const order = asked.after !== undefined && asked.before === undefined ? 'ascending' : 'descending';
     const from = decodeCursor(asked.cursor, rowCursor);
@@ -62,7 +62,7 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
     const actor = asked.actor === undefined || asked.actor === owner ? asked.actor : idOf(asked.actor);
     if (caller.bot === null) return actor === owner ? caller.actor.actor : actor;
     if (actor === undefined || actor === caller.id) return caller.id;
-    throw new AppError('refused', 'A bot reads what it did itself.', 'Leave `actor` out.');
+    throw new AppError('refused', 'A bot can read only its own actions.', 'Leave `actor` out.');
   }
 
   /** A bot may be named by its address; users and `engine` are used as they are. */
@@ -108,8 +108,8 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
       action,
     });
     if (!read.ok) {
-      const fact = `The chain is whole, but line ${read.line} of ${headsFile} is no exported head.`;
-      return broken(verdict.head.id, 'rewritten', fact, `Look who changed it, then mend or remove ${headsFile}.`);
+      const fact = `The chain is intact, but line ${read.line} of ${headsFile} is not an exported head.`;
+      return broken(verdict.head.id, 'rewritten', fact, `Find out who changed it, then fix or delete ${headsFile}.`);
     }
     for (const [index, head] of read.heads.entries()) {
       const hash = await ledger.hashOf(head.id);
@@ -118,7 +118,7 @@ export function createLedgerDoors({ ledger, store, clock, workspace, parties }: 
         return broken(head.id, 'removed', fact);
       }
       if (hash !== head.hash) {
-        const fact = `Row ${head.id} is not the one that was exported at ${head.at}: the chain was written anew.`;
+        const fact = `Row ${head.id} is not the one that was exported at ${head.at}: the chain was rewritten.`;
         return broken(head.id, 'rewritten', fact);
       }
       if (index % batch === batch - 1) await turn();

@@ -75,7 +75,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
     }
     const unread = unreadOf(tx, to);
     if (unread < mostUnread) return to;
-    const fact = `${parties.name(to)} has ${unread} unread mails.`;
+    const fact = `${parties.name(to)} already has ${unread} unread mails.`;
     throw new AppError('refused', fact, 'Wait until some are read.', { status: 409 });
   }
 
@@ -165,7 +165,7 @@ export function createMail(deps: EnginePartDeps): EnginePart {
         const row = (await store.read((tx) => find(tx, params.id))) as MailRow;
         if (row.recipient !== caller.id) {
           const whose = row.recipient === owner ? 'its person' : parties.name(row.recipient);
-          throw new AppError('refused', `The mail ${row.id} went to ${whose}.`, 'Only its recipient has read it.');
+          throw new AppError('refused', `The mail ${row.id} went to ${whose}.`, 'Only its recipient can mark it as read.');
         }
         if (body.dryRun !== true) return { body: await markRead(params.id, caller) };
         const records = row.read_at === null ? ['mail.read'] : [];

@@ -58,12 +58,12 @@ export function createPeers({ store, ledger, clock, ids, parties }: EnginePartDe
     if (row === undefined) {
       const count = tx.get<{ n: number }>('SELECT count(*) AS n FROM engine_peer WHERE owner = ?', caller.id)?.n ?? 0;
       if (count < mostPeers) return null;
-      const fact = `${caller.name} has registered ${count} programs.`;
-      throw new AppError('refused', fact, 'Take some off first.', { status: 409 });
+      const fact = `${caller.name} has already registered ${count} programs.`;
+      throw new AppError('refused', fact, 'Remove some first.', { status: 409 });
     }
     if (row.owner === caller.id || !alive(row)) return row;
     const fact = `The name ${name} is registered by ${parties.name(row.owner)}, last seen ${iso(row.seen_at)}.`;
-    throw new AppError('refused', fact, 'Take another name.', { status: 409 });
+    throw new AppError('refused', fact, 'Choose another name.', { status: 409 });
   }
 
   function register(

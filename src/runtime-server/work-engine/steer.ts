@@ -128,7 +128,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
     if (!member.placement.inTerminal) return { bot, keys: [] };
     if (reason === 'unclear' || state === 'needs_you' || state === 'starting') {
       const why = reason === 'unclear' ? 'its state is unclear' : `it shows ${state.replace('_', ' ')}`;
-      throw new AppError('refused', `${member.address} cannot be interrupted: ${why}.`, 'Look at its pane.', {
+      throw new AppError('refused', `${member.address} cannot be interrupted: ${why}.`, 'Check its pane.', {
         status: 409,
       });
     }
@@ -163,8 +163,8 @@ export function createSteer(deps: SteerDeps): EnginePart {
     if (action === 'interrupt' && !itself && team === member.team && deps.directs(team, slug, member.slug)) return;
     const rule =
       action === 'checkpoint'
-        ? 'A bot makes checkpoints of itself alone.'
-        : 'A bot interrupts only those whom its team file lets it direct.';
+        ? 'A bot can checkpoint only itself.'
+        : 'A bot can interrupt only bots that its team file lets it direct.';
     throw new AppError('refused', `${caller.name} may not ${action} ${member.address}.`, rule);
   }
 
@@ -174,7 +174,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
     const { action, note } = body;
     allow(action, member, caller);
     if (action === 'consult' && note === undefined) {
-      throw new AppError('usage', 'To consult a bot needs a question.', 'Give it as note.');
+      throw new AppError('usage', 'Consulting a bot needs a question.', 'Give the question as note.');
     }
     if (action === 'consult' && member.id === caller.id) {
       throw new AppError('usage', 'A bot cannot consult itself.', 'Name another bot.');
@@ -202,7 +202,7 @@ export function createSteer(deps: SteerDeps): EnginePart {
         const caller = parties.caller(principal);
         const agent = query.agent === undefined ? caller.bot?.id : parties.bot(query.agent).id;
         if (caller.bot !== null && agent !== caller.id) {
-          throw new AppError('refused', 'A bot sees checkpoints of itself alone.', 'Leave `agent` out.');
+          throw new AppError('refused', 'A bot can see only its own checkpoints.', 'Leave `agent` out.');
         }
         const limit = query.limit ?? defaultLimit;
         const before = decodeCursor(query.cursor, idCursor);

@@ -122,7 +122,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     const placed =
       address === node.assignee
         ? deps.places.takeUp(address, { stepId, nodeId }).catch((error: unknown) => {
-            deps.log.warn(`${address} could not be put on a branch of its own for ${nodeId}.`, {
+            deps.log.warn(`${address} could not be switched to its own branch for ${nodeId}.`, {
               error: String(error),
             });
           })
@@ -189,7 +189,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
         node,
         'needs_you',
         'proof_to_accept',
-        `Whether ${node.checker} was asked to check is not known. ${detail ?? ''}`.trim(),
+        `Whether ${node.checker} was asked to check is unknown. ${detail ?? ''}`.trim(),
       );
       return;
     }
@@ -232,7 +232,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
     review(work, node) {
       node.handed = 'no';
       node.delivery = null;
-      work.move(node, 'checking', 'reviewing', `${node.checker} checks it.`);
+      work.move(node, 'checking', 'reviewing', `${node.checker} is checking it.`);
       add(node, 'review');
     },
     startDue,
@@ -286,7 +286,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
           if (stopped !== true) await deps.dispatch(address, text, dispatch);
         };
         stop().catch((error: unknown) => {
-          deps.log.warn(`${address} could not be told that ${node.nodeId} was cancelled.`, { error: String(error) });
+          deps.log.warn(`${address} could not be notified that ${node.nodeId} was cancelled.`, { error: String(error) });
         });
       });
     },
@@ -307,7 +307,7 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
       const text = goOnFor(work.run, node);
       work.after(() => {
         deps.dispatch(node.assignee, text, { dagId, nodeId, idempotencyKey: key }).catch((error: unknown) => {
-          deps.log.warn(`${node.assignee} could not be told to go on with ${nodeId}.`, { error: String(error) });
+          deps.log.warn(`${node.assignee} could not be told to continue ${nodeId}.`, { error: String(error) });
         });
       });
       return true;

@@ -166,7 +166,7 @@ export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
           prove(work, now, 'proven');
         } else {
           work.proof(now, line, 'rejected', log);
-          attemptFailed(work, now, 'verify_failed', `The check did not hold. ${failureOf(end).detail}`);
+          attemptFailed(work, now, 'verify_failed', `The check failed. ${failureOf(end).detail}`);
         }
       });
     if (end.kind === 'ended') void keepLog(node, end).then(settle);
@@ -253,7 +253,7 @@ const shownOutput = 1500;
 function failureOf(end: ShellEnd): Failure {
   if (end.kind === 'cannot_start') return { cause: 'cannot_start', detail: end.why };
   if (end.stopped === 'timed_out')
-    return { cause: 'timed_out', detail: 'Its time was over; its processes were ended.' };
+    return { cause: 'timed_out', detail: 'It timed out; its processes were ended.' };
   if (end.stopped === 'output_too_large') {
     return { cause: 'output_too_large', detail: `It printed more than ${mostPrinted} bytes and was ended.` };
   }

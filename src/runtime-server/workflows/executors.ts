@@ -80,7 +80,7 @@ function onlyTeam(workforce: Workforce, steps: readonly TemplateStep[], preset: 
     throw new AppError(
       'usage',
       `Steps are assigned by ${wanted}, and the workspace has no team.`,
-      'Write a team file: .gantry/teams/<team>/team.yaml.',
+      'Create a team file: .gantry/teams/<team>/team.yaml.',
     );
   }
   throw new AppError(
@@ -130,7 +130,7 @@ function findBot(name: string, workforce: Workforce, team: WorkTeam | null, pres
 const isFar = (bot: WorkerBot) => (bot.elsewhere ?? null) !== null;
 
 function farAway({ address, elsewhere }: WorkerBot): Found {
-  return { problem: `${address} runs on ${elsewhere}, and steps are worked on by bots of this computer` };
+  return { problem: `${address} runs on ${elsewhere}, but steps need bots of this computer` };
 }
 
 /** The bot that the team's edges make check this one; never itself. */

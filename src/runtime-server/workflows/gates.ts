@@ -57,7 +57,7 @@ export function createGates(deps: GatesDeps): Gates {
     surfaces.delete(nodeId);
     question.ended = surface;
     if (question.id !== null)
-      deps.desk.withdraw(question.id, surface).catch(fault('A question could not be withdrawn.'));
+      deps.desk.withdraw(question.id, surface).catch(fault('An approval could not be withdrawn.'));
   }
 
   function ask(node: RunNode, runTitle: string, key: string): void {
@@ -99,7 +99,7 @@ export function createGates(deps: GatesDeps): Gates {
         questions.delete(nodeId);
         if (kind === 'expired' && !closed) ask(node, runTitle, key);
       },
-      fault(`The gate of ${nodeId} could not be asked about: it is opened by \`gantry workflows gate\` alone.`),
+      fault(`No approval could be asked for the gate of ${nodeId}: open it with \`gantry workflows gate\`.`),
     );
   }
 

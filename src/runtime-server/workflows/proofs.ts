@@ -91,7 +91,7 @@ export function createProofs(deps: WorkflowDeps & { readonly scheduler: Schedule
         throw new AppError(
           'not_found',
           `The node has no file with the receipt ${JSON.stringify(receiptId)}.`,
-          'See its page for the files there are.',
+          'See its page for its files.',
         );
       }
       const { name, mime, size } = found;
@@ -128,13 +128,13 @@ function mayProve(node: RunNode, by: Caller): void {
   if (by.address !== null && by.address !== node.assignee && by.address !== node.checker) {
     throw new AppError(
       'refused',
-      `${node.title} is not ${by.address}'s: it belongs to ${node.assignee}.`,
-      'Leave its proof to the one it belongs to.',
+      `${node.title} belongs to ${node.assignee}, not to ${by.address}.`,
+      'Leave its proof to its assignee.',
     );
   }
   const handed = node.status === 'ready' && node.handed !== 'no';
   if (handed || ['working', 'checking', 'needs_you'].includes(node.status)) return;
-  throw conflict(node, 'a proof', 'Proofs are taken while it is worked on, checked, or waits for a person.');
+  throw conflict(node, 'a proof', 'Proofs are accepted while a step is in progress, being checked or waiting for a person.');
 }
 
 function checkLine(node: RunNode, line: string): void {
@@ -166,7 +166,7 @@ async function readForm(blobs: Blobs, parts: AsyncIterable<FormPart>): Promise<F
       } else {
         throw new AppError(
           'usage',
-          `The form has a part ${JSON.stringify(part.name)} that is not wanted.`,
+          `The form has an unexpected part ${JSON.stringify(part.name)}.`,
           'Send one "line" and one "file".',
         );
       }

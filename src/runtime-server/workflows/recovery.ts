@@ -21,8 +21,8 @@ export function recover(work: Work, ways: RecoveryWays): void {
     if (node.status === 'working' && node.cause === 'usage_limit') continue;
     if ((node.status === 'working' && node.assignee !== 'owner') || (node.status === 'checking' && byUs)) {
       node.wakeAt = null;
-      const where = byUs ? ' What it printed lies in .gantry/ledger/running.' : '';
-      work.move(node, 'needs_you', 'interrupted', `Gantry ended during attempt ${node.attempt}.${where}`);
+      const where = byUs ? ' Its output is in .gantry/ledger/running.' : '';
+      work.move(node, 'needs_you', 'interrupted', `Gantry stopped during attempt ${node.attempt}.${where}`);
     } else if (node.handed === 'sending') ways.again(work, node);
     else if (node.status === 'blocked' && node.gate === 'waiting' && node.wakeAt === null) work.pollGate(node);
   }

@@ -59,7 +59,7 @@ function callerOf(deps: RouteDeps, principal: Principal): Caller {
   if (address !== null) return { ...actor, address };
   throw new AppError(
     'refused',
-    `The bot ${principal.agentId} is in no team any more.`,
+    `The bot ${principal.agentId} is no longer in a team.`,
     'Ask its person to start it again.',
   );
 }

@@ -50,7 +50,7 @@ export function advance(play: Play, node: RunNode): void {
   if (node.step.when !== undefined && node.gate === 'closed') {
     const parsed = parseCondition(node.step.when);
     if ('condition' in parsed && !holds(parsed.condition, play.valueFor)) {
-      play.move(node, 'skipped', 'when_false', `${node.step.when} does not hold.`);
+      play.move(node, 'skipped', 'when_false', `The condition ${node.step.when} is not met.`);
       settled(play, node);
       return;
     }
@@ -185,7 +185,7 @@ export function attemptFailed(play: Play, node: RunNode, cause: NodeCause, detai
   }
   // The first pass is a round, too.
   if (node.rounds + 1 >= play.run.template.maxRounds) {
-    fail(play, node, 'rounds_used_up', `${detail ?? cause} ${play.run.template.maxRounds} rounds were made.`);
+    fail(play, node, 'rounds_used_up', `${detail ?? cause} All ${play.run.template.maxRounds} rounds are used up.`);
     return;
   }
   node.rounds += 1;

@@ -230,14 +230,14 @@ export function createRuns(deps: Deps): Runs {
     if (run === null) throw unknownRun(request.fromRun);
     const id = request.id ?? idFrom(run.title);
     if (!TemplateId.safeParse(id).success) {
-      throw new AppError('usage', `The run's title ${JSON.stringify(run.title)} gives no template id.`, 'Give an id.');
+      throw new AppError('usage', `The run's title ${JSON.stringify(run.title)} cannot be made into a template id.`, 'Give an id.');
     }
     const replaces = templates.has(id);
     if (replaces && request.force !== true) {
       throw new AppError(
         'refused',
-        `The workspace has a template "${id}" already.`,
-        'Give another id, or force to replace it.',
+        `The workspace already has a template "${id}".`,
+        'Give another id, or set force to replace it.',
       );
     }
     const finished = [...run.nodes.values()].every((node) => isClosed(node.status));

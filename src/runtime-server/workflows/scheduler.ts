@@ -303,6 +303,6 @@ export function unknownRun(dagId: string): AppError {
   return new AppError(
     'not_found',
     `There is no run ${JSON.stringify(dagId)}.`,
-    'See the boards of the campaigns for the runs there are.',
+    'The campaign boards show the runs.',
   );
 }

@@ -80,7 +80,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
       act(ref, by, (work, node) => {
         if (by.address !== null) requireExecutor(node, by.address);
         if (['new', 'blocked', 'skipped', 'cancelled'].includes(node.status))
-          throw conflict(node, 'progress', 'Note it where work is done.');
+          throw conflict(node, 'progress', 'Progress can be noted only while a step is in progress.');
         if (by.address !== null) takeUp(work, node);
         work.touch(node);
         addProgress(work.tx, node, `- ${iso(work.now)} ${by.address ?? 'person'}: ${text}\n`);
@@ -101,7 +101,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
       act(ref, by, (work, node) => {
         requireLiveRun(work, node, 'retry');
         if (node.status !== 'failed' && !(node.status === 'needs_you' && node.gate !== 'waiting')) {
-          throw conflict(node, 'retry', 'Only what failed or waits for a person can be tried again.');
+          throw conflict(node, 'retry', 'Only a step that failed or waits for a person can be retried.');
         }
         refuseQueued(node, 'retry');
         endLeftovers(work, node);
@@ -111,7 +111,7 @@ export function createVerbs(deps: VerbDeps): Verbs {
       act(ref, by, (work, node) => {
         const waiting = ['new', 'needs_you', 'blocked', 'failed'].includes(node.status);
         if (!waiting && !(node.status === 'ready' && node.handed === 'no')) {
-          throw conflict(node, 'skip', 'Only what does not work now can be skipped.');
+          throw conflict(node, 'skip', 'Only a step that is not in progress can be skipped.');
         }
         refuseQueued(node, 'skip');
         endLeftovers(work, node);
@@ -178,7 +178,7 @@ function claim(work: Work, node: RunNode, address: string): void {
     if (isHolding(work.tx, address)) {
       throw new AppError(
         'refused',
-        `${address} has another node: one bot, one node at a time.`,
+        `${address} already works on another step: a bot works on one step at a time.`,
         'Finish that one first.',
         {
           status: 409,
@@ -195,13 +195,13 @@ function claim(work: Work, node: RunNode, address: string): void {
     return;
   }
   takeUp(work, node);
-  if ((node.status as string) !== 'working') throw conflict(node, 'claim', 'It is not there to be taken now.');
+  if ((node.status as string) !== 'working') throw conflict(node, 'claim', 'It cannot be claimed now.');
 }
 
 function takeOver(work: Work, node: RunNode): void {
   requireLiveRun(work, node, 'claim');
   const free = node.status === 'ready' || (node.status === 'needs_you' && node.gate !== 'waiting');
-  if (!free) throw conflict(node, 'claim', 'Only what is ready or waits for a person can be taken over.');
+  if (!free) throw conflict(node, 'claim', 'Only a step that is ready or waits for a person can be taken over.');
   node.assignee = 'owner';
   node.holder = null;
   node.wakeAt = null;
@@ -234,7 +234,7 @@ function done(
   if (given.output !== undefined) work.output(node, given.output);
   if (node.cause === 'cancelling' || work.run.cancelAt !== null) {
     node.holder = null;
-    work.move(node, 'cancelled', 'cancelled', 'It was done when it was cancelled.');
+    work.move(node, 'cancelled', 'cancelled', 'It was already done when it was cancelled.');
     return;
   }
   if (diff !== null) work.proof(node, diffLine, 'proven', { ...diff, name: `${node.stepId}-${node.attempt}.diff` });
@@ -246,7 +246,7 @@ function done(
 /** Lines of our own making a person may vouch for; a line of the template needs its file. */
 function acceptByPerson(work: Work, node: RunNode, note: string | null, output: string | undefined): void {
   const open = (node.status === 'needs_you' && node.gate !== 'waiting') || isReview(node);
-  if (!open) throw conflict(node, 'done', 'A person accepts what waits for a person. Claim it to do it yourself.');
+  if (!open) throw conflict(node, 'done', 'A person can accept only a step that waits for a person. Claim it to do it yourself.');
   if (work.run.cancelAt !== null) {
     node.holder = null;
     work.move(node, 'cancelled', 'cancelled', note);
@@ -289,7 +289,7 @@ function fail(work: Work, node: RunNode, by: Caller, reason: string): void {
   const held = node.status === 'needs_you' && node.gate !== 'waiting';
   const byBot = node.status === 'working' && node.assignee !== 'shell';
   if (!held && !byBot && !isReview(node) && node.status !== 'ready') {
-    throw conflict(node, 'fail', 'Only what is ready, at work with a bot, or waits for a person can be given up.');
+    throw conflict(node, 'fail', 'Only a step that is ready, in progress with a bot or waiting for a person can be given up.');
   }
   if (work.run.cancelAt !== null) {
     node.holder = null;
@@ -311,11 +311,11 @@ function requireExecutor(node: RunNode, address: string): void {
   if (node.assignee === address) return;
   throw new AppError(
     'refused',
-    `${node.title} is not ${address}'s: it belongs to ${node.assignee}.`,
-    'Leave it to the one it belongs to.',
+    `${node.title} belongs to ${node.assignee}, not to ${address}.`,
+    'Leave it to its assignee.',
   );
 }
 
 function requireLiveRun(work: Work, node: RunNode, verb: string): void {
-  if (work.run.cancelAt !== null) throw conflict(node, verb, 'Its run was cancelled. Start another one.');
+  if (work.run.cancelAt !== null) throw conflict(node, verb, 'Its run was cancelled. Start a new one.');
 }

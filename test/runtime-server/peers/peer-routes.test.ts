@@ -240,7 +240,7 @@ test('a bot whose folder does not come along hinders the whole team, in a dry ru
     expect(reply.status).toBe(409);
     const [web, mine] = reply.body.results;
     expect(web?.error?.fact).toBe(
-      "its folder app does not come along: without a repository only the team's own folder does",
+      "its folder app is not sent along: without a repository only the team's own folder is",
     );
     expect(mine).toMatchObject({ agent: 'mine@apart', state: 'not_started' });
   }

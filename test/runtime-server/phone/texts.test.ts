@@ -219,7 +219,7 @@ test('after its number went to another bot, a thread’s old bot can no longer t
     const list = await engine.call<{ deliveries: Delivery[] }>('GET', `/deliveries?thread=${thread?.id}`);
     expect(list.body.deliveries.find(({ id }) => id === body.id)).toMatchObject({
       state: 'failed',
-      detail: 'the number is not this bot’s any more',
+      detail: 'the number no longer belongs to this bot',
     });
   });
   expect(cloud.sent).toEqual([]);

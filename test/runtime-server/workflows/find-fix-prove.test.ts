@@ -92,7 +92,7 @@ test('find, fix, prove: a hosted bot mends the sample on its own branch, through
   ]);
   const why = await call<{ sentence: string }>('GET', `/why/${dagId}`);
   expect(why.sentence).toMatch(
-    /^The run “Make the counts right” needs you because “Fix it” waits for you: Gantry ended while/,
+    /^The run “Make the counts right” needs you because “Fix it” waits for you: Gantry stopped while/,
   );
   const before = model.requests.length;
   await delay(300);

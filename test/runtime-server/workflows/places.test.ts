@@ -118,9 +118,9 @@ test('"in" names an earlier step of a bot, and is for commands', () => {
   expect(problems({ fix, a: { in: 'fix' } })).toEqual(['"a" does not wait for "fix".']);
   expect(problems({ a: { in: 'none' } })).toEqual(['There is no step "none".']);
   expect(problems({ a: {}, b: { in: 'a', blocked_by: ['a'] } })).toEqual([
-    '"a" is no step of a bot: it has no folder of its own.',
+    '"a" is not a step of a bot, so it has no folder of its own.',
   ]);
   expect(problems({ fix, more: { ...fix, in: 'fix', blocked_by: ['fix'] } })).toEqual([
-    'A bot works in its own folder: "in" is for the executor shell.',
+    'A bot works in its own folder; "in" is only for the executor shell.',
   ]);
 });

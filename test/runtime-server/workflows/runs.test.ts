@@ -213,7 +213,7 @@ test('a template with problems cannot be run, is listed with them, and the works
   world.template('bad', { steps: [{ id: 'a', command: 'echo {{ nope }}' }] });
   expect(await problem(world.run('bad'))).toMatchObject({
     code: 'usage',
-    fact: 'The template "bad" has problems: line 1: {{ nope }} names nothing.',
+    fact: 'The template "bad" has problems: line 1: {{ nope }} refers to nothing.',
   });
   writeFileSync(join(world.folder, 'shipped', 'bad.json'), '{"steps":[{"id":"s","command":"true"}]}');
   writeFileSync(

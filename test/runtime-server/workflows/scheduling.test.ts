@@ -171,7 +171,7 @@ test('a skipped step skips what needs it, with the chain of causes, and the run 
   expect(flow.status).toBe('degraded');
   expect((await world.node(dagId, 'a')).cause).toBe('when_false');
   expect((await world.node(dagId, 'c')).detail).toBe(
-    'b was skipped because a was skipped: {{ params.deploy }} == yes does not hold.',
+    'b was skipped because a was skipped: The condition {{ params.deploy }} == yes is not met.',
   );
 });
 
@@ -372,7 +372,7 @@ test('a verify command decides, and its verdict is recorded with what it printed
   expect(flow.nodes[0]?.proof).toEqual({ proven: 2, total: 2 });
   expect(flow.nodes[1]).toMatchObject({
     cause: 'verify_failed',
-    detail: 'The check did not hold. It ended with status 1. nothing',
+    detail: 'The check failed. It ended with status 1. nothing',
     proof: { proven: 1, total: 2 },
   });
   const page = await world.pages.node(dagId, 'bad');

@@ -95,18 +95,18 @@ test('every problem is told at once, with path and line', () => {
     '8 params[1].name: The param "p" is declared twice.',
     '9 params[1].required: "p" has a default: it is never missing. Leave one of them out.',
     '16 steps[0].command: There is no param "nope".',
-    '16 steps[0].command: {{ what }} names nothing.',
-    '18 steps[1]: The step "a" says nothing to its bot. Give it a title or a description.',
+    '16 steps[0].command: {{ what }} refers to nothing.',
+    '18 steps[1]: The step "a" has no task for its bot. Give it a title or a description.',
     '19 steps[1].id: The step id "a" is used twice.',
-    '21 steps[1].command: A bot is told what to do by the description; "command" is for the executor shell.',
+    '21 steps[1].command: A bot gets its task from the description; "command" is only for the executor shell.',
     '23 steps[1].blocked_by[0]: There is no step "ghost" to wait for.',
-    '28 steps[2].command: "c" does not wait for "a": its output may not be there yet.',
+    '28 steps[2].command: "c" does not wait for "a": its output may not exist yet.',
     '28 steps[2].command: There is no step "ghost".',
     '29 steps[2].on_fail: "nowhere" is neither stop, continue or ask, nor a step.',
     '31 steps[3]: The step "d" runs a command, but has none.',
-    '33 steps[3].title: A title is set when the run begins: it cannot refer to what a step gives.',
+    '33 steps[3].title: A title is set when the run starts: it cannot refer to the result of a step.',
     '34 steps[3].wait_gate: A timer gate needs either "until" or "minutes".',
-    '36 steps[3].wait_gate.command: "command" means nothing to a timer gate.',
+    '36 steps[3].wait_gate.command: "command" does not apply to a timer gate.',
     '38 steps[3].when: A value is missing.',
   ]);
 });
@@ -126,7 +126,7 @@ test('unknown fields, wrong types and a file that is no JSON are problems with t
 test('a cycle is named with its path', () => {
   const step = (id: string, ...blocked_by: string[]) => ({ id, command: 'true', blocked_by });
   expect(messages({ steps: [step('a', 'c'), step('b', 'a'), step('c', 'b'), step('d', 'c')] })).toEqual([
-    '6 steps[0].blocked_by: Steps wait for each other in a circle: a → b → c → a.',
+    '6 steps[0].blocked_by: Steps wait for each other in a cycle: a → b → c → a.',
   ]);
   expect(messages({ steps: [step('a', 'a')] })[0]).toContain('a → a');
 });

@@ -23,7 +23,7 @@ import { findRepo } from './workspace-repo.ts';
 const bringMs = 20 * 60_000;
 
 /** Set-up is shown as a run, and runs are where the team is. */
-const notSetUp = 'its setup: is not run on another computer';
+const notSetUp = 'its setup: does not run on another computer';
 
 export interface AbroadDeps {
   readonly calls: PeerCalls;
@@ -52,7 +52,7 @@ export function createAbroad(deps: AbroadDeps): Abroad {
       const live = members.find((member) => member.slug === bot.slug && member.live);
       const here = live !== undefined && live.remote === null;
       if (bot.binding.type !== 'terminal') {
-        const reason = `a ${bot.binding.type} bot runs where its team is; only bots in terminals go to another computer`;
+        const reason = `a ${bot.binding.type} bot runs where its team is; only bots in terminals can run on another computer`;
         steps.push({ action: 'skip', agent: address, machine: deps.computerId, reason });
       } else if (here || (live?.remote && live.remote.computerId !== computer.id)) {
         const machine = live.remote?.computerId ?? deps.computerId;

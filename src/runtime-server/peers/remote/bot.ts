@@ -75,7 +75,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
     known ||= there === session || clock.monotonic() - born > settleMs;
     if (!known) return;
     if (now === undefined || there === null) {
-      deps.onGone(now?.stateReason ?? `it does not run on ${computerName} any more`);
+      deps.onGone(now?.stateReason ?? `it no longer runs on ${computerName}`);
       return;
     }
     if (there !== session) {
@@ -121,7 +121,7 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       return {
         state: 'failed',
         evidence: null,
-        detail: `raw text is not sent to another computer; type it into the pane`,
+        detail: `raw text cannot be sent to another computer; type it into the pane`,
       };
     }
     const from = senderForm.exec(message.senderLine)?.[1];
@@ -146,13 +146,13 @@ export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
       return {
         state: 'unconfirmed',
         evidence: null,
-        detail: `whether it reached ${computerName} is not known: ${why}`,
+        detail: `whether it reached ${computerName} is unknown: ${why}`,
       };
     }
     const sent = PeerSendResult.safeParse(answer.body);
     if (answer.status === 200 && sent.success) {
       const { state: became, reason } = sent.data;
-      if (became === 'queued') return hold(`it waits on ${computerName}: ${reason ?? 'its turn comes'}`);
+      if (became === 'queued') return hold(`it waits on ${computerName}: ${reason ?? 'it is queued'}`);
       return {
         state: 'verified',
         evidence: sent.data.evidence ?? null,

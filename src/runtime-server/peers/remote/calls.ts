@@ -136,7 +136,7 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
       const request = await open('GET', peerPath(computerId, path), undefined, { accept: 'text/event-stream' }, false);
       if (signal.aborted) request.destroy();
       signal.addEventListener('abort', () => request.destroy(), { once: true });
-      request.setTimeout(silenceMs, () => request.destroy(new Error('Nothing came for a while.')));
+      request.setTimeout(silenceMs, () => request.destroy(new Error('No data arrived for a while.')));
       const response = await answerOf(request);
       if (response.statusCode === 200) return readEvents(response, onEvent);
       const answer = { status: response.statusCode ?? 0, body: await readJson(response) };
@@ -150,7 +150,7 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
 export function peerFault({ status, body }: PeerAnswer): AppError {
   const parsed = FactoryError.safeParse({ error: (body as { error?: unknown } | null)?.error });
   if (!parsed.success) {
-    return new AppError('transport', `The other computer answered ${status} in no known form.`, 'Update it.');
+    return new AppError('transport', `The other computer’s answer (${status}) is unknown to this version of Gantry.`, 'Update Gantry there.');
   }
   const { code, fact, action } = parsed.data.error;
   const conflict = code === 'refused' && status === 409 ? { status: 409 as const } : {};
@@ -168,7 +168,7 @@ function cloudFault({ status, body }: PeerAnswer): AppError {
 function unreachable(cause: unknown): AppError {
   if (cause instanceof AppError) return cause;
   const why = cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause);
-  return new AppError('transport', `The cloud cannot be reached (${why}).`, 'Try again once it can.', { cause });
+  return new AppError('transport', `The cloud cannot be reached (${why}).`, 'Try again later.', { cause });
 }
 
 function answerOf(request: ClientRequest): Promise<IncomingMessage> {

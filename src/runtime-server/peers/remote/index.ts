@@ -73,7 +73,7 @@ export function createRemote(deps: RemoteDeps): Remote {
       ref,
       fresh,
       onSession(next) {
-        panes.forget(session, 'it was started again');
+        panes.forget(session, 'it was restarted');
         session = next;
         panes.know(session, pane);
         onSession(next);

@@ -97,7 +97,7 @@ export function createRemoting({ attach, store, registry, log }: RemotingDeps): 
       },
       async stop() {
         const stopped = await bot.stop();
-        end(stopped ? 'stopped' : `Gantry let go of it; it may still run on ${now.computerName}`);
+        end(stopped ? 'stopped' : `Gantry no longer controls it; it may still run on ${now.computerName}`);
         return stopped;
       },
     });

@@ -15,7 +15,7 @@ export async function readTeamFiles(folder: string, workspace: string): Promise<
   let bytes = 0;
   const tooLarge = () => {
     const limit = `at most ${uploadFiles} files and ${uploadBytes} bytes go to another computer`;
-    return new AppError('usage', `The folder ${folder} is too large: ${limit}.`, 'Move what its bots do not need.');
+    return new AppError('usage', `The folder ${folder} is too large: ${limit}.`, 'Move out what its bots do not need.');
   };
   const enter = (at: string, depth: number): void => {
     const { entries, more } = listWithin(workspace, at, 10 * uploadFiles);
@@ -33,7 +33,7 @@ export async function readTeamFiles(folder: string, workspace: string): Promise<
       try {
         files[relative(folder, full).split(sep).join('/')] = utf8.decode(found.bytes);
       } catch {
-        throw new AppError('usage', `${full} is no text in UTF-8.`, 'Move it out of the team folder.');
+        throw new AppError('usage', `${full} is not UTF-8 text.`, 'Move it out of the team folder.');
       }
     }
   };

@@ -49,7 +49,7 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
     if (agent !== null) {
       const told = whyBot(facts, agent, placeOf(deps, tx, nextNode(tx, deps.workspace, agent.address)));
       const file = deps.waitingFile(agent.team);
-      const waits = file === null ? '' : ` ${file} has changed and has no effect until you agree to it: gantry trust.`;
+      const waits = file === null ? '' : ` ${file} has changed; it has no effect until you agree to it: gantry trust.`;
       return answerOf(tx, agentSubject(agent), { ...told, words: `${told.words}${waits}` }, agent.since);
     }
     const run = loadRun(tx, deps.workspace, id);
@@ -68,7 +68,7 @@ export async function explain(deps: WhyDeps, id: string, dagId: string | null = 
     'not_found',
     `There is no bot, node, delivery or run ${JSON.stringify(id)}${dagId === null ? '' : ` in the run ${dagId}`}.`,
     dagId === null
-      ? 'Give an address or the whole id; for a step name its run, too.'
+      ? 'Give an address or the full id; for a step, also name its run.'
       : 'See the nodes of the run: GET /dags/:dagId.',
   );
 }

@@ -51,15 +51,15 @@ function predicate(facts: WhyFacts, run: Run, node: RunNode, depth: number): Tol
       return whyWorking(facts, node);
     case 'checking':
       if (node.cause === 'reviewing' && node.checker !== null) {
-        return withBot(facts, `is done as its bot says, and is being checked by ${node.checker}`, node.checker);
+        return withBot(facts, `is reported done and is being checked by ${node.checker}`, node.checker);
       }
-      return only(node.cause === 'cancelling' ? words : 'is done as its executor says, and its verify command runs');
+      return only(node.cause === 'cancelling' ? words : 'is reported done, and its verify command is running');
     case 'needs_you':
       return only(`waits for you: ${words}${detail(node)}`);
     case 'done':
       return only(`is done: ${whyDone(facts, node)}`);
     case 'failed':
-      return only(`failed${node.attempt > 1 ? ` in its attempt ${node.attempt}` : ''}: ${words}${detail(node)}`);
+      return only(`failed${node.attempt > 1 ? ` in attempt ${node.attempt}` : ''}: ${words}${detail(node)}`);
     case 'blocked': {
       if (node.cause === 'gate') return only(`waits at its gate${detail(node)}`);
       const failed = [...node.parents.map((id) => run.nodes.get(id)), ...run.nodes.values()].find(
@@ -85,9 +85,9 @@ function chained(verb: string, facts: WhyFacts, run: Run, next: RunNode, depth: 
 
 function whyReady(facts: WhyFacts, node: RunNode): Told {
   if (node.wakeAt !== null) {
-    return { words: `is tried again at ${new Date(node.wakeAt).toISOString()}${detail(node)}`, because: [] };
+    return { words: `will be retried at ${new Date(node.wakeAt).toISOString()}${detail(node)}`, because: [] };
   }
-  if (!node.assignee.includes('@')) return { words: 'waits for a free place among the commands that run', because: [] };
+  if (!node.assignee.includes('@')) return { words: 'waits for other commands to finish', because: [] };
   if (node.handed !== 'no') return withBot(facts, `waits in the queue of ${node.assignee}`, node.assignee);
   const held = facts.heldBy(node.assignee);
   if (held === null || held.node.nodeId === node.nodeId) {
@@ -105,7 +105,7 @@ function whyWorking(facts: WhyFacts, node: RunNode): Told {
   if (node.cause === 'cancelling') return withBot(facts, 'is being cancelled', node.assignee);
   if (node.assignee === 'shell') return { words: `runs its command${again}`, because: [] };
   if (node.assignee === 'owner')
-    return { words: 'was taken over by a person, who has not said that it is done', because: [] };
+    return { words: 'was taken over by a person, who has not marked it done', because: [] };
   return withBot(facts, `is being worked on by ${node.assignee}${again}`, node.assignee);
 }
 
@@ -120,9 +120,9 @@ function whyDone(facts: WhyFacts, node: RunNode): string {
 function withBot(facts: WhyFacts, words: string, address: string): Told {
   const agent = facts.bot(address);
   if (agent === null)
-    return { words: address.includes('@') ? `${words}, which is in no team any more` : words, because: [] };
+    return { words: address.includes('@') ? `${words}, which is no longer in a team` : words, because: [] };
   const reason = agent.stateReason === null ? '' : `: ${short(agent.stateReason)}`;
-  const state = { needs_you: 'waits for you', offline: 'is offline', blocked: 'cannot go on', failed: 'failed' };
+  const state = { needs_you: 'waits for you', offline: 'is offline', blocked: 'is blocked', failed: 'failed' };
   const stuck = agent.state in state ? `, which ${state[agent.state as keyof typeof state]}${reason}` : '';
   return { words: `${words}${stuck}`, because: [{ kind: 'bot', agent }] };
 }
@@ -145,12 +145,12 @@ export function whyBot(
   const waits = agent.queueDepth === 0 ? '' : `, and ${messages(agent.queueDepth)} for it`;
   const tell = (words: string): Told => ({ words: sentence(`${agent.address} ${words}`), because });
   const meanwhile = step === '' ? '' : `, while ${step} is its step`;
-  const stale = agent.stale ? ', as far as is known: the panes cannot be read' : '';
+  const stale = agent.stale ? ', as last known: the panes cannot be read' : '';
   switch (agent.state) {
     case 'needs_you':
       return tell(`waits for you${reason}${meanwhile}${waits}${stale}`);
     case 'blocked':
-      return tell(`cannot go on${reason}${meanwhile}${waits}${stale}`);
+      return tell(`is blocked${reason}${meanwhile}${waits}${stale}`);
     case 'failed':
       return tell(`failed${reason}${meanwhile}${waits}${stale}`);
     case 'offline':
@@ -164,14 +164,14 @@ export function whyBot(
       const again = told === null ? '' : (/, in attempt .*$/.exec(told)?.[0] ?? '');
       return tell(
         step === ''
-          ? `${verb}${reason === '' ? ' on what it was told in its pane' : reason}${waits}${stale}`
+          ? `${verb}${reason === '' ? ' on input from its pane' : reason}${waits}${stale}`
           : `${verb} on ${step}${again}${waits}${stale}`,
       );
     }
     case 'idle':
     case 'done': {
       if (step !== '')
-        return tell(`is idle, although ${step} is its step: it has not said that it is done${waits}${stale}`);
+        return tell(`is idle, although ${step} is its step: it has not reported it done${waits}${stale}`);
       if (next === null) return tell(`is idle${reason === '' ? ': no step is given to it' : reason}${waits}${stale}`);
       const told = predicate(facts, next.run, next.node, deepest - 1);
       return {
@@ -184,8 +184,8 @@ export function whyBot(
 
 const witnesses: Readonly<Record<DeliveryEvidence, string>> = {
   hook: 'its harness reported it',
-  transcript: 'it stands in its transcript',
-  composer: 'it was seen leaving its composer',
+  transcript: 'it is in its transcript',
+  composer: 'it left its composer',
   exec: 'the program took it',
   model: 'the model took it',
 };
@@ -216,9 +216,9 @@ export function whyDelivery(
     case 'verified':
       return tell(`arrived${delivery.evidence === null ? said : `: ${witnesses[delivery.evidence]}`}`);
     case 'unconfirmed':
-      return tell(`may not have arrived${said === '' ? ': nobody saw it arrive' : said}`);
+      return tell(`may not have arrived${said === '' ? ': nothing confirmed that it arrived' : said}`);
     case 'best_effort':
-      return tell(`was handed over, and nobody could witness more${said}`);
+      return tell(`was handed over; nothing confirmed more${said}`);
     case 'failed':
       return tell(`failed${said}`);
   }
@@ -253,7 +253,7 @@ export function whyRun(facts: WhyFacts, run: Run): Told {
       return lean('needs you', needing[0], needing.length - 1);
     case 'running':
       return lean(
-        run.cancelAt !== null ? 'is being cancelled' : run.stopping ? 'is coming to a stop' : 'is running',
+        run.cancelAt !== null ? 'is being cancelled' : run.stopping ? 'is stopping' : 'is running',
         first(isAt('working'), isAt('checking'), isAt('ready'), isAt('blocked'), isAt('new')),
         0,
       );
@@ -264,7 +264,7 @@ export function whyRun(facts: WhyFacts, run: Run): Told {
       return { words: sentence(`${name} is done because ${steps(proven)} proven${left}`), because: [] };
     }
     case 'degraded':
-      return lean('is done only in part', first(isAt('failed'), isAt('skipped')), 0);
+      return lean('is partly done', first(isAt('failed'), isAt('skipped')), 0);
     case 'failed':
       return lean(
         'failed',

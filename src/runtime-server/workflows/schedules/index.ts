@@ -98,7 +98,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     if (principal.agentId === undefined || deps.mayBot(principal.agentId)) return;
     throw new AppError(
       'refused',
-      'A bot may not make schedules.',
+      'A bot may not create schedules.',
       'Ask your person, or have the policy allow the tool workflows.schedule.',
     );
   }
@@ -146,7 +146,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       // Times during a pause do not count as missed.
       const current = readSchedule(tx, workspace, id);
       if (current === null) {
-        throw new AppError('not_found', `${before.title} was taken away meanwhile.`, 'Make a new schedule.');
+        throw new AppError('not_found', `${before.title} was deleted in the meantime.`, 'Create a new schedule.');
       }
       const one = { ...next, nextDue: anew ? nextDue(next, clock.now()) : current.nextDue };
       saveSchedule(tx, workspace, one);
@@ -190,7 +190,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       const one = await mustFind(params.id);
       const due = body.due === undefined ? null : Date.parse(body.due);
       if (due !== null && (await store.read((tx) => readOccurrence(tx, one.id, due))) === null) {
-        throw new AppError('not_found', `${one.title} had no time at ${body.due}.`, 'See its times first.');
+        throw new AppError('not_found', `${one.title} was not due at ${body.due}.`, 'Check its times first.');
       }
       return { body: await keeper.runNow(one, due, actorOf(principal)) };
     }),
@@ -212,7 +212,7 @@ function whenOf(before: When, { cron, at, timezone = before.timezone }: Schedule
 
 function refuseFull(tx: Read, workspace: string): void {
   if (readSchedules(tx, workspace).length < mostSchedules) return;
-  throw new AppError('refused', `There are ${mostSchedules} schedules already.`, 'Take one away first.', {
+  throw new AppError('refused', `There are already ${mostSchedules} schedules.`, 'Delete one first.', {
     status: 409,
   });
 }

@@ -74,7 +74,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
     })()
       .catch((error: unknown) => {
         if (closed) return;
-        deps.log.warn('What is due could not be started.', { error: String(error) });
+        deps.log.warn('Due schedules could not be started.', { error: String(error) });
         arm(clock.now() + lookEveryMs);
       })
       .finally(() => {
@@ -189,7 +189,7 @@ export function createKeeper(deps: KeeperDeps): Keeper {
             ? addOccurrence(tx, schedule.id, { due: at, state: 'started', dagId, reason: 'run by a person', at })
             : makeUp(tx, schedule.id, due, dagId, at);
         if (ours) return;
-        throw new AppError('refused', 'That time has its run already.', 'Run it now, without a time.', { status: 409 });
+        throw new AppError('refused', 'That time already has its run.', 'Run it now, without a time.', { status: 409 });
       });
       if ('dryRun' in started) throw new Error('A start was answered as a dry run.');
       return started;

@@ -45,11 +45,11 @@ export function timesBetween(
 /** Refuses an invalid schedule, in words. */
 export function checkWhen(when: When, now: number): void {
   if (!isZone(when.timezone)) {
-    throw new AppError('usage', `"${when.timezone}" is no time zone.`, 'Name one such as Europe/Berlin or UTC.');
+    throw new AppError('usage', `"${when.timezone}" is not a time zone.`, 'Name one such as Europe/Berlin or UTC.');
   }
   if (when.cron === null) {
     if (when.at !== null && when.at > now) return;
-    throw new AppError('usage', 'Its time has passed.', 'Give a time to come.');
+    throw new AppError('usage', 'The time has passed.', 'Give a time in the future.');
   }
   let next: number | null;
   try {
@@ -58,11 +58,11 @@ export function checkWhen(when: When, now: number): void {
     const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
     throw new AppError(
       'usage',
-      `"${when.cron}" is no cron expression: ${why}`,
+      `"${when.cron}" is not a cron expression: ${why}`,
       'Give five fields: minute, hour, day of month, month, weekday. "0 9 * * 1-5" is 9:00 on workdays.',
     );
   }
-  if (next === null) throw new AppError('usage', `"${when.cron}" never comes.`, 'Give fields that some day fits.');
+  if (next === null) throw new AppError('usage', `"${when.cron}" never matches.`, 'Give fields that match some date.');
 }
 
 function cronOf(cron: string, timezone: string): Cron {

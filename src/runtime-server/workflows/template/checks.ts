@@ -34,7 +34,7 @@ export function checkTemplate(file: TemplateFile): RawProblem[] {
   const cycle = findCycle(ordered);
   if (cycle !== null) {
     const index = ids.get(cycle[0] as string) ?? 0;
-    add(['steps', index, 'blocked_by'], `Steps wait for each other in a circle: ${cycle.join(' → ')}.`);
+    add(['steps', index, 'blocked_by'], `Steps wait for each other in a cycle: ${cycle.join(' → ')}.`);
   }
   file.steps.forEach((step, index) => {
     const ancestors = () => ancestorsOf(step.id, byId);
@@ -63,10 +63,10 @@ function checkExecutor(step: Step, path: RawProblem['path'], add: Add): void {
   if (executor === 'shell' && step.command === undefined)
     add(path, `The step "${step.id}" runs a command, but has none.`);
   if (executor !== 'shell' && step.command !== undefined) {
-    add([...path, 'command'], `A bot is told what to do by the description; "command" is for the executor shell.`);
+    add([...path, 'command'], `A bot gets its task from the description; "command" is only for the executor shell.`);
   }
   if (executor !== 'shell' && step.title === undefined && step.description === undefined) {
-    add(path, `The step "${step.id}" says nothing to its bot. Give it a title or a description.`);
+    add(path, `The step "${step.id}" has no task for its bot. Give it a title or a description.`);
   }
 }
 
@@ -78,7 +78,7 @@ function checkGate(step: Step, path: RawProblem['path'], add: Add): void {
   const allowed: readonly string[] = [...gateFields[gate.kind], 'kind', 'description'];
   for (const field of Object.keys(gate)) {
     if (!allowed.includes(field))
-      add([...path, 'wait_gate', field], `"${field}" means nothing to a ${gate.kind} gate.`);
+      add([...path, 'wait_gate', field], `"${field}" does not apply to a ${gate.kind} gate.`);
   }
   if (gate.kind === 'timer' && (gate.until === undefined) === (gate.minutes === undefined)) {
     add([...path, 'wait_gate'], 'A timer gate needs either "until" or "minutes".');
@@ -102,7 +102,7 @@ function checkOnFail(
   if (policies.includes(target)) return;
   if (!ids.has(target)) add(path, `"${target}" is neither stop, continue or ask, nor a step.`);
   else if (ancestors !== null && !ancestors().has(target)) {
-    add(path, `A loop goes back to a step that comes before: "${step.id}" does not wait for "${target}".`);
+    add(path, `A loop can go back only to an earlier step: "${step.id}" does not wait for "${target}".`);
   }
 }
 
@@ -118,10 +118,10 @@ function checkPlace(
   const path = ['steps', index, 'in'];
   const about = file.steps.find((one) => one.id === step.in);
   if ((step.executor ?? 'shell') !== 'shell')
-    add(path, 'A bot works in its own folder: "in" is for the executor shell.');
+    add(path, 'A bot works in its own folder; "in" is only for the executor shell.');
   else if (about === undefined) add(path, `There is no step "${step.in}".`);
   else if ((about.executor ?? 'shell') === 'shell')
-    add(path, `"${step.in}" is no step of a bot: it has no folder of its own.`);
+    add(path, `"${step.in}" is not a step of a bot, so it has no folder of its own.`);
   else if (ancestors !== null && !ancestors().has(step.in)) add(path, `"${step.id}" does not wait for "${step.in}".`);
 }
 
@@ -142,14 +142,14 @@ function checkReferences(
     if (ancestors === null) return;
     before ??= ancestors();
     if (!before.has(reference.step)) {
-      add(path, `"${step.id}" does not wait for "${reference.step}": its ${reference.what} may not be there yet.`);
+      add(path, `"${step.id}" does not wait for "${reference.step}": its ${reference.what} may not exist yet.`);
     }
   };
   for (const [path, text] of textsOf(step, index)) {
     for (const found of findReferences(text)) {
-      if (found.reference === null) add(path, `{{ ${found.words} }} names nothing.`);
+      if (found.reference === null) add(path, `{{ ${found.words} }} refers to nothing.`);
       else if (found.reference.kind === 'step' && path.at(-1) === 'title') {
-        add(path, 'A title is set when the run begins: it cannot refer to what a step gives.');
+        add(path, 'A title is set when the run starts: it cannot refer to the result of a step.');
       } else check(path, found.reference);
     }
   }
@@ -161,7 +161,7 @@ function checkReferences(
     ]),
   ];
   for (const [path, text] of fixed) {
-    if (text !== undefined && findReferences(text).length > 0) add(path, 'Nothing is filled in here: write it out.');
+    if (text !== undefined && findReferences(text).length > 0) add(path, 'References are not filled in here: write the text out.');
   }
   if (step.when === undefined) return;
   const path = ['steps', index, 'when'];

@@ -70,7 +70,7 @@ export function createTemplateFolder(options: {
       throw new AppError(
         'usage',
         `The template "${id}" has problems: ${said.join(' ')}`,
-        `Mend the file; \`gantry workflows check ${id}\` shows all.`,
+        `Fix the file; \`gantry workflows check ${id}\` shows all problems.`,
       );
     },
     has: (id) => readOwn(id) !== null,
@@ -100,7 +100,7 @@ function readOne({ root, folder }: Place, id: string, trust?: FileTrust): ReadTe
   const [first, second] = texts;
   if (first === undefined) return null;
   if (second !== undefined) {
-    const message = `Both ${id}.json and ${id}.md are there. Keep one of them.`;
+    const message = `Both ${id}.json and ${id}.md exist. Keep one of them.`;
     return { ok: false, problems: [{ path: '', line: null, message }] };
   }
   if (typeof first.found === 'string') {

@@ -52,7 +52,7 @@ export function fillIn(text: string, valueFor: ValueFor): string {
 export function unknownReference(words: string): AppError {
   return new AppError(
     'usage',
-    `{{ ${words} }} names nothing.`,
+    `{{ ${words} }} refers to nothing.`,
     'Use {{ params.<name> }}, {{ intent }}, {{ step.<id>.output }} or {{ step.<id>.status }}.',
   );
 }

@@ -33,12 +33,12 @@ function tokens(text: string): Token[] | string {
   while (text.slice(at).trim() !== '') {
     token.lastIndex = at;
     const match = token.exec(text);
-    if (match === null) return `Not readable from ${JSON.stringify(text.slice(at).trim().slice(0, 40))} on.`;
+    if (match === null) return `Not valid from ${JSON.stringify(text.slice(at).trim().slice(0, 40))} on.`;
     at = token.lastIndex;
     const [, reference, double, single, operator, word] = match;
     if (reference !== undefined) {
       const parsed = parseReference(reference.trim());
-      if (parsed === null) return `{{ ${reference.trim()} }} names nothing.`;
+      if (parsed === null) return `{{ ${reference.trim()} }} refers to nothing.`;
       found.push({ kind: 'value', value: { reference: parsed } });
     } else if (operator !== undefined) found.push({ kind: 'operator', operator: operator as '==' | '!=' });
     else if (word !== undefined) found.push({ kind: 'word', word });

@@ -288,7 +288,7 @@ test('a workspace whose commit is pushed is cloned there; one that is not goes w
   git('commit', '-q', '-a', '-m', 'two');
   git('update-ref', 'refs/remotes/origin/main', 'HEAD');
   const moved = await here.call<{ error: { fact: string } }>('POST', '/teams/app/up', { on: 'Attic' });
-  expect([moved.status, moved.body.error.fact]).toEqual([400, expect.stringContaining('on another state')]);
+  expect([moved.status, moved.body.error.fact]).toEqual([400, expect.stringContaining('on another commit')]);
   await here.call('POST', '/teams/app/down');
   await up('app', 'web');
   await type('web@app', 'cat README.md');
@@ -308,7 +308,7 @@ test('the plan for another computer says that setup: of a bot is not run there, 
   for (const dryRun of [true, false]) {
     const reply = await here.call<Up>('POST', '/teams/ready/up', { on: 'Attic', dryRun });
     expect([reply.status, reply.body]).toEqual([200, expect.anything()]);
-    const said = reply.body.plan.map(({ agent, reason }) => [agent, reason.includes('setup: is not run')]);
+    const said = reply.body.plan.map(({ agent, reason }) => [agent, reason.includes('setup: does not run')]);
     expect(said).toEqual([
       ['web@ready', true],
       ['api@ready', false],

@@ -136,12 +136,12 @@ test('what needs a person, what was proven, skipped, retried and cancelled says 
   expect((await why('c', skipped.dagId)).sentence).toMatch(
     /^“c” was skipped: a step that it needs was skipped \(b was skipped/,
   );
-  expect((await why(skipped.dagId)).sentence).toMatch(/^The run “skips” is done only in part because “b” was skipped/);
+  expect((await why(skipped.dagId)).sentence).toMatch(/^The run “skips” is partly done because “b” was skipped/);
 
   world.template('again', steps({ a: { command: 'exit 1', retry: { max: 1, backoff_seconds: 600 } } }));
   const again = await world.run('again');
   await world.until(again.dagId, (flow) => flow.nodes[0]?.cause === 'retry');
-  expect((await why('a', again.dagId)).sentence).toMatch(/^“a” is tried again at \d{4}-.*Z \(It ended with status 1\./);
+  expect((await why('a', again.dagId)).sentence).toMatch(/^“a” will be retried at \d{4}-.*Z \(It ended with status 1\./);
   await world.cancel(again.dagId, owner);
   expect((await why('a', again.dagId)).sentence).toBe('“a” was cancelled with its run.');
   expect((await why(again.dagId)).sentence).toBe('The run “again” was cancelled.');
@@ -186,7 +186,7 @@ test('a delivery says what became of it, and of an idle or absent bot it says wh
   expect((await why('delivery_1')).sentence).toBe(
     'The message that hands “Fix it” to web@dev waits in the queue, because web@dev is offline: stopped.',
   );
-  expect((await why('delivery_2')).sentence).toBe('The message to web@dev arrived: it stands in its transcript.');
+  expect((await why('delivery_2')).sentence).toBe('The message to web@dev arrived: it is in its transcript.');
   expect((await why('delivery_3')).sentence).toBe('The message to web@dev failed: The queue is full.');
   expect((await why('web')).sentence).toBe(
     'web@dev is offline: stopped, while “Fix it” of the run “t” is its step, and 2 messages wait for it.',

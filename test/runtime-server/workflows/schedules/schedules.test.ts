@@ -110,9 +110,9 @@ test('times at which Gantry did not run are missed and shown, and nothing is sta
   // "Run now" makes up for one, once.
   const due = '2026-06-02T09:00:00.000Z';
   await again.call('runSchedule', { id, body: { due } });
-  expect(await refusal(again.call('runSchedule', { id, body: { due } }))).toContain('has its run already');
+  expect(await refusal(again.call('runSchedule', { id, body: { due } }))).toContain('already has its run');
   expect(await refusal(again.call('runSchedule', { id, body: { due: '2026-06-02T10:00:00.000Z' } }))).toContain(
-    'no time at',
+    'was not due at',
   );
   expect(await again.times(id)).toContain('06-02T09:00 started');
 });
@@ -277,12 +277,12 @@ test('a dry run shows the next five times and who would do what, and keeps nothi
 test('what could never start is refused before it is kept', async () => {
   const { make } = await open();
   expect(await refusal(make({ run: { template: 'gone', projectId: 'p' } }))).toContain('gone');
-  expect(await refusal(make({ cron: 'soon' }))).toContain('is no cron expression');
+  expect(await refusal(make({ cron: 'soon' }))).toContain('is not a cron expression');
   expect(await refusal(make({ cron: undefined, at: '2026-01-01T00:00:00Z' }))).toContain('has passed');
 });
 
 test.each([
-  [false, 'refused: A bot may not make schedules.'],
+  [false, 'refused: A bot may not create schedules.'],
   [true, 'no refusal'],
 ])('a bot makes a schedule only where the policy says so: %s', async (mayBot, answer) => {
   const { call } = await open({ mayBot });
@@ -294,7 +294,7 @@ test.each([
 test('there are at most a hundred', async () => {
   const { make } = await open();
   for (let count = 0; count < 100; count += 1) await make();
-  expect(await refusal(make())).toContain('100 schedules already');
+  expect(await refusal(make())).toContain('already 100 schedules');
 });
 
 test('taken away it runs no more; its runs stay', async () => {

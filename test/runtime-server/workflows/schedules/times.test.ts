@@ -51,10 +51,10 @@ describe('the times of a schedule', () => {
   });
 
   test.each([
-    [berlin('99 * * * *'), 'is no cron expression'],
-    [berlin('* * * * * *'), 'is no cron expression'],
-    [berlin('0 0 31 2 *'), 'never comes'],
-    [{ cron: '0 9 * * *', at: null, timezone: 'Middle/Earth' }, 'is no time zone'],
+    [berlin('99 * * * *'), 'is not a cron expression'],
+    [berlin('* * * * * *'), 'is not a cron expression'],
+    [berlin('0 0 31 2 *'), 'never matches'],
+    [{ cron: '0 9 * * *', at: null, timezone: 'Middle/Earth' }, 'is not a time zone'],
     [{ cron: null, at: at('2026-01-01T00:00:00Z'), timezone: 'UTC' }, 'has passed'],
   ])('what is none is refused in words: %j', (when, words) => {
     expect(() => checkWhen(when, at('2026-06-01T00:00:00Z'))).toThrow(words);
