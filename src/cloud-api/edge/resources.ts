@@ -24,7 +24,7 @@ const mostListed = 50;
 const runTemplate: ListedTemplate = {
   uriTemplate: `${resourcePlaces.runs}{runId}`,
   name: 'run',
-  title: 'A run and what came of it',
+  title: 'A run and its result',
   mimeType,
 };
 const boardTemplate: ListedTemplate = {

@@ -97,14 +97,14 @@ function compile(text: string): Compiled {
 function failure(error: unknown): string {
   if (error instanceof RangeError) return 'goes too deep';
   const { message, missingRef } = error as { message?: unknown; missingRef?: unknown };
-  if (typeof missingRef === 'string') return `refers to ${JSON.stringify(missingRef.slice(0, 120))}, outside of itself`;
+  if (typeof missingRef === 'string') return `refers to ${JSON.stringify(missingRef.slice(0, 120))}, outside itself`;
   return `is no schema (${String(message).replace(/\s+/g, ' ').slice(0, longestWords)})`;
 }
 
 /** Names of members and the expectation; never the values sent. */
 function wordsOf(error: ErrorObject | undefined): string {
   if (error === undefined) return 'It does not fit.';
-  const { instancePath, params, keyword, message = 'is not right' } = error;
+  const { instancePath, params, keyword, message = 'is not valid' } = error;
   const extra: unknown = params.additionalProperty ?? params.unevaluatedProperty;
   const path = instancePath === '' ? 'It' : instancePath.slice(1).replaceAll('/', '.');
   const words = extra !== undefined ? `must not have ${JSON.stringify(extra)}` : message.replace('NOT', 'not');

@@ -190,7 +190,7 @@ function tooLong(): ConvertFault {
   return new ConvertFault(
     'timeout',
     'The conversion took too long and was ended.',
-    'Give a smaller part of the document.',
+    'Send a smaller part of the document.',
   );
 }
 

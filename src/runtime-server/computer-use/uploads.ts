@@ -31,7 +31,7 @@ export function createUploads({ roots, hidden }: UploadsDeps): Uploads {
       root,
       hidden,
       freshName() {
-        throw new Error('Nothing is written here.');
+        throw new Error('Nothing can be written here.');
       },
     });
 

@@ -32,6 +32,6 @@ export function compileGlob(glob: string, kind: GlobKind): RegExp {
     } else if (char === ',' && depth > 0) pattern += '|';
     else pattern += char.replace(/[.+^$()|[\]\\{}]/g, '\\$&');
   }
-  if (depth > 0) throw new Error(`"${glob}" has a { without its }.`);
+  if (depth > 0) throw new Error(`"${glob}" has a { without a }.`);
   return new RegExp(`^${pattern}$`);
 }

@@ -50,7 +50,7 @@ export function createAsker({ approvals, timers }: AskerDeps) {
     } catch (error) {
       // Too long to read, or too many questions: the caller gets the error, and can ask for less.
       if (!(error instanceof AppError)) throw error;
-      return { how: 'refused', id: null, why: `${error.fact} ${error.action} It was not done.` };
+      return { how: 'refused', id: null, why: `${error.fact} ${error.action} Nothing ran.` };
     }
   }
 
@@ -131,11 +131,11 @@ function judge(id: string, answer: ApprovalAnswer): Answered {
       return { how: 'approved', id };
     case 'reject': {
       const note = answer.note === null ? '.' : `: ${answer.note.replace(/(?<![.!?])$/, '.')}`;
-      return refused(`The person said no${note} It was not done; do not try it again in another way.`);
+      return refused(`A person said no${note} Nothing ran. Do not try to achieve the same effect another way.`);
     }
     case 'expired':
-      return refused('Nobody answered in time whether this may be done. It was not done.');
+      return refused('Nobody answered in time. Nothing ran.');
     case 'withdrawn':
-      return refused(`The question was withdrawn (${answer.surface}). It was not done.`);
+      return refused(`The approval was withdrawn (${answer.surface}). Nothing ran.`);
   }
 }

@@ -53,7 +53,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     name: 'file.read',
     title: 'Read a file',
     description:
-      'Reads a file. As utf8, offset and limit count lines (offset 0 is the first); as base64 they count bytes. Long files come in parts: next is the offset of the part that follows.',
+      'Reads a file. As utf8, offset and limit count lines (offset 0 is the first); as base64 they count bytes. Long files come in parts: next is the offset of the next part.',
     input: z.strictObject({
       path: Path,
       offset: z.number().int().min(0).optional(),
@@ -96,14 +96,14 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       };
     },
     say: (output) =>
-      `${output.content}${output.next === null ? '' : `\n[goes on: offset ${output.next}]`}\n[${output.path}, ${output.size} bytes, sha256 ${output.sha256}]`,
+      `${output.content}${output.next === null ? '' : `\n[continues at offset ${output.next}]`}\n[${output.path}, ${output.size} bytes, sha256 ${output.sha256}]`,
   });
 
   const write = defineTool({
     name: 'file.write',
     title: 'Write a file',
     description:
-      'Makes a file or replaces it as a whole. ifHash: the sha256 that the file must still have, "" for a file that must not be there yet.',
+      'Creates a file or replaces all of it. ifHash: the sha256 that the file must still have, or "" if it must not exist yet.',
     input: z.strictObject({
       path: Path,
       content: z.string().max(largestWrite * 1.4),
@@ -132,7 +132,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         path: absolute,
         guarded,
         risk: guarded ? 'high' : 'medium',
-        title: before === null ? `Make ${located}` : `Change ${located}`,
+        title: before === null ? `Create ${located}` : `Change ${located}`,
         summary: changeOf(located, before, content),
         isDiff: true,
         async run() {
@@ -152,7 +152,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     name: 'file.list',
     title: 'List a folder',
     description:
-      'Lists a folder, by default without what lies deeper. glob is matched against the path relative to that folder (**/*.ts). Folders called .git and node_modules are named but not entered.',
+      'Lists a folder, by default without the contents of its subfolders. glob is matched against the path relative to that folder (**/*.ts). Folders called .git and node_modules are listed but not entered.',
     input: z.strictObject({
       path: Path.optional(),
       recursive: z.boolean().optional(),
@@ -182,7 +182,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
           try {
             mustLie(place, lands);
             if (!(await place.handle.stat()).isDirectory()) {
-              throw new AppError('usage', `${located} is no folder.`, 'Name a folder.');
+              throw new AppError('usage', `${located} is not a folder.`, 'Name a folder.');
             }
             const limit = input.limit ?? listedByDefault;
             const glob = input.glob;
@@ -208,13 +208,13 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
           (entry) => `${entry.path}${entry.type === 'folder' ? '/' : entry.type === 'file' ? '' : ` (${entry.type})`}`,
         ),
         ...(output.entries.length === 0 ? ['(nothing)'] : []),
-        ...(output.truncated ? ['[more is there: narrow it with glob or raise limit]'] : []),
+        ...(output.truncated ? ['[there is more: narrow it with glob or raise limit]'] : []),
       ].join('\n'),
   });
 
   const exists = defineTool({
     name: 'file.exists',
-    title: 'Look whether something is there',
+    title: 'Check whether a path exists',
     description: 'Says whether a path exists and what it is.',
     input: z.strictObject({ path: Path }),
     output: z.strictObject({ exists: z.boolean(), type: z.enum(['file', 'folder', 'other']).nullable() }),
@@ -226,7 +226,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
       return {
         path: absolute,
         risk: 'low',
-        title: `Look for ${located}`,
+        title: `Check whether ${located} exists`,
         summary: located,
         async run() {
           const type = await jail.look(input.path);
@@ -239,7 +239,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
   const remove = defineTool({
     name: 'file.remove',
     title: 'Remove a file or folder',
-    description: 'Removes a file, a link, or an empty folder; with recursive also a folder with all that is in it.',
+    description: 'Removes a file, a link or an empty folder; with recursive, also a folder and everything in it.',
     input: z.strictObject({ path: Path, recursive: z.boolean().optional() }),
     output: z.strictObject({ removed: z.string() }),
     readOnly: false,
@@ -247,16 +247,16 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
     async plan(input, caller) {
       const jail = await jailOf(caller);
       const { lands, located, absolute, guarded } = await at(jail, input.path, false);
-      const what = input.recursive === true ? `${located} and all that is in it` : located;
+      const what = input.recursive === true ? `${located} and everything in it` : located;
       // Removing a folder removes what it contains: a rule about either does not cover the other.
       const { found, cut } =
         input.recursive === true ? await deps.finder.look([absolute], []) : { found: [], cut: false };
       if (cut) {
-        const fact = `${located} holds more folders than are looked through for what says what may run.`;
+        const fact = `${located} has too many folders to search for files that say what may run.`;
         throw new AppError('usage', fact, 'Remove it in parts.');
       }
       if (found.length > mostInner) {
-        const fact = `${located} holds more than ${mostInner} files and folders that say what may run.`;
+        const fact = `${located} has more than ${mostInner} files and folders that say what may run.`;
         throw new AppError('usage', fact, 'Remove it in parts.');
       }
       const inner = found.slice(0, 20).map(({ path }) => shown(relative(jail.root, path)));
@@ -267,7 +267,7 @@ export function createFileTools(deps: FileToolsDeps): Tool[] {
         guarded: guarded || found.length > 0,
         risk: 'high',
         title: `Remove ${located}`,
-        summary: `Removes ${what}.${inner.length === 0 ? '' : ` It holds what says what may run: ${inner.join(', ')}${more}.`}`,
+        summary: `Removes ${what}.${inner.length === 0 ? '' : ` It contains files that say what may run: ${inner.join(', ')}${more}.`}`,
         async run() {
           await jail.remove(input.path, { recursive: input.recursive ?? false, lands });
           return { removed: shown(located) };
@@ -285,25 +285,25 @@ const sha256 = (content: Uint8Array): string => createHash('sha256').update(cont
 /** Reads only the path that the policy decided about. */
 function mustLie(place: Place, lands: string): void {
   if (place.path === lands) return;
-  throw new AppError('refused', `${shown(lands)} was moved meanwhile.`, 'Ask again.', { status: 409 });
+  throw new AppError('refused', `${shown(lands)} was moved in the meantime.`, 'Try again.', { status: 409 });
 }
 
 function mustBe(wanted: string | undefined, found: string, located: string): void {
   if (wanted === undefined || wanted === found) return;
-  const now = found === '' ? 'is not there' : `has the sha256 ${found}`;
-  throw new AppError('refused', `${located} was changed meanwhile: it ${now}.`, 'Read it again, then write.', {
+  const now = found === '' ? 'no longer exists' : `has the sha256 ${found}`;
+  throw new AppError('refused', `${located} was changed in the meantime: it ${now}.`, 'Read it again, then write.', {
     status: 409,
   });
 }
 
 async function wholeFile(handle: FileHandle, located: string): Promise<Buffer> {
   const found = await handle.stat();
-  if (!found.isFile()) throw new AppError('usage', `${located} is no file.`, 'Name a file.');
+  if (!found.isFile()) throw new AppError('usage', `${located} is not a file.`, 'Name a file.');
   if (found.size > largestFile) {
     throw new AppError(
       'usage',
-      `${located} has ${found.size} bytes; files up to ${largestFile} are read.`,
-      'Look at it with a command.',
+      `${located} has ${found.size} bytes; only files up to ${largestFile} are read.`,
+      'Read it with a command.',
     );
   }
   return handle.readFile();
@@ -328,7 +328,7 @@ function textOf(content: Buffer, located: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
   } catch {
-    throw new AppError('usage', `${located} is no UTF-8 text.`, 'Read it with encoding: base64.');
+    throw new AppError('usage', `${located} is not UTF-8 text.`, 'Read it with encoding: base64.');
   }
 }
 
@@ -363,7 +363,7 @@ function changeOf(located: string, before: Buffer | null, after: Buffer): string
   const [old, next] = [before === null ? '' : text(before), text(after)];
   if (old === null || next === null) {
     const was = before === null ? '' : `, now ${before.byteLength} bytes with sha256 ${sha256(before)}`;
-    return `${located}: ${after.byteLength} bytes that are no text, sha256 ${sha256(after)}${was}`;
+    return `${located}: ${after.byteLength} bytes that are not text, sha256 ${sha256(after)}${was}`;
   }
   const from = before === null ? '/dev/null' : located;
   const options = { context: 3, maxEditLength: mostEdits };

@@ -34,7 +34,7 @@ const Input = z.strictObject({
     .min(1)
     .max(mostBytes)
     .optional()
-    .meta({ description: `Of the answer; what is longer is cut. Default ${defaultBytes}.` }),
+    .meta({ description: `Of the answer; a longer one is cut. Default ${defaultBytes}.` }),
   timeoutMs: z
     .number()
     .int()
@@ -45,11 +45,11 @@ const Input = z.strictObject({
 });
 const Output = z.strictObject({
   status: z.number(),
-  url: z.string().meta({ description: 'Where it was found, after redirects.' }),
+  url: z.string().meta({ description: 'The final address, after redirects.' }),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
   encoding: z.enum(['utf8', 'base64']),
-  size: z.number().meta({ description: 'Bytes of the body that are here.' }),
+  size: z.number().meta({ description: 'Bytes of the body in this result.' }),
   truncated: z.boolean(),
 });
 
@@ -58,7 +58,7 @@ export function createHttpTools({ web }: { readonly web: Web }): Tool[] {
     defineTool({
       name: `http.${method.toLowerCase()}`,
       title,
-      description: `${description} Redirects are followed up to three times where the policy lets them; credentials stay with their origin. Addresses of this computer and of private networks are refused unless a rule names their host.`,
+      description: `${description} Up to three redirects are followed where the policy allows; credentials stay with their origin. Addresses of this computer and of private networks are refused unless a policy rule names their host.`,
       input: Input,
       output: Output,
       // An address can carry a secret out.
@@ -67,7 +67,7 @@ export function createHttpTools({ web }: { readonly web: Web }): Tool[] {
       async plan({ url, headers = {}, body, maxBytes = defaultBytes, timeoutMs = defaultTimeoutMs }) {
         const foreign = Object.keys(headers).find((name) => notTheirs.test(name));
         if (foreign !== undefined) {
-          throw new AppError('usage', `The header ${foreign} is set by the connection itself.`, 'Leave it out.');
+          throw new AppError('usage', `The connection sets the header ${foreign} itself.`, 'Leave it out.');
         }
         const planned = web.host(url);
         const request = {
@@ -92,13 +92,13 @@ export function createHttpTools({ web }: { readonly web: Web }): Tool[] {
           `HTTP ${output.status} ${output.url}`,
           ...Object.entries(output.headers).map(([name, value]) => `${name}: ${value}`),
           '',
-          output.encoding === 'utf8' ? output.body : `[${output.size} bytes, no text; base64 in the data]`,
+          output.encoding === 'utf8' ? output.body : `[${output.size} bytes, not text; base64 in the data]`,
           ...(output.truncated ? [`[cut after ${output.size} bytes: raise maxBytes for more]`] : []),
         ].join('\n'),
     });
   return [
-    tool('GET', 'Fetch an address', 'Sends a GET request and gives the answer.'),
-    tool('POST', 'Send to an address', 'Sends a POST request with a body and gives the answer.'),
+    tool('GET', 'Fetch an address', 'Sends a GET request and returns the answer.'),
+    tool('POST', 'Send to an address', 'Sends a POST request with a body and returns the answer.'),
   ];
 }
 

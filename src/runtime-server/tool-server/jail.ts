@@ -74,7 +74,7 @@ const largestCompared = 64 * 1024 * 1024;
 export async function createJail(deps: JailDeps): Promise<Jail> {
   const given = resolve(deps.root);
   const root = await realpath(given).catch((cause) => {
-    throw new AppError('not_found', `The folder ${given} is not there.`, 'Make it, or name another one.', { cause });
+    throw new AppError('not_found', `The folder ${given} is not there.`, 'Create it, or name another one.', { cause });
   });
   const inside = (path: string) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
   // By both names: a link to such a folder is not to be taken away either.
@@ -87,15 +87,15 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     if (!isHidden(real)) return;
     throw new AppError(
       'refused',
-      `${JSON.stringify(shown)} lies in Gantry's own folder.`,
-      'Leave it: no tool reaches it.',
+      `${JSON.stringify(shown)} is in Gantry's own folder.`,
+      'Tools cannot reach it.',
     );
   };
 
   const outside = (path: string): AppError =>
-    new AppError('refused', `${JSON.stringify(path)} lies outside of ${given}.`, 'Name a path inside that folder.');
+    new AppError('refused', `${JSON.stringify(path)} is outside ${given}.`, 'Name a path inside that folder.');
   const missing = (path: string, cause?: unknown): AppError =>
-    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is.', { cause });
+    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is there.', { cause });
 
   function locate(path: string): string {
     if (path.includes('\0')) throw new AppError('usage', 'A path has a NUL character in it.', 'Name a real path.');
@@ -178,7 +178,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       if (code === 'EEXIST') return;
       throw new AppError(
         'refused',
-        `The folder ${JSON.stringify(shown)} cannot be made: ${code ?? message}.`,
+        `The folder ${JSON.stringify(shown)} cannot be created: ${code ?? message}.`,
         'Fix its permissions.',
         { cause },
       );
@@ -187,7 +187,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
 
   /** The path itself, or where the link that it is leads to; a link that leads nowhere is refused. */
   async function throughLink(located: string, path: string): Promise<string> {
-    if (located === '') throw new AppError('usage', 'The root itself is no file.', 'Name something in it.');
+    if (located === '') throw new AppError('usage', 'The root itself is not a file.', 'Name something in it.');
     const folder = await openParent(located, false).catch((error) => {
       if (error instanceof AppError && error.code === 'not_found') return null;
       throw error;
@@ -232,8 +232,8 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
   /** A folder on the way became a link since the check. */
   function stillThere(found: string, seen: string | undefined, path: string): void {
     if (seen === undefined || seen === found) return;
-    const fact = `${JSON.stringify(path)} leads to ${JSON.stringify(found)} now, not to ${JSON.stringify(seen)}.`;
-    throw new AppError('refused', fact, 'Look at it again, then ask again.', { status: 409 });
+    const fact = `${JSON.stringify(path)} leads to ${JSON.stringify(found)} now instead of ${JSON.stringify(seen)}.`;
+    throw new AppError('refused', fact, 'Check it, then try again.', { status: 409 });
   }
 
   async function removeAt(folder: Place, name: string, recursive: boolean): Promise<void> {
@@ -253,7 +253,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
         throw new AppError(
           'usage',
           `The folder ${JSON.stringify(shown)} is not empty.`,
-          'Say recursive to remove what is in it.',
+          'Set recursive to remove everything in it.',
         );
       }
       for (const one of names) await removeAt(child, one, true);
@@ -299,7 +299,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       try {
         const found = await lstat(way).catch(() => null);
         if (found !== null && !found.isFile()) {
-          throw new AppError('usage', `${JSON.stringify(path)} is no file.`, 'Name a file.');
+          throw new AppError('usage', `${JSON.stringify(path)} is not a file.`, 'Name a file.');
         }
         const handle = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, found?.mode ?? 0o666);
         try {
@@ -322,7 +322,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
     },
     async remove(path, { recursive, lands: seen }) {
       const located = locate(path);
-      if (located === '') throw new AppError('refused', 'The root itself is never removed.', 'Name something in it.');
+      if (located === '') throw new AppError('refused', 'The root itself cannot be removed.', 'Name something in it.');
       const folder = await openParent(located, false);
       try {
         const found = join(folder.path, basename(located));
@@ -341,7 +341,7 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
       const place = await openPath(path);
       try {
         if (!(await place.handle.stat()).isDirectory()) {
-          throw new AppError('usage', `${JSON.stringify(path)} is no folder.`, 'Name a folder.');
+          throw new AppError('usage', `${JSON.stringify(path)} is not a folder.`, 'Name a folder.');
         }
         return join(root, place.path);
       } finally {

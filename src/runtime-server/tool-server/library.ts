@@ -48,7 +48,7 @@ const largestFile = 4 * 1024 * 1024;
 
 const templates = [
   { uriTemplate: `${boards}{campaignId}`, name: 'board', title: 'Board of a campaign', mimeType: json },
-  { uriTemplate: `${runs}{runId}`, name: 'run', title: 'A run and what came of it', mimeType: json },
+  { uriTemplate: `${runs}{runId}`, name: 'run', title: 'A run and its result', mimeType: json },
   {
     uriTemplate: `${files}{+path}`,
     name: 'file',

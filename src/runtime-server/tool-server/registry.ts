@@ -164,7 +164,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
     if (verdict.verdict === 'deny') {
       // A rule names its line; a default has none.
       const why = verdict.rule.replace(/^default: /, '');
-      return failed(`Not allowed: ${why}. It was not done.`, told);
+      return failed(`Not allowed: ${why}. Nothing ran.`, told);
     }
     let approvalId: string | null = null;
     if (verdict.verdict === 'ask') {
@@ -189,7 +189,7 @@ export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[]
   }
 
   function stillOpen(id: string, told: Partial<ToolOutcome>): ToolOutcome {
-    const text = `This needs a person's yes, and nobody has answered yet (approval ${id}). It was not done. Make the same call again to wait on; within ten minutes of a yes it runs once.`;
+    const text = `This needs a person's approval, and nobody has answered yet (approval ${id}). Nothing ran. Make the same call again to keep waiting; within ten minutes of an approval it runs once.`;
     const structured = { error: 'approval_required', approvalId: id, retryable: true };
     return failed(text, { ...told, approvalId: id, open: true, structured });
   }

@@ -113,7 +113,7 @@ export function createShellSandbox({ env, hidden, notes, wanted, clock, freshNam
       if (typeof sandbox === 'string') {
         return `${sandbox.charAt(0).toUpperCase()}${sandbox.slice(1)}: commands run as you, with your files and your network.`;
       }
-      return 'Commands run in bubblewrap: they change only their own folder and nothing in it that says what may run, see nothing of Gantry, and have your network.';
+      return 'Commands run in bubblewrap: they can change only their own folder, except files that say what may run; they see nothing of Gantry and have your network.';
     },
     async place({ command, cwd, root, workspace, env: own, mayWrite = () => false }) {
       const sandbox = await find();

@@ -35,7 +35,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
     name: 'shell.exec',
     title: 'Run a command',
     description:
-      'Runs a program with its arguments and waits for its end. Nothing is expanded; with shell: true, command is a line for the shell instead. Programs that it leaves running are ended. Where this computer has a sandbox it changes only your working folder, in it nothing that says what may run (.gantry, .git/hooks and .git/config, settings of agent programs and editors, AGENTS.md, .npmrc and the like), and /tmp is new each time. Where it has none, nothing confines it.',
+      'Runs a program with its arguments and waits until it ends. Nothing is expanded; with shell: true, command is a shell command line instead. Programs that it leaves running are ended. If this computer has a sandbox, the program can change only your working folder, except files that say what may run (.gantry, .git/hooks and .git/config, settings of agent programs and editors, AGENTS.md, .npmrc and the like), and /tmp is new each time. Without a sandbox, nothing confines it.',
     input: z.strictObject({
       command: z.string().min(1).max(20_000),
       args: z.array(z.string().max(20_000)).max(1000).optional(),
@@ -48,7 +48,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       env: z
         .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(20_000))
         .optional()
-        .meta({ description: 'More variables.' }),
+        .meta({ description: 'Additional variables.' }),
       timeoutMs: z
         .number()
         .int()
@@ -68,11 +68,11 @@ export function createShellTool(deps: ShellToolDeps): Tool {
       timedOut: z.boolean(),
       confined: z
         .boolean()
-        .meta({ description: 'It ran in a sandbox. Where it is false nothing kept it from any file of the person.' }),
+        .meta({ description: 'Whether it ran in a sandbox. If false, nothing kept it from the person’s files.' }),
       notes: z
         .array(z.string())
         .optional()
-        .meta({ description: 'What Gantry set aside, put back or set for git after the command.' }),
+        .meta({ description: 'What Gantry moved aside, put back or set for git after the command.' }),
     }),
     readOnly: false,
     annotations: { destructiveHint: true, openWorldHint: true },
@@ -148,7 +148,7 @@ export function createShellTool(deps: ShellToolDeps): Tool {
     },
     say: (output) => {
       const how = output.timedOut
-        ? 'ended by us: its time was over'
+        ? 'timed out and was ended'
         : output.exitCode === null
           ? `ended by ${output.exitSignal ?? 'a signal'}`
           : `exit code ${output.exitCode}`;
@@ -180,8 +180,8 @@ function asProgram(
     return { command: first, args: [...words.slice(1), ...args] };
   }
   if (words.length > 1) {
-    const fact = `${JSON.stringify(command.slice(0, 200))} is a line, not one program.`;
-    throw new AppError('usage', fact, 'Give the program as command and each argument in args, or say shell: true.');
+    const fact = `${JSON.stringify(command.slice(0, 200))} is a command line, not one program.`;
+    throw new AppError('usage', fact, 'Give the program as command and each argument in args, or set shell: true.');
   }
   const fact = `${command.slice(0, 200)} could not be started: there is no such program here.`;
   throw new AppError('usage', fact, 'Check its name, and that it is installed and in PATH.');

@@ -19,7 +19,7 @@ export function createSystemTools({ env, sandbox }: SystemToolsDeps): Tool[] {
   const info = defineTool({
     name: 'system.info',
     title: 'Describe this computer',
-    description: 'Says what this computer is, how much memory is free, where you work, and what confines commands.',
+    description: 'Describes this computer: its system, free memory, your working folder, and what confines commands.',
     input: z.strictObject({}),
     output: z.strictObject({
       platform: z.string(),
@@ -38,7 +38,7 @@ export function createSystemTools({ env, sandbox }: SystemToolsDeps): Tool[] {
     plan: (_, caller) => ({
       risk: 'low',
       title: 'Describe this computer',
-      summary: 'What this computer is',
+      summary: 'A description of this computer',
       run: async () => ({
         platform: process.platform,
         release: release(),
@@ -58,7 +58,7 @@ export function createSystemTools({ env, sandbox }: SystemToolsDeps): Tool[] {
     name: 'system.env',
     title: 'Read variables',
     description:
-      'Says which environment variables your commands see, with their values. Values that are secrets, or look like one, are masked; commands see them all the same.',
+      'Says which environment variables your commands see, with their values. Secrets, and values that look like secrets, are masked here, but commands see them.',
     input: z.strictObject({
       names: z.array(z.string().min(1).max(200)).max(200).optional().meta({ description: 'Only these.' }),
     }),

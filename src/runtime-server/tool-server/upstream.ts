@@ -69,7 +69,7 @@ export async function setUpstreams(request: UpstreamRequest): Promise<string[]> 
       continue;
     try {
       await save(git, cwd, join(repository, 'config'), wish);
-      told.push(`The upstream of ${branch} is ${remote}/${there} now: Gantry set it, since the command could not.`);
+      told.push(`Gantry set the upstream of ${branch} to ${remote}/${there}, because the command could not.`);
     } catch (error) {
       told.push(`The upstream of ${branch} could not be set to ${remote}/${there}: ${(error as Error).message}`);
     }

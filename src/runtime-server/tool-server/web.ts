@@ -44,7 +44,7 @@ const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
 const documentTimeoutMs = 60_000;
 const usualTimeoutMs = 30_000;
 const advice =
-  'Ask for a public http or https address; what lies elsewhere needs a rule in .gantry/policy.yaml that names its host.';
+  'Use a public http or https address; any other needs a rule in .gantry/policy.yaml that names its host.';
 
 export function createWeb({ clock, lookup }: WebDeps): Web {
   const options = { plain: true, advice, ...(lookup === undefined ? {} : { lookup }) };
@@ -64,7 +64,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
     const { verdict, rule } = may(found);
     // A person who was asked about this host was asked by the rule that names it.
     if (verdict === 'allow' || (verdict === 'ask' && may(at).verdict === 'ask')) return found;
-    throw new AppError('refused', `${at.host} is not asked: ${rule}.`, advice, { wireCode: 'address_refused' });
+    throw new AppError('refused', `${at.host} is blocked: ${rule}.`, advice, { wireCode: 'address_refused' });
   }
 
   /** A separate connection for a rule's host: it must not serve other callers than the rule allows. */
@@ -86,8 +86,8 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
       // One deadline for the whole chain: otherwise each redirect would restart it.
       const timeoutMs = Math.ceil(endsAt - clock.monotonic());
       if (timeoutMs <= 0) {
-        const fact = `${first.url.slice(0, 200)} did not answer in time: it redirects, and each answer took its part.`;
-        throw new AppError('transport', fact, 'Ask with a longer time, or for the address that it leads to.');
+        const fact = `${first.url.slice(0, 200)} did not answer in time: it redirects, and every redirect took time.`;
+        throw new AppError('transport', fact, 'Set a longer timeout, or request the final address.');
       }
       const answer = await ask({ ...now, timeoutMs }, at);
       const next = redirectOf(now, answer);
@@ -96,7 +96,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
       if (leads.host !== at.host && mayGo(may(leads), now.url, leads) === 'ask') return { ...answer, url: now.url };
       if (redirects === mostRedirects) {
         const fact = `${first.url.slice(0, 200)} redirects more than ${mostRedirects} times.`;
-        throw new AppError('transport', fact, 'Ask for the address that it leads to.');
+        throw new AppError('transport', fact, 'Request the final address.');
       }
       now = next;
       at = leads.host === at.host ? at : await settle(next.url, leads, may);
@@ -114,7 +114,7 @@ export function createWeb({ clock, lookup }: WebDeps): Web {
         throw new AppError(
           'usage',
           `${url.slice(0, 200)} answers with more than ${largest} bytes.`,
-          'Take a part of it.',
+          'Request a part of it.',
         );
       }
       return { status: answer.status, url: answer.url, contentType: contentTypeOf(answer), body: answer.body };
@@ -133,7 +133,7 @@ function mayGo({ verdict, rule }: PolicyVerdict, from: string, { host = '' }: Ot
   throw new AppError(
     'refused',
     `${from.slice(0, 200)} redirects to ${host}, which is not allowed: ${rule}.`,
-    'Leave it.',
+    'Do not request it another way.',
   );
 }
 

@@ -143,8 +143,8 @@ export async function guardWhatRuns(finder: Finder, request: GuardRequest): Prom
     close();
     throw new AppError(
       'refused',
-      `${root} has ${kept.size} files and folders that say what may run; a command can be kept from ${maxMounts}.`,
-      'Have it work in a smaller folder, or let a rule name AGENTS.md and CLAUDE.md.',
+      `${root} has ${kept.size} files and folders that say what may run; at most ${maxMounts} can be protected from a command.`,
+      'Work in a smaller folder, or add a policy rule that names AGENTS.md and CLAUDE.md.',
     );
   }
 
@@ -239,11 +239,11 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
     if (identityOf(path) === identity) return null;
     if (above.every((folder) => identityOf(folder.path) === folder.identity)) {
       // Its place is the same folder, and there it was a mount, which the command could not take away: somebody outside did.
-      return `${shown(path)} was changed by somebody else ${deps.while}. It says what may run: look at it.`;
+      return `${shown(path)} was changed by somebody else ${deps.while}. It says what may run: check it.`;
     }
     const lies = async () => (await deps.lies(one)) ?? '';
     // Not the command's doing: it could not take the mount away.
-    if (identityOf(await lies()) !== identity) return `${shown(path)} is gone. It says what may run: look at it.`;
+    if (identityOf(await lies()) !== identity) return `${shown(path)} is gone. It says what may run: check it.`;
     const aside: string[] = [];
     const clear = (place: string) => {
       if (kindOf(place) !== null) aside.push(shown(setAside(place)));
@@ -263,8 +263,8 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
       const now = await lies();
       inFolder(dirname(path), (way) => renameSync(now, `${way}/${basename(path)}`));
     }
-    const instead = aside.length === 0 ? '' : ` What the command put in its place is ${aside.join(' and ')} now.`;
-    return `${shown(path)} says what may run. The command had moved it away, so it was put back.${instead}`;
+    const instead = aside.length === 0 ? '' : ` What the command put in its place is now ${aside.join(' and ')}.`;
+    return `${shown(path)} says what may run. The command moved it away, so Gantry put it back.${instead}`;
   }
 
   function restoreLink({ path, text, leadsTo }: KeptLink): string | null {
@@ -272,11 +272,11 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
     if (same && realOf(path) === leadsTo) return null;
     makeWay(dirname(path));
     const there = kindOf(path) === null ? null : setAside(path);
-    const aside = there === null ? '' : ` What was there is ${shown(there)} now.`;
+    const aside = there === null ? '' : ` What was there is now ${shown(there)}.`;
     if (same)
-      return `${shown(path)} led elsewhere after the command. It says what may run, so the link was set aside.${aside}`;
+      return `${shown(path)} led elsewhere after the command. It says what may run, so Gantry moved the link aside.${aside}`;
     inFolder(dirname(path), (way) => symlinkSync(text, `${way}/${basename(path)}`));
-    return `${shown(path)} says what may run. The command had changed it, so it was put back.${aside}`;
+    return `${shown(path)} says what may run. The command changed it, so Gantry put it back.${aside}`;
   }
 
   return async () => {
@@ -286,7 +286,7 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
         const said = await act();
         if (said !== null) told.push(said);
       } catch (error) {
-        told.push(`${shown(path)} says what may run and could not be put right: ${(error as Error).message}`);
+        told.push(`${shown(path)} says what may run and could not be restored: ${(error as Error).message}`);
       }
     };
     for (const one of [...deps.kept].sort((a, b) => depthOf(a.path) - depthOf(b.path))) {
@@ -301,12 +301,12 @@ function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
       await attempt(path, () => {
         const now = setAside(path);
         aside.add(path);
-        return `${shown(path)} came into being ${deps.while}. It says what may run, so it was set aside as ${shown(now)}: a person can put it in its place.`;
+        return `${shown(path)} appeared ${deps.while}. It says what may run, so Gantry moved it to ${shown(now)}: a person can move it back.`;
       });
     }
     if (after.cut) {
       told.push(
-        `${root} has more than ${maxFolders} folders. What may run was looked for only in those that lie highest.`,
+        `${root} has more than ${maxFolders} folders. Only the topmost were searched for files that say what may run.`,
       );
     }
     return told;

@@ -50,7 +50,7 @@ export function advance(play: Play, node: RunNode): void {
   if (node.step.when !== undefined && node.gate === 'closed') {
     const parsed = parseCondition(node.step.when);
     if ('condition' in parsed && !holds(parsed.condition, play.valueFor)) {
-      play.move(node, 'skipped', 'when_false', `The condition ${node.step.when} is not met.`);
+      play.move(node, 'skipped', 'when_false', `${node.step.when} is false.`);
       settled(play, node);
       return;
     }

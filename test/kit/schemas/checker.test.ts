@@ -65,14 +65,14 @@ test('references to the web, to files and to what stands elsewhere are refused, 
     for (const schema of [{ $ref: reference }, { properties: { a: { $ref: reference } } }]) {
       expect([reference, await check(schema, { a: 1 })]).toEqual([
         reference,
-        unusable(expect.stringContaining('outside of itself')),
+        unusable(expect.stringContaining('outside itself')),
       ]);
     }
   }
   expect(await check({ $dynamicRef: 'file:///etc/passwd#a' }, 1)).toEqual(unusable());
   // With a base of its own a relative reference would lead to the web.
   const based = { $id: `http://127.0.0.1:${port}/b.json`, properties: { a: { $ref: 'a.json' } } };
-  expect(await check(based, { a: 1 })).toEqual(unusable(expect.stringContaining('outside of itself')));
+  expect(await check(based, { a: 1 })).toEqual(unusable(expect.stringContaining('outside itself')));
   expect(calls).toBe(0);
   server.close();
 });

@@ -126,6 +126,6 @@ test('a file that was changed while a person looked at the diff is not written o
   writeFileSync(join(engine.workspace, 'shared.txt'), 'by a person\n');
   await floor.answer(question.id, 'approve');
   await engine.until(bot, 'idle');
-  expect(told).toContain('was changed meanwhile');
+  expect(told).toContain('was changed in the meantime');
   expect(readFileSync(join(engine.workspace, 'shared.txt'), 'utf8')).toBe('by a person\n');
 });

@@ -189,10 +189,10 @@ test('a no is told with its note, to who waits and to who comes back, once each'
   const [question] = await questions(1);
   await bench.answer(question!.id, 'reject', 'not on a Sunday');
   expect(await waits).toMatchObject({ isError: true, open: false });
-  expect((await waits).text).toContain('The person said no: not on a Sunday.');
+  expect((await waits).text).toContain('A person said no: not on a Sunday.');
   const later = required(await tooLong(call())).approvalId;
   await bench.answer(later, 'reject');
-  expect((await call()).text).toContain('The person said no.');
+  expect((await call()).text).toContain('A person said no.');
   expect(required(await tooLong(call())).approvalId).not.toBe(later);
   expect(runs()).toEqual([]);
 });

@@ -133,7 +133,7 @@ test('a program of the person’s may act in the workspace unasked, and never le
   expect(written).toMatchObject({ isError: false, structuredContent: { created: true } });
   const outside = await callOver(engine, 'file.read', { path: join(engine.home, 'runtime.db') });
   expect(outside.isError).toBe(true);
-  expect(textOf(outside)).toContain('lies outside of');
+  expect(textOf(outside)).toContain('is outside');
 });
 
 test('a bot works in its own folder with its own variables, and secrets of its person are not among them', async () => {
@@ -198,7 +198,7 @@ test('over MCP the same is a result that is an error, so that a model reads it',
     structuredContent: { error: 'approval_required', approvalId: asked.id, retryable: true },
   });
   await answer(asked.id, 'reject');
-  expect(textOf(await callOver(engine, 'shell.exec', { command: 'true' }, { token }))).toContain('The person said no.');
+  expect(textOf(await callOver(engine, 'shell.exec', { command: 'true' }, { token }))).toContain('A person said no.');
 });
 
 test('a prompt of an attached server is listed beside Gantry’s own; a bot may fill it in only with a person’s yes', async () => {

@@ -194,7 +194,7 @@ test('a write is asked with the whole diff, keeps rights, and holds to the hash 
   verdict = 'allow';
   expect(await call('file.write', { path: 'a.sh', content: 'x', ifHash: 'f'.repeat(64) })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('was changed meanwhile'),
+    text: expect.stringContaining('was changed in the meantime'),
   });
   expect(await call('file.write', { path: 'a.sh', content: 'x', ifHash: '' })).toMatchObject({ isError: true });
   expect(await call('file.write', { path: 'deep/er/b.txt', content: 'x' })).toMatchObject({
@@ -238,7 +238,7 @@ test('what the policy denies, a person rejects or nobody answers is not done and
     [{ kind: 'withdrawn', surface: 'pane' } as const, 'withdrawn (pane)'],
     [
       { kind: 'reject', note: 'no', by: { user: 'u', surface: 'cli' }, at: '' } as const,
-      'The person said no: no. It was not done',
+      'A person said no: no. Nothing ran',
     ],
   ] as const) {
     answer = given;
@@ -277,7 +277,7 @@ test('a folder is listed with globs, without entering .git and node_modules, and
   expect(await paths({ path: 'src', glob: '*.ts' })).toEqual(['a.ts']);
   expect(await call('file.list', { recursive: true, limit: 2 })).toMatchObject({
     structured: { truncated: true },
-    text: expect.stringContaining('more is there'),
+    text: expect.stringContaining('there is more'),
   });
 });
 
@@ -300,7 +300,7 @@ test('metacharacters are inert unless a shell was asked for; the environment is 
   });
   expect(await call('shell.exec', { command: 'pwd', cwd: '..' })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('lies outside'),
+    text: expect.stringContaining('is outside'),
   });
 });
 
@@ -329,7 +329,7 @@ test('a line in place of a program is taken apart, and what cannot start is said
   const before = asked.length;
   for (const command of ['ls *.txt', "sh -c 'id'", 'ls | cat', 'ls $HOME', 'no-such-program-here -la']) {
     const { isError, text } = await call('shell.exec', { command });
-    expect([command, isError, text]).toEqual([command, true, expect.stringContaining('is a line, not one program')]);
+    expect([command, isError, text]).toEqual([command, true, expect.stringContaining('is a command line, not one program')]);
   }
   for (const command of ['no-such-program-here', './here.txt', '.']) {
     expect((await call('shell.exec', { command })).text).toContain('no such program here');
@@ -348,7 +348,7 @@ test('a folder is removed only where it and all in it that says what may run may
   for (const only of ['packages', 'packages/AGENTS.md', 'packages/a/.claude']) {
     allowed = ({ path }) => path === only;
     expect((await remove()).isError).toBe(true);
-    expect(asked.at(-1)?.summary).toContain('It holds what says what may run: packages/AGENTS.md, packages/a/.claude.');
+    expect(asked.at(-1)?.summary).toContain('It contains files that say what may run: packages/AGENTS.md, packages/a/.claude.');
   }
   expect(asked).toHaveLength(3);
   allowed = ({ path }) => path !== undefined;
@@ -362,7 +362,7 @@ test('a folder with more folders than are looked through is not removed as a who
   const remove = tools.find(({ name }) => name === 'file.remove');
   const plan = async (path: string) => remove?.plan({ path, recursive: true }, caller);
   for (let at = 0; at < 20; at += 1) mkdirSync(join(root, `many/${at}`), { recursive: true });
-  await expect(plan('many')).rejects.toThrow('many holds more folders than are looked through');
+  await expect(plan('many')).rejects.toThrow('many has too many folders to search');
   rmSync(join(root, 'many/19'), { recursive: true });
   expect(await plan('many')).toMatchObject({ title: 'Remove many' });
 });
@@ -444,7 +444,7 @@ test('a question that cannot be put is an answer to the bot, not a fault of the 
   expect(await call('file.write', { path: 'a', content: 'x' })).toMatchObject({
     isError: true,
     acted: false,
-    text: 'It has 300000 characters. Ask for smaller steps. It was not done.',
+    text: 'It has 300000 characters. Ask for smaller steps. Nothing ran.',
   });
 });
 

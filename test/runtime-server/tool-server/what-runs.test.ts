@@ -152,7 +152,7 @@ test.skipIf(!closed)(
       path.replace(/(\.gantry|\.claude|\.codex|\.gemini|\.qwen|\.opencode|\.vscode|\.husky|nested\/\.git)\/.*/, '$1'),
     );
     expect(told).toEqual(tops.sort());
-    expect(notes[0]).toContain('came into being while the command ran');
+    expect(notes[0]).toContain('appeared while the command ran');
     expect(paths()).toEqual([...listed, 'a', 'a/b', 'a/b/c', 'nested'].sort());
     // What it wrote is not lost to its person.
     expect(readdirSync(join(workspace, 'a')).filter((name) => name.startsWith('.npmrc.set-aside-'))).toHaveLength(1);
@@ -274,7 +274,7 @@ test.skipIf(!closed)('setting an upstream takes no mount from a command that run
     'while [ ! -e go ]; do sleep 0.05; done; echo "[core] fsmonitor = evil" >> .git/config; git config core.fsmonitor evil';
   const slow = run(waits);
   const { notes } = await run('git push -q -u origin main');
-  expect(notes).toEqual(['The upstream of main is origin/main now: Gantry set it, since the command could not.']);
+  expect(notes).toEqual(['Gantry set the upstream of main to origin/main, because the command could not.']);
   writeFileSync(join(workspace, 'go'), '');
   await slow;
   expect(readFileSync(join(workspace, '.git/config'), 'utf8')).not.toContain('evil');

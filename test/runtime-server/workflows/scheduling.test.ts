@@ -171,7 +171,7 @@ test('a skipped step skips what needs it, with the chain of causes, and the run 
   expect(flow.status).toBe('degraded');
   expect((await world.node(dagId, 'a')).cause).toBe('when_false');
   expect((await world.node(dagId, 'c')).detail).toBe(
-    'b was skipped because a was skipped: The condition {{ params.deploy }} == yes is not met.',
+    'b was skipped because a was skipped: {{ params.deploy }} == yes is false.',
   );
 });
 

@@ -145,7 +145,7 @@ async function feed(stdin: Writable, head: RequestHead, source: DocumentSource):
   }
   if (sent !== source.size) {
     const fact = `The document changed while it was read: ${sent} of ${source.size} bytes came.`;
-    throw new AppError('usage', fact, 'Try again when it is whole.');
+    throw new AppError('usage', fact, 'Try again when it is complete.');
   }
 }
 

@@ -173,7 +173,7 @@ export function createConverter(deps: ConverterDeps): Converter {
         throw new AppError(
           'usage',
           `The document has ${source.size} bytes; at most ${largestInput} are converted.`,
-          'Give a part of it.',
+          'Send a part of it.',
         );
       }
       await slot(signal);
@@ -208,7 +208,7 @@ function tooLate(deadlineMs: number): AppError {
   return new AppError(
     'timeout',
     `The conversion took longer than ${Math.round(deadlineMs / 1000)} s and was ended.`,
-    'Give a smaller part of the document.',
+    'Send a smaller part of the document.',
   );
 }
 
@@ -217,12 +217,12 @@ function ofDeath({ how }: ProcessDied): AppError {
     return new AppError(
       'usage',
       `The document needs more memory than a conversion may take (${heapMegabytes} MB).`,
-      'Give a smaller part of it, or save it in a simpler format.',
+      'Send a smaller part of it, or save it in a simpler format.',
     );
   }
   return new AppError(
     'usage',
-    'The document made the conversion program end.',
-    'It is broken or unusual: save it anew with its program, or in another format.',
+    'The document crashed the conversion program.',
+    'It is broken or unusual: save it again with its program, or in another format.',
   );
 }

@@ -42,19 +42,19 @@ const Input = z.strictObject({
     .string()
     .max(12 * 1024 * 1024)
     .optional()
-    .meta({ description: 'The document itself as base64.' }),
-  filename: z.string().max(500).optional().meta({ description: 'Its name: a hint where the bytes are plain text.' }),
+    .meta({ description: 'The document itself, as base64.' }),
+  filename: z.string().max(500).optional().meta({ description: 'Its name: a hint if the bytes are plain text.' }),
   mimeType: z
     .string()
     .max(200)
     .optional()
-    .meta({ description: 'Its MIME type, with charset where known: a hint as well.' }),
+    .meta({ description: 'Its MIME type, with the charset if known: also a hint.' }),
   offset: z
     .number()
     .int()
     .min(0)
     .optional()
-    .meta({ description: 'Character of the Markdown to begin at: next of the part before.' }),
+    .meta({ description: 'Character of the Markdown to start at: `next` of the previous part.' }),
   limit: z
     .number()
     .int()
@@ -71,13 +71,13 @@ const Output = z.strictObject({
   charset: z.string().nullable(),
   metadata: z.record(z.string(), z.unknown()),
   notes: z.array(z.string()).meta({ description: 'What was lost, left out or guessed.' }),
-  characters: z.number().meta({ description: 'Of all the Markdown.' }),
+  characters: z.number().meta({ description: 'Length of all the Markdown.' }),
   offset: z.number(),
-  next: z.number().nullable().meta({ description: 'Where the part that follows begins.' }),
+  next: z.number().nullable().meta({ description: 'Where the next part begins.' }),
   markdown: z
     .string()
     .optional()
-    .meta({ description: `The part; beyond ${twiceUpTo} characters it stands in the text of the result only.` }),
+    .meta({ description: `The part; beyond ${twiceUpTo} characters it is only in the text of the result.` }),
 });
 type Output = z.infer<typeof Output>;
 
@@ -88,7 +88,7 @@ const about: Readonly<Record<Family, string>> = {
   data: 'data or text (csv, tsv, json, jsonl, xml, ipynb, text)',
   archive: 'a zip archive and the documents in it',
   mail: 'a mail with its attachments (eml, msg)',
-  media: 'what an image or sound file says of itself (metadata, no recognition)',
+  media: 'the metadata of an image or sound file (no recognition)',
 };
 
 export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
@@ -109,7 +109,7 @@ export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
     return defineTool({
       name: `document.${name}`,
       title,
-      description: `${description} Give one of path, url and data. Headings, lists, tables and links are kept; notes say what was lost.`,
+      description: `${description} Give one of path, url and data. Headings, lists, tables and links are kept; notes say what was lost in conversion.`,
       input: Input,
       output: Output,
       readOnly: true,
@@ -195,7 +195,7 @@ function said(output: Output, text: string): string {
     .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
     .join('; ');
   const lines = [
-    next === null ? '' : `[goes on: offset ${next} of ${characters} characters]`,
+    next === null ? '' : `[continues at offset ${next} of ${characters} characters]`,
     `[${kind}${known === '' ? '' : `; ${known.slice(0, 2000)}`}]`,
     ...notes.map((note) => `[note: ${note}]`),
   ];

@@ -88,13 +88,13 @@ async function fileSource(path: string, jail: Jail): Promise<Source> {
         if (place.path !== lands) {
           throw new AppError(
             'refused',
-            `${JSON.stringify(path)} leads elsewhere now.`,
-            'Look at it again, then ask again.',
+            `${JSON.stringify(path)} now leads elsewhere.`,
+            'Check it, then try again.',
             { status: 409 },
           );
         }
         const found = await handle.stat();
-        if (!found.isFile()) throw new AppError('usage', `${JSON.stringify(shown)} is no file.`, 'Name a document.');
+        if (!found.isFile()) throw new AppError('usage', `${JSON.stringify(shown)} is not a file.`, 'Name a document.');
         const { size } = found;
         // Reads the size at opening: a file that grows is read as it was, one that shrinks is an error.
         const chunks =
@@ -127,7 +127,7 @@ async function* checked(
     yield chunk;
   }
   if (came !== size)
-    throw new AppError('usage', `${JSON.stringify(shown)} was changed while it was read.`, 'Ask again.');
+    throw new AppError('usage', `${JSON.stringify(shown)} was changed while it was read.`, 'Try again.');
 }
 
 async function urlSource(url: string, fetch: DocumentFetch): Promise<Source> {

@@ -45,7 +45,7 @@ export async function createArgumentCheck(schema: Schema): Promise<ArgumentCheck
 }
 
 function wordsOf(error: ErrorObject, args: Readonly<Record<string, unknown>>, schema: Schema): string {
-  const { instancePath, params, keyword, message = 'is not right' } = error;
+  const { instancePath, params, keyword, message = 'is not valid' } = error;
   const path = instancePath.split('/').slice(1).map(unescaped);
   const extra = params.additionalProperty ?? params.unevaluatedProperty;
   if (keyword === 'required') return missing([...path, String(params.missingProperty)].join('.'));

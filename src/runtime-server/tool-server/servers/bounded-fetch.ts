@@ -59,7 +59,7 @@ async function* events(
   lost: (why: string) => void,
 ): AsyncGenerator<Uint8Array> {
   const count = createEventCount();
-  let why = 'It ended the stream without an answer';
+  let why = 'The server ended the stream without an answer';
   let whole = false;
   try {
     for await (const chunk of body) {
@@ -79,7 +79,7 @@ async function* events(
 }
 
 type Body = NonNullable<Response['body']>;
-const tooLarge = (most: number) => new UpstreamFault('answer', `Its answer has more than ${most} bytes`);
+const tooLarge = (most: number) => new UpstreamFault('answer', `The server’s answer has more than ${most} bytes`);
 
 /** Reports the request of this body as lost, once the read answers are delivered: an answered one no longer waits. */
 function lostOf(deps: BoundedFetchDeps, init: RequestInit | undefined, status: number): (why: string) => void {

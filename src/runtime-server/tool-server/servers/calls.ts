@@ -51,12 +51,12 @@ export function createCallTool({ clock }: { readonly clock: Clock }): CallTool {
       return readResult(sent);
     } catch (error) {
       const took = `${((clock.monotonic() - started) / 1000).toFixed(1)} s`;
-      const doubt = begun && !isUnsent(error) ? 'It is not known whether it was done.' : 'It was not done.';
+      const doubt = begun && !isUnsent(error) ? 'Whether it ran is unknown.' : 'Nothing ran.';
       const who = `The attached server "${server.name}"`;
       if (signal.aborted) return failure(`${name} was stopped after ${took}. ${doubt}`);
       if (late.aborted || (error as UpstreamFault).kind === 'timeout') {
         return failure(
-          `${who} did not answer ${name} within ${server.timeoutMs / 1000} s, and was told to stop. ${doubt}`,
+          `${who} did not answer ${name} within ${server.timeoutMs / 1000} s, and was asked to stop. ${doubt}`,
         );
       }
       const why = sentence(server.clean((error as Error).message));

@@ -75,7 +75,7 @@ export function createCatalogue(servers: readonly CatalogueServer[]): Catalogue 
 
 function problemOf(name: string, { tool }: ListedTool, other: { readonly name: string } | undefined): string | null {
   if (name.length > longestName) {
-    return `${quoted(tool)} is left out: with the server’s name its name has ${name.length} characters, more than ${longestName}.`;
+    return `${quoted(tool)} is left out: with the server’s name it has ${name.length} characters, more than ${longestName}.`;
   }
   return other === undefined
     ? null

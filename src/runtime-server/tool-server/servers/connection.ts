@@ -63,9 +63,9 @@ type Standing = {
   readonly authorizeUrl: string | null;
 };
 const signInWords =
-  'Somebody has to sign in there: on the Tools page, or at the address that `gantry tools servers` shows.';
+  'Somebody must sign in there: on the Tools page, or at the address that `gantry tools servers` shows.';
 const keyWords =
-  "If it wants a key, give it as a header (--header 'Authorization: Bearer $NAME' when it is attached; on the Tools page: Change → Headers). If it wants a client id, set one there.";
+  "If the server needs a key, set it as a header (--header 'Authorization: Bearer $NAME' when you attach it; on the Tools page: Change → Headers). If it needs a client id, set it there too.";
 const connecting: Standing = { status: 'connecting', error: null, authorizeUrl: null };
 const connected: Standing = { status: 'connected', error: null, authorizeUrl: null };
 
@@ -140,7 +140,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     signal: AbortSignal,
   ): Promise<'token' | 'asked' | { readonly later: string }> {
     if (deps.auth === null || fault.challenge === null) {
-      stand({ ...failed(`It wants a credential that it was not given. ${keyWords}`), status: 'needs_reauth' });
+      stand({ ...failed(`The server needs a credential. ${keyWords}`), status: 'needs_reauth' });
       return 'asked';
     }
     const answer = await deps.auth.challenge(authServerOf(server), fault.challenge, signal);
@@ -228,7 +228,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     if (current === null && !closed && standing.status !== 'needs_reauth') await untilAborted(connect(), signal);
     if (current !== null) return current;
     const kind = standing.status === 'needs_reauth' ? 'unauthorized' : 'connection';
-    throw new UpstreamFault(kind, standing.error ?? 'It is not connected.');
+    throw new UpstreamFault(kind, standing.error ?? 'The server is not connected.');
   }
 
   /** A server may list its tools to anybody and still require a sign-in for calls: then this requests the sign-in. */

@@ -94,8 +94,8 @@ export function faultOf(error: unknown, { session, listing = false, challenge }:
   }
   // Its bytes came, and are no JSON-RPC.
   if (name === 'ZodError' || name === 'SyntaxError' || code === 'CLIENT_HTTP_UNEXPECTED_CONTENT') {
-    const what = name === 'ZodError' ? 'no JSON-RPC' : words;
-    return new UpstreamFault('answer', `Its answer cannot be read: ${what}`, error);
+    const what = name === 'ZodError' ? 'it is not JSON-RPC' : words;
+    return new UpstreamFault('answer', `The server’s answer cannot be read: ${what}`, error);
   }
   const why = network(error);
   // A bug of ours shows nothing about the server.
@@ -143,12 +143,12 @@ function errorIn(text: string): Pick<Said, 'code' | 'message' | 'data'> | null {
 
 const knownCodes: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Nothing listens there (ECONNREFUSED).',
-  ECONNRESET: 'It broke the connection off (ECONNRESET).',
+  ECONNRESET: 'The server closed the connection (ECONNRESET).',
   ENOTFOUND: 'There is no such host (ENOTFOUND).',
 };
 /** From fetch, whose only message is `bad port`. */
 const badPort =
-  'Its port is one that programs for the web never call (fetch blocks it). Let the server listen on another.';
+  'Web clients never connect to this port (fetch blocks it). Let the server listen on another one.';
 
 /** No server took the connection, so nothing was sent. */
 export function isUnsent(error: unknown): boolean {

@@ -55,7 +55,7 @@ export function readListing(sent: readonly unknown[]): Listing {
   let size = 0;
   for (const [index, item] of sent.entries()) {
     if (tools.size === mostTools) {
-      problems.push(`It lists ${sent.length} tools; the first ${mostTools} are taken.`);
+      problems.push(`The server lists ${sent.length} tools; only the first ${mostTools} are used.`);
       break;
     }
     const read = readTool(item, index);
@@ -63,11 +63,11 @@ export function readListing(sent: readonly unknown[]): Listing {
     size += Math.max(text.length, isObject(item) ? sizeOf(item.inputSchema) + sizeOf(item.outputSchema) : 0);
     if (size > largestList) {
       const name = typeof read === 'string' ? `tool ${index + 1}` : quoted(read.tool);
-      problems.push(`Its list is longer than ${largestList} characters; ${name} and all after it are left out.`);
+      problems.push(`The list is longer than ${largestList} characters; ${name} and all after it are left out.`);
       break;
     }
     if (typeof read === 'string') problems.push(read);
-    else if (tools.has(read.tool)) problems.push(`${quoted(read.tool)} is listed twice; the first one is taken.`);
+    else if (tools.has(read.tool)) problems.push(`${quoted(read.tool)} is listed twice; the first one is used.`);
     // As it will be read back from its row: JSON has numbers that JavaScript reads as infinite.
     else tools.set(read.tool, JSON.parse(text) as ListedTool);
   }
@@ -89,19 +89,19 @@ export function readPrompts(sent: readonly unknown[]): {
     const read = readPrompt(item, index);
     if (typeof read === 'string') problems.push(read);
     else if (prompts.has(read.prompt))
-      problems.push(`The prompt ${quoted(read.prompt)} is listed twice; the first one is taken.`);
+      problems.push(`The prompt ${quoted(read.prompt)} is listed twice; the first one is used.`);
     else {
       size += JSON.stringify(read).length;
       if (size > largestList) {
         problems.push(
-          `Its prompts are longer than ${largestList} characters; ${quoted(read.prompt)} and all after it are left out.`,
+          `The prompts are longer than ${largestList} characters; ${quoted(read.prompt)} and all after it are left out.`,
         );
         break;
       }
       prompts.set(read.prompt, read);
     }
   }
-  if (sent.length > mostPrompts) problems.push(`It lists ${sent.length} prompts; the first ${mostPrompts} are taken.`);
+  if (sent.length > mostPrompts) problems.push(`The server lists ${sent.length} prompts; only the first ${mostPrompts} are used.`);
   return { prompts: [...prompts.values()], problems };
 }
 
@@ -109,7 +109,7 @@ function readPrompt(sent: unknown, index: number): ListedPrompt | string {
   if (!isObject(sent) || typeof sent.name !== 'string') return `Prompt ${index + 1} has no name.`;
   const { name } = sent;
   if (name.length > longestTitle || textOf(name, longestTitle) !== name)
-    return `The prompt ${quoted(name)} is left out: its name is empty, too long, or has characters that nobody sees.`;
+    return `The prompt ${quoted(name)} is left out: its name is empty, too long, or has invisible characters.`;
   const given = Array.isArray(sent.arguments) ? sent.arguments : [];
   const taken = given.slice(0, mostArguments).flatMap((each): PromptArgument[] => {
     if (!isObject(each) || typeof each.name !== 'string') return [];
@@ -131,7 +131,7 @@ function readTool(sent: unknown, index: number): ListedTool | string {
   if (!isObject(sent) || typeof sent.name !== 'string') return `Tool ${index + 1} has no name.`;
   const { name } = sent;
   if (!/^[A-Za-z0-9_.-]+$/.test(name)) {
-    return `${quoted(name)} is left out: its name has more than letters, digits, "_", "." and "-".`;
+    return `${quoted(name)} is left out: its name may have only letters, digits, "_", "." and "-".`;
   }
   const input = normaliseSchema(sent.inputSchema, 'input');
   if ('problem' in input) return `${quoted(name)} is left out: ${input.problem}.`;

@@ -98,7 +98,7 @@ export function createServerRecords({ store, sealer, ownerId }: ServerRecordsDep
 
   function mustBeFree(tx: Pick<Tx, 'get'>, { id, name }: ServerRecord): void {
     if (tx.get('SELECT 1 FROM attached_server WHERE name = ? AND id <> ?', name, id) === undefined) return;
-    throw new AppError('refused', `There is an attached server "${name}" already.`, 'Choose another name.', {
+    throw new AppError('refused', `An attached server is already called "${name}".`, 'Choose another name.', {
       status: 409,
       wireCode: 'name_taken',
     });

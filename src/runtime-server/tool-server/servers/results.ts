@@ -28,7 +28,7 @@ export function readableBlock(block: unknown, isKnown: (block: unknown) => boole
   const { annotations: _, _meta: __, ...bare } = block;
   if (isKnown(bare)) return bare;
   const type = typeof bare.type === 'string' ? JSON.stringify(bare.type.slice(0, 40)) : 'without a type';
-  return { type: 'text', text: `[a block ${type} that cannot be read as one: ${JSON.stringify(bare)}]` };
+  return { type: 'text', text: `[a block ${type} that cannot be read: ${JSON.stringify(bare)}]` };
 }
 
 /** The messages of a prompt, without those that are malformed. `isKnown` as for {@link readableBlock}. */
@@ -47,8 +47,8 @@ export function readFilledPrompt(
 }
 
 export function readResult(sent: unknown): ToolResult {
-  if (!isObject(sent)) return failure('It answered with something that is no result.');
-  if (isDeeper(sent, deepest)) return failure(`Its answer is nested deeper than ${deepest}, and was left out.`);
+  if (!isObject(sent)) return failure('The server’s answer is not a result.');
+  if (isDeeper(sent, deepest)) return failure(`The server’s answer is nested deeper than ${deepest} and was left out.`);
   const blocks = Array.isArray(sent.content) ? sent.content : [];
   const content: ContentBlock[] = [];
   const left = { text: longestText, blobs: largestBlobs };
@@ -62,7 +62,7 @@ export function readResult(sent: unknown): ToolResult {
   const size = JSON.stringify(structured).length;
   if (size <= longestText) return { content, structuredContent: structured, isError };
   // A client that reads it by a schema must not take half of it for the whole.
-  content.push(note(`the structured result of ${size} characters was left out: the most is ${longestText}`));
+  content.push(note(`the structured result of ${size} characters was left out: the limit is ${longestText}`));
   return { content, isError: true };
 }
 
@@ -99,7 +99,7 @@ function fits(block: ContentBlock, data: unknown, mimeType: unknown, left: { blo
   const size = typeof data === 'string' ? data.length : 0;
   const kind = typeof mimeType === 'string' ? mimeType.slice(0, 80) : block.type;
   if (size > Math.min(left.blobs, largestBlob)) {
-    return note(`${kind} of ${megabytes(size)} was left out: the most is ${megabytes(largestBlob)}`);
+    return note(`${kind} of ${megabytes(size)} was left out: the limit is ${megabytes(largestBlob)}`);
   }
   left.blobs -= size;
   return block;

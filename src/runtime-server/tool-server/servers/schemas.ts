@@ -43,7 +43,7 @@ const dropped = new Set(['$schema', '$vocabulary', '$id', 'id', '$recursiveAncho
 /** `kind`: an input schema must be one of an object; an output schema of any value. */
 export function normaliseSchema(given: unknown, kind: 'input' | 'output'): NormalisedSchema {
   if (given === undefined || given === null) return { schema: { type: 'object' } };
-  if (!isObject(given)) return { problem: `its ${kind} schema is no object` };
+  if (!isObject(given)) return { problem: `its ${kind} schema is not an object` };
   try {
     if (isDeeper(given, deepestValue)) throw new Refused(`is nested deeper than ${deepestValue}`);
     const text = JSON.stringify(given);
@@ -114,7 +114,7 @@ function createWalk(rootId: string | null) {
     } else if (maps.has(name)) {
       made[name] = named(value, depth);
     } else if (lists.has(name)) {
-      if (!Array.isArray(value)) throw new Refused(`has a ${name} that is no list`);
+      if (!Array.isArray(value)) throw new Refused(`has a ${name} that is not a list`);
       made[name] = value.map((item) => part(item, depth));
     } else if (single.has(name)) {
       made[name] = part(value, depth);
@@ -124,7 +124,7 @@ function createWalk(rootId: string | null) {
   }
 
   function named(value: unknown, depth: number): Record<string, unknown> {
-    if (!isObject(value)) throw new Refused('has properties or definitions that are no object');
+    if (!isObject(value)) throw new Refused('has properties or definitions that are not objects');
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => {
         if (name === '__proto__') throw new Refused('has a member "__proto__"');
@@ -145,10 +145,10 @@ function createWalk(rootId: string | null) {
   function local(reference: unknown): string {
     references += 1;
     if (references > mostReferences) throw new Refused(`has more than ${mostReferences} references`);
-    if (typeof reference !== 'string') throw new Refused('has a $ref that is no text');
+    if (typeof reference !== 'string') throw new Refused('has a $ref that is not text');
     const inside = rootId !== null && reference.startsWith(`${rootId}#`) ? reference.slice(rootId.length) : reference;
     if (!inside.startsWith('#'))
-      throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, outside of itself`);
+      throw new Refused(`refers to ${JSON.stringify(reference.slice(0, 120))}, outside itself`);
     return inside.replace(/^#\/definitions\//, '#/$defs/');
   }
 

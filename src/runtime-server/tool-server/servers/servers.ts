@@ -136,7 +136,7 @@ export function createServers(deps: ServersDeps): Servers {
       transport = wholeTransport(record);
     } catch (error) {
       if (!(error instanceof AppError))
-        log.error('An attached server could not be begun.', { server: record.name, fault: error });
+        log.error('An attached server could not be started.', { server: record.name, fault: error });
       entry.fault =
         error instanceof AppError
           ? `${error.fact} ${error.action}`
@@ -181,7 +181,7 @@ export function createServers(deps: ServersDeps): Servers {
     const { tools } = listed;
     const asked = sent.prompts === null ? null : readPrompts(sent.prompts);
     const prompts = asked?.prompts ?? before?.prompts ?? [];
-    const problems = [...listed.problems, ...(asked?.problems ?? ['It has prompts, and did not list them.'])];
+    const problems = [...listed.problems, ...(asked?.problems ?? ['The server has prompts but did not list them.'])];
     const hash = listHash(tools, prompts);
     const listedAt = clock.now();
     const same = before !== null && hash === entry.listHash;
@@ -195,7 +195,7 @@ export function createServers(deps: ServersDeps): Servers {
     }
     records
       .putList(id, entry.list)
-      .catch((fault) => log.error('The list of an attached server could not be kept.', { server: name, fault }));
+      .catch((fault) => log.error('The list of an attached server could not be saved.', { server: name, fault }));
   }
 
   function find(id: string): Entry {
@@ -261,7 +261,7 @@ export function createServers(deps: ServersDeps): Servers {
       if (found === undefined || entry === undefined) return failure(`There is no tool "${name.slice(0, 100)}".`);
       const { record, connection, fault } = entry;
       if (connection === null)
-        return failure(`The attached server "${record.name}" cannot be reached: ${fault ?? 'it ends'}`);
+        return failure(`The attached server "${record.name}" cannot be reached: ${fault ?? 'it is shutting down'}`);
       const { name: server, timeoutMs } = record;
       const target = { name: server, timeoutMs, connection, clean: (text: string) => clean(record, text) };
       return call(target, found.tool, args, signal);
@@ -272,7 +272,7 @@ export function createServers(deps: ServersDeps): Servers {
   async function use<T>(id: string, signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T> {
     const { record, connection, fault } = find(id);
     if (connection !== null) return connection.use(signal, work);
-    throw new UpstreamFault('connection', record.enabled ? (fault ?? 'It ends.') : 'It is disabled.');
+    throw new UpstreamFault('connection', record.enabled ? (fault ?? 'The server is shutting down.') : 'The server is disabled.');
   }
 
   const upstreams: Upstreams = {

@@ -20,7 +20,7 @@ export function signInRoutes({ oauth, find }: SignInRoutesDeps): BoundRoute[] {
       const { status, page } = await oauth.finish(query, find).then(
         ({ name }) => ({
           status: 200,
-          page: plainPage(`Signed in at ${name}`, ['Gantry may use it for you now. You can close this page.'], wayOn),
+          page: plainPage(`Signed in at ${name}`, ['Gantry can now use it for you. You can close this page.'], wayOn),
         }),
         (error: unknown) => {
           if (!(error instanceof AppError)) throw error;

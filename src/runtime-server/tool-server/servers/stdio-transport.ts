@@ -58,7 +58,7 @@ export function createStdioTransport({
       const id = idOf(line);
       // It cannot be matched to a request: each of those has its own deadline.
       if (id === null) return;
-      const message = `Its answer has ${line.length} bytes, more than ${largestMessage}`;
+      const message = `The server’s answer has ${line.length} bytes, more than ${largestMessage}`;
       transport.onmessage?.({ jsonrpc: '2.0', id, error: { code: -32603, message } });
     },
   });
@@ -85,7 +85,7 @@ export function createStdioTransport({
     },
     async send(message) {
       if (closed || !child.stdin.writable) throw new Error('The connection is closed.');
-      if (child.stdin.writableLength > mostUnread) throw new Error('It does not read what it is sent.');
+      if (child.stdin.writableLength > mostUnread) throw new Error('The server does not read its input.');
       if (child.stdin.write(`${JSON.stringify(message)}\n`)) return;
       // It reads slowly, or not at all: then its end or the deadline of the request ends the wait.
       await Promise.race([new Promise((resolve) => child.stdin.once('drain', resolve)), child.exited]);

@@ -67,7 +67,7 @@ export async function openUpstream(
     return await connect(sdk, server, deps, onListChanged, stop, 'auto');
   } catch (error) {
     if (late.signal.aborted) {
-      throw new UpstreamFault('timeout', `It did not answer within ${deps.limits.connectMs / 1000} s.`, error);
+      throw new UpstreamFault('timeout', `The server did not answer within ${deps.limits.connectMs / 1000} s.`, error);
     }
     throw error;
   } finally {
@@ -121,7 +121,7 @@ async function connect(
   let closing = false;
   const gone = new Promise<string>((resolve) => {
     client.onclose = () => {
-      if (!closing) resolve(way.lastWords() ?? 'It closed the connection.');
+      if (!closing) resolve(way.lastWords() ?? 'The server closed the connection.');
     };
   });
   return {
@@ -133,7 +133,7 @@ async function connect(
         return await listBoth(client, AbortSignal.any([late, signal]), deps.limits.listMs);
       } catch (error) {
         if (late.aborted)
-          throw new UpstreamFault('timeout', `It did not list its tools within ${deps.limits.listMs / 1000} s.`);
+          throw new UpstreamFault('timeout', `The server did not list its tools within ${deps.limits.listMs / 1000} s.`);
         throw faultOf(error, { ...context(), listing: true });
       }
     },
@@ -234,12 +234,12 @@ async function listAll(
     const params = cursor === undefined ? {} : { cursor };
     const page = await client.request({ method: `${what}/list`, params }, Page, { signal, timeout });
     const listed = page[what];
-    if (!Array.isArray(listed)) throw new UpstreamFault('answer', `Its answer to ${what}/list has no list of ${what}.`);
+    if (!Array.isArray(listed)) throw new UpstreamFault('answer', `The server’s answer to ${what}/list has no list of ${what}.`);
     items.push(...listed);
     if (page.nextCursor === undefined || page.nextCursor === cursor) return items;
     cursor = page.nextCursor;
   }
-  throw new UpstreamFault('answer', `It lists its ${what} on more than ${mostPages} pages.`);
+  throw new UpstreamFault('answer', `The server lists its ${what} on more than ${mostPages} pages.`);
 }
 
 /** A transport with the layer below it. */
@@ -284,11 +284,11 @@ function stdioWay(child: ServedProcess, transport: StdioTransport, command: stri
   let ended: string | null = null;
   let ours = false;
   void child.exited.then(({ code, signal }) => {
-    ended = code === null ? `It ended by ${signal}.` : `It ended with code ${code}.`;
+    ended = code === null ? `The server was ended by ${signal}.` : `The server ended with code ${code}.`;
     if (code === 127)
-      ended = `${command} could not be started: there is no such program in PATH. Install it, or give its whole path.`;
+      ended = `${command} could not be started: there is no such program in PATH. Install it, or give its full path.`;
     if (code === 126)
-      ended = `${command} could not be started: it is no program that may be run. Make it executable, or name what runs it first.`;
+      ended = `${command} could not be started: it is not executable. Make it executable, or name the program that runs it first.`;
   });
   return {
     transport,
@@ -304,8 +304,8 @@ function stdioWay(child: ServedProcess, transport: StdioTransport, command: stri
         .slice(-600);
       const garbage = transport.garbage();
       if (ended === null)
-        return garbage === null ? null : `It wrote ${JSON.stringify(garbage)} where JSON-RPC belongs.`;
-      return said === '' ? ended : `${ended} Last it wrote: ${said}`;
+        return garbage === null ? null : `The server wrote ${JSON.stringify(garbage)} where JSON-RPC belongs.`;
+      return said === '' ? ended : `${ended} Its last output: ${said}`;
     },
     async close() {
       ours ||= ended === null;
@@ -318,7 +318,7 @@ function stdioWay(child: ServedProcess, transport: StdioTransport, command: stri
 async function untilStopped<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   let abort = () => {};
   const stopped = new Promise<never>((_, reject) => {
-    abort = () => reject(new UpstreamFault('connection', 'It was stopped.'));
+    abort = () => reject(new UpstreamFault('connection', 'The server was stopped.'));
     if (stop.aborted) abort();
     stop.addEventListener('abort', abort, { once: true });
   });

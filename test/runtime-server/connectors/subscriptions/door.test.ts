@@ -89,7 +89,7 @@ test.each([
   ['another name', { name: 'issue.closed' }, 'issue.closed'],
   ['a time that is no RFC 3339', { timestamp: '2026-01-02 03:04' }, 'RFC 3339'],
   ['a day that there is not', { timestamp: '2026-02-30T00:00:00Z' }, 'RFC 3339'],
-  ['data that is no object', { data: [1] }, 'no object'],
+  ['data that is no object', { data: [1] }, 'not an object'],
   ['data that the schema does not take', { data: { number: 'one' } }, 'schema'],
 ])('%s is 400 invalid_event, and dead in the trail with its reason', async (_, more, reason) => {
   const stand = shared.current;

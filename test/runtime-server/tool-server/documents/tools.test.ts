@@ -110,7 +110,7 @@ test('a long document comes in parts that end at lines, converted once, and toge
     const { out, said } = await call('document.convert', { path: 'long.txt', offset });
     if (out.next !== null) expect(out.markdown).toBeUndefined();
     all += `${said.slice(0, said.lastIndexOf('\n\n['))}${out.next === null ? '' : '\n'}`;
-    expect(said.includes('[goes on: offset ')).toBe(out.next !== null);
+    expect(said.includes('[continues at offset ')).toBe(out.next !== null);
     offset = out.next;
     parts += 1;
   }

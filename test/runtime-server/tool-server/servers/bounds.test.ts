@@ -89,7 +89,7 @@ test('an answer that is too long fails the request that it answers, wherever its
   expect(heard).toEqual(
     [1, 2, 3].map((id) => ({
       ...{ jsonrpc: '2.0', id },
-      error: { code: -32603, message: expect.stringMatching(/^Its answer has 2\d{3} bytes, more than 1000$/) },
+      error: { code: -32603, message: expect.stringMatching(/^The server’s answer has 2\d{3} bytes, more than 1000$/) },
     })),
   );
 });
@@ -99,7 +99,7 @@ test('for a server that does not read, no backlog without end is kept', async ()
   await transport.start();
   const params = { text: 'x'.repeat(4 * 1024 * 1024) };
   const sent = Array.from({ length: 5 }, (_, id) => transport.send({ jsonrpc: '2.0', id, method: 'x', params }));
-  await expect(sent.at(-1)).rejects.toThrow('It does not read what it is sent.');
+  await expect(sent.at(-1)).rejects.toThrow('The server does not read its input.');
 });
 
 const tool = (more: object) => ({ name: 'x', inputSchema: { type: 'object' }, ...more });
@@ -138,14 +138,14 @@ test('a number that JavaScript reads as infinite is nothing that a list or a row
 
 test('a list beyond all measure is taken as far as it goes, and says so', () => {
   const many = readListing(Array.from({ length: 2500 }, (_, index) => tool({ name: `t${index}` })));
-  expect([many.tools.length, many.problems]).toEqual([2000, ['It lists 2500 tools; the first 2000 are taken.']]);
+  expect([many.tools.length, many.problems]).toEqual([2000, ['The server lists 2500 tools; only the first 2000 are used.']]);
   const large = readListing(
     Array.from({ length: 100 }, (_, index) =>
       tool({ name: `t${index}`, inputSchema: { type: 'object', description: 'd'.repeat(100_000) } }),
     ),
   );
   expect(large.tools.length).toBe(41);
-  expect(large.problems).toEqual(['Its list is longer than 4194304 characters; "t41" and all after it are left out.']);
+  expect(large.problems).toEqual(['The list is longer than 4194304 characters; "t41" and all after it are left out.']);
   const wrong = readListing(Array.from({ length: 200 }, () => null));
   expect([wrong.problems.length, wrong.problems.at(-1)]).toEqual([51, 'And 150 more.']);
 });
@@ -160,7 +160,7 @@ test('what is refused counts as well, so that a server cannot send the same trou
   ]) {
     const { tools, problems } = readListing([...sent, good]);
     expect(tools.map((one) => one.tool)).not.toContain('good');
-    expect(problems.at(-1)).toMatch(/^Its list is longer than 4194304 characters; .* and all after it are left out\.$/);
+    expect(problems.at(-1)).toMatch(/^The list is longer than 4194304 characters; .* and all after it are left out\.$/);
     expect(problems.length).toBeLessThan(43);
   }
   // One that is refused for its length is not read: it costs the others nothing.

@@ -28,9 +28,9 @@ test('servers that hang or die are told each by itself, and never keep a list, a
   expect(servers.names()).toEqual(['good.die', 'good.echo', 'good.env', 'good.wait']);
   expect(textOf(await servers.call('good.echo', { text: 'x' }))).toBe('echo: {"text":"x"}');
   const errors = {
-    'hangs-at-connect': /^It did not answer within 3 s\.$/,
-    'hangs-at-list': /^It did not list its tools within 1 s\.$/,
-    'dies-at-once': /^It ended with code 3\. Last it wrote: The configuration is missing\.$/,
+    'hangs-at-connect': /^The server did not answer within 3 s\.$/,
+    'hangs-at-list': /^The server did not list its tools within 1 s\.$/,
+    'dies-at-once': /^The server ended with code 3\. Its last output: The configuration is missing\.$/,
   };
   for (const kind of bad) {
     const id = ids.get(kind) as string;
@@ -67,7 +67,7 @@ test('a server that dies in a call is told so, with its last words, and is there
   await servers.until(id, 'connected');
   const [waiting, dying] = await Promise.all([servers.call('notes.wait'), servers.call('notes.die')]);
   const words =
-    /^The attached server "notes" was lost while notes\.(die|wait) ran, after \d+\.\d s: .* It is not known whether it was done\.$/s;
+    /^The attached server "notes" was lost while notes\.(die|wait) ran, after \d+\.\d s: .* Whether it ran is unknown\.$/s;
   expect([waiting.isError, textOf(waiting)]).toEqual([true, expect.stringMatching(words)]);
   expect([dying.isError, textOf(dying)]).toEqual([true, expect.stringMatching(words)]);
   // A call does not wait for the next try: it is the next try. It was run once.
@@ -81,7 +81,7 @@ test('a call that takes too long is ended here and at the server, and so is one 
   const { id } = await servers.attach('notes', stdio('usual'), { timeoutMs: 1000 });
   await servers.until(id, 'connected');
   expect(textOf(await servers.call('notes.wait'))).toBe(
-    'The attached server "notes" did not answer notes.wait within 1 s, and was told to stop. It is not known whether it was done.',
+    'The attached server "notes" did not answer notes.wait within 1 s, and was asked to stop. Whether it ran is unknown.',
   );
   const leaving = new AbortController();
   const left = servers.call('notes.wait', {}, leaving.signal);
@@ -100,7 +100,7 @@ test('50 MB in one answer fail that call alone, and are never held in memory', a
   const before = process.memoryUsage().rss;
   const answer = await servers.call('notes.echo', { text: 'x' });
   expect(textOf(answer)).toMatch(
-    /^The attached server "notes" answered notes\.echo with an error after \d+\.\d s: .*Its answer has 5\d{7} bytes, more than 8388608\.$/,
+    /^The attached server "notes" answered notes\.echo with an error after \d+\.\d s: .*The server’s answer has 5\d{7} bytes, more than 8388608\.$/,
   );
   expect((process.memoryUsage().rss - before) / 1024 / 1024).toBeLessThan(150);
   expect(await servers.read(id)).toMatchObject({ status: 'connected' });
@@ -112,7 +112,7 @@ test('a picture that nobody could take is replaced by a note, and what stands be
   await servers.until(id, 'connected');
   expect(await servers.call('notes.echo', { text: 'x' })).toEqual({
     content: [
-      { type: 'text', text: '[image/png of 4.5 MB was left out: the most is 3.8 MB]' },
+      { type: 'text', text: '[image/png of 4.5 MB was left out: the limit is 3.8 MB]' },
       { type: 'text', text: 'beside it' },
     ],
     isError: false,

@@ -200,7 +200,7 @@ test.each([{ streams: false }, { streams: true }])(
     const servers = await open();
     const { id } = await servers.attach('web', http(server.url));
     await servers.until(id, 'connected');
-    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(/Its answer has more than 8388608 bytes\.$/);
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(/The server’s answer has more than 8388608 bytes\.$/);
     expect((await servers.read(id)).status).toBe('connected');
   },
 );
@@ -216,7 +216,7 @@ test('a server that is gone is told, and found when it is there again', async ()
   await expect.poll(async () => (await servers.read(id)).error ?? '').toContain('ECONNREFUSED');
   expect(servers.names()).toContain('web.echo');
   const answer = textOf(await servers.call('web.echo', { text: 'x' }));
-  expect(answer).toMatch(/^The attached server "web" cannot be reached .*ECONNREFUSED.* It was not done\.$/);
+  expect(answer).toMatch(/^The attached server "web" cannot be reached .*ECONNREFUSED.* Nothing ran\.$/);
   await serve({ port: Number(new URL(first.url).port), kind: 'twice' });
   await servers.until(id, 'connected');
   expect(servers.names()).toEqual(['web.echo', 'web.fine']);
@@ -332,7 +332,7 @@ test('whoever signs in is asked for tokens, told of refusals, and gives the addr
   // The token is taken back while it is connected.
   valid = 'second';
   expect(textOf(await servers.call('web.echo', { text: 'x' }))).toContain(
-    'Somebody has to sign in there: on the Tools page',
+    'Somebody must sign in there: on the Tools page',
   );
   expect(await servers.read(id)).toMatchObject({ status: 'needs_reauth', toolCount: 4 });
   expect(refusals.at(-1)).toMatchObject([{ id }, { token: 'first' }]);

@@ -280,7 +280,7 @@ test('the last good list stays while a server is gone, also over a restart, and 
   const answer = await second.call('notes.echo', { text: 'x' });
   expect(answer.isError).toBe(true);
   expect(textOf(answer)).toMatch(
-    /^The attached server "notes" cannot be reached \(\d+\.\d s\): .* It was not done\.$/s,
+    /^The attached server "notes" cannot be reached \(\d+\.\d s\): .* Nothing ran\.$/s,
   );
 });
 
@@ -303,7 +303,7 @@ test('two names that would be one in the spelling for every client are one toolâ
   const younger = await servers.attach('a', stdio('underscored'));
   for (const { id } of [younger, elder]) await servers.until(id, 'connected');
   expect(servers.names()).toEqual(['a.other', 'a_b.echo', 'a_b.fine']);
-  expect((await servers.read(elder.id)).problems).toEqual(['"echo" is listed twice; the first one is taken.']);
+  expect((await servers.read(elder.id)).problems).toEqual(['"echo" is listed twice; the first one is used.']);
   expect(await servers.read(younger.id)).toMatchObject({
     toolCount: 1,
     problems: ['"b.echo" is left out: "a_b_echo" is another name of "a_b.echo".'],
