@@ -30,7 +30,7 @@ export const serverTables: readonly ServerTable[] = [
   {
     name: 'cloud',
     url: 'http://127.0.0.1:3010',
-    description: 'Cloud API and web interface. Factory routes are passed on to the engine.',
+    description: 'Cloud API and web interface. Factory routes are forwarded to the engine.',
     routes: [
       ...identityRoutes,
       ...linkRoutes,

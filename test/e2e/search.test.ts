@@ -173,7 +173,7 @@ test('a model server is asked before it is saved: what is wrong is said at its f
   await step.getByText('Write an address such as http://127.0.0.1:11434/v1.').waitFor();
   expect(await address.evaluate((one) => one === document.activeElement)).toBe(true);
   await address.fill('http://me:hunter2@127.0.0.1:1/v1');
-  await step.getByText(/leave the name and password out of it/).waitFor();
+  await step.getByText(/leave out user name and password/).waitFor();
   await address.fill(`${house.gantry.origin}/v1`);
   await step.getByRole('button', { name: 'Save' }).click();
   await step.getByText(/^Not saved: .*Correct the address/).waitFor();

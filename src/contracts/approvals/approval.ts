@@ -18,7 +18,7 @@ export const ApprovalId = z.string().regex(/^apr_[0-9A-Za-z]{8,40}$/, 'an id suc
 
 export const Resolver = z.strictObject({
   user: z.string(),
-  surface: z.string().max(40).meta({ description: 'Through which door: cli, browser, push, text, pane, …' }),
+  surface: z.string().max(40).meta({ description: 'Where it was answered: cli, browser, push, text, pane, …' }),
 });
 export type Resolver = z.infer<typeof Resolver>;
 
@@ -42,13 +42,13 @@ export const ApprovalQuestion = z.strictObject({
     .max(60)
     .meta({ description: 'tool_call, file_change (its summary is a diff), permission, wait_gate, …' }),
   title: z.string().min(1).max(200),
-  summary: z.string().max(200_000).meta({ description: 'The exact command or diff, whole.' }),
+  summary: z.string().max(200_000).meta({ description: 'The exact command or diff, in full.' }),
   details: Details,
   reason: z
     .string()
     .max(2000)
     .optional()
-    .meta({ description: 'The reason that the asker gives. It is never part of what is approved.' }),
+    .meta({ description: 'The reason that the requester gives. It is never part of what is approved.' }),
   risk: ApprovalRisk,
   source: ApprovalSource,
   agentId: z.string().max(200).nullable(),
@@ -84,7 +84,7 @@ export const Approval = z
     expiresAt: Time,
     remainingMs: z.number().int().min(0).optional().meta({
       description:
-        'While it waits: how long it can still be answered. By this, not by `expiresAt`, where clocks differ.',
+        'While it waits: how long it can still be answered. Use this instead of `expiresAt` where clocks differ.',
     }),
     resolvedAt: Time.nullable(),
     resolvedBy: Resolver.nullable(),
@@ -102,14 +102,14 @@ export const ApprovalReport = ApprovalQuestion.extend({
     .string()
     .regex(/^\d{1,19}$/, 'the id of an event, a number')
     .meta({
-      description: 'The ledger id that stood before it: where a reader that comes back with its event replays from.',
+      description: 'The ledger id before it: where a reader that reconnects with its event replays from.',
     }),
   remainingMs: z
     .number()
     .int()
     .min(0)
     .optional()
-    .meta({ description: 'How long it can still be answered, as it is sent. One that comes later moves its end.' }),
+    .meta({ description: 'How long it can still be answered when it is sent. A later value moves its end.' }),
   withdrawn: z.strictObject({ surface: z.string().max(40), at: Time }).optional(),
 });
 export type ApprovalReport = z.infer<typeof ApprovalReport>;

@@ -11,19 +11,19 @@ export const longestGateWait = 50;
 const Word = z.string().min(1).max(200);
 
 export const GateAction = z.strictObject({
-  tool: Word.meta({ description: 'Such as shell, file.write or tracker.close_ticket.' }),
+  tool: Word.meta({ description: 'For example shell, file.write or tracker.close_ticket.' }),
   member: Word.optional(),
   path: z.string().min(1).max(2000).optional(),
   host: Word.optional(),
   command: z.string().min(1).max(100_000).optional(),
-  reason: z.string().max(2000).optional().meta({ description: 'Why; shown to the person who is asked.' }),
+  reason: z.string().max(2000).optional().meta({ description: 'Why; shown to the person who decides.' }),
 });
 
 export const checkGate = defineRoute({
   op: 'checkGate',
   area: 'factory',
   errors: 'factory',
-  summary: 'May I? The policy answers at once; where it asks, a person does, for this action alone and once',
+  summary: 'May I do this? The policy answers at once; where it asks, a person answers, once and only for this action',
   method: 'POST',
   path: '/api/factory/gate',
   auth: ['owner', 'user', 'link', 'key', 'bot'],
@@ -37,13 +37,13 @@ export const checkGate = defineRoute({
       .max(longestGateWait)
       .optional()
       .meta({
-        description: `How long to wait for a person; ${longestGateWait} unless told. Ask again to go on waiting.`,
+        description: `How long to wait for a person; default ${longestGateWait}. Ask again to keep waiting.`,
       }),
-    dryRun: z.boolean().optional().meta({ description: 'Only what the policy says; nobody is asked.' }),
+    dryRun: z.boolean().optional().meta({ description: 'Returns only what the policy says; nobody is asked.' }),
   }),
   answers: {
     200: z.strictObject({
-      verdict: z.enum(['allow', 'ask', 'deny']).meta({ description: 'ask: nobody has answered yet.' }),
+      verdict: z.enum(['allow', 'ask', 'deny']).meta({ description: '`ask`: nobody has answered yet.' }),
       rule: z.string().meta({ description: 'What decided: a rule, a default, or the person.' }),
       approvalId: z.string().nullable(),
       note: z.string().nullable().meta({ description: 'What the person wrote.' }),

@@ -9,7 +9,7 @@ export const DoctorCheck = z
     version: z.string().nullable(),
     detail: z.string(),
     fix: z.string().nullable().meta({
-      description: 'What mends it: a command, which begins with a small letter, or a step, which is a sentence.',
+      description: 'How to fix it: a command, which begins with a lowercase letter, or a step, which is a sentence.',
     }),
   })
   .readonly()

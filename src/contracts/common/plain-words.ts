@@ -34,7 +34,7 @@ const formats: Readonly<Record<string, string>> = {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'number') return Number.isNaN(value) ? 'no number' : 'a number';
+  if (typeof value === 'number') return Number.isNaN(value) ? 'an invalid number' : 'a number';
   return kinds[typeof value] ?? 'that';
 }
 
@@ -51,7 +51,7 @@ function boundWords(word: string, bound: number | bigint, origin: string): strin
 const listed = (values: readonly unknown[]): string =>
   values.map((one) => JSON.stringify(one) ?? String(one)).join(', ');
 
-/** Covers every issue of a schema; one that a later version of the library adds reads as "is not right". */
+/** Covers every issue of a schema; one that a later version of the library adds reads as "is not valid". */
 export function plainWords(issue: Issue): string {
   const { input } = issue;
   switch (issue.code) {
@@ -67,19 +67,19 @@ export function plainWords(issue: Issue): string {
     case 'too_big':
       return boundWords(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin);
     case 'invalid_format':
-      return formats[issue.format] ?? 'is not written as it must be';
+      return formats[issue.format] ?? 'has the wrong format';
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'unrecognized_keys':
-      return `has ${issue.keys.length === 1 ? 'a field that is' : 'fields that are'} not known: ${listed(issue.keys)}`;
+      return `has ${issue.keys.length === 1 ? 'a field that is' : 'fields that are'} unknown: ${listed(issue.keys)}`;
     case 'invalid_union':
-      return input === undefined ? 'is missing' : 'fits none of the forms that it may have';
+      return input === undefined ? 'is missing' : 'matches none of its allowed forms';
     case 'invalid_key':
-      return 'has a name that it must not have';
+      return 'has an invalid name';
     case 'invalid_element':
-      return 'has an entry that does not fit';
+      return 'has an invalid entry';
     default:
-      return 'is not right';
+      return 'is not valid';
   }
 }
 

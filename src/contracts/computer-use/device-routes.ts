@@ -17,7 +17,7 @@ const params = z.strictObject({ id: Id });
 export const callToolset = defineRoute({
   ...shared,
   op: 'callToolset',
-  summary: 'A call of the computer or the browser toolset on this computer',
+  summary: 'Runs a call of the computer or browser toolset on this computer',
   method: 'POST',
   path: `${base}/toolset`,
   auth: callers,
@@ -32,7 +32,7 @@ export const callToolset = defineRoute({
 export const readToolsetSchema = defineRoute({
   ...shared,
   op: 'readToolsetSchema',
-  summary: 'The members of a toolset with their JSON Schemas, classes and whether they have to be enabled',
+  summary: 'Lists the members of a toolset: JSON Schemas, classes and whether they must be enabled',
   method: 'GET',
   path: `${base}/toolset/schema`,
   auth: callers,
@@ -71,16 +71,16 @@ const control = <const Op extends string>(op: Op, verb: 'take' | 'release' | 're
   }) as const;
 
 export const takeControl = defineRoute(
-  control('takeControl', 'take', 'A person takes control; a run that had it is suspended at once'),
+  control('takeControl', 'take', 'Takes control for a person; a run that had it pauses at once'),
 );
-export const releaseControl = defineRoute(control('releaseControl', 'release', 'Gives control back'));
-export const renewControl = defineRoute(control('renewControl', 'renew', 'Keeps control for another 60 s'));
+export const releaseControl = defineRoute(control('releaseControl', 'release', 'Releases control'));
+export const renewControl = defineRoute(control('renewControl', 'renew', 'Renews control for another 60 s'));
 
 export const viewComputer = defineRoute({
   ...shared,
   op: 'viewComputer',
   summary:
-    'The live view: frames when something changed, the pointer, the next action before it happens, who has control',
+    'Streams the live view: frames when something changed, the pointer, the next action before it happens, who has control',
   method: 'GET',
   path: `${base}/view`,
   auth: callers,

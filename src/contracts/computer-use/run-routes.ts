@@ -41,7 +41,7 @@ export const executeRun = defineRoute({
 export const listRuns = defineRoute({
   ...shared,
   op: 'listComputerUseRuns',
-  summary: 'Runs, newest first',
+  summary: 'Lists runs, newest first',
   method: 'GET',
   path: `${base}/runs`,
   auth: callers,
@@ -53,7 +53,7 @@ export const listRuns = defineRoute({
 export const getRun = defineRoute({
   ...shared,
   op: 'getComputerUseRun',
-  summary: 'One run',
+  summary: 'Reads one run',
   method: 'GET',
   path: `${base}/runs/:runId`,
   auth: callers,
@@ -66,7 +66,7 @@ const eventsOf = <const Op extends string>(op: Op, path: string) =>
   ({
     ...shared,
     op,
-    summary: 'Events of a run after an index, oldest first',
+    summary: 'Lists the events of a run after an index, oldest first',
     method: 'GET',
     path,
     auth: callers,
@@ -83,7 +83,7 @@ const streamOf = <const Op extends string>(op: Op, path: string) =>
     ...shared,
     op,
     summary:
-      'The events of a run: those that were, after Last-Event-ID or after_index, then those that come; ends with the run',
+      'Streams the events of a run: past ones after Last-Event-ID or after_index, then new ones; ends with the run',
     method: 'GET',
     path,
     auth: callers,
@@ -102,7 +102,7 @@ const controlOf = <const Op extends string>(op: Op, verb: Verb, path: string) =>
   ({
     ...shared,
     op,
-    summary: `${verb} a run; asking for the state that it already has is 200`,
+    summary: `${verb} a run; 200 if it already has that state`,
     method: 'POST',
     path,
     auth: callers,
@@ -122,7 +122,7 @@ export const resumeRunShort = defineRoute(controlOf('resumeComputerUseRunShort',
 export const getRunApproval = defineRoute({
   ...shared,
   op: 'getComputerUseApproval',
-  summary: 'What the run waits for a person to answer, or null',
+  summary: 'Reads the approval that the run waits for, or null',
   method: 'GET',
   path: `${base}/runs/:runId/approval`,
   auth: callers,
@@ -135,7 +135,7 @@ export const getRunApproval = defineRoute({
 export const approveRun = defineRoute({
   ...shared,
   op: 'approveComputerUseRun',
-  summary: 'Answers what the run waits for; a key only where approval_mode is api_key',
+  summary: 'Answers the approval that the run waits for; by key only where approval_mode is api_key',
   method: 'POST',
   path: `${base}/runs/:runId/approve`,
   auth: ['owner', 'user', 'key'],
@@ -149,7 +149,7 @@ export const approveRun = defineRoute({
 export const readArtifact = defineRoute({
   ...shared,
   op: 'readComputerUseArtifact',
-  summary: 'The bytes of a screenshot, video, trace or download of a run',
+  summary: 'Downloads a screenshot, video, trace or download of a run',
   method: 'GET',
   path: `${base}/runs/:runId/artifacts/:artifactId`,
   auth: callers,
@@ -162,7 +162,7 @@ export const readArtifact = defineRoute({
 export const createSession = defineRoute({
   ...shared,
   op: 'createComputerUseSession',
-  summary: 'Opens a session: a browser profile of its own, which its runs share',
+  summary: 'Opens a session: a separate browser profile that its runs share',
   method: 'POST',
   path: `${base}/sessions`,
   auth: callers,
@@ -176,7 +176,7 @@ export const createSession = defineRoute({
 export const listSessions = defineRoute({
   ...shared,
   op: 'listComputerUseSessions',
-  summary: 'Sessions, newest first',
+  summary: 'Lists sessions, newest first',
   method: 'GET',
   path: `${base}/sessions`,
   auth: callers,
@@ -187,7 +187,7 @@ export const listSessions = defineRoute({
 export const getSession = defineRoute({
   ...shared,
   op: 'getComputerUseSession',
-  summary: 'One session',
+  summary: 'Reads one session',
   method: 'GET',
   path: `${base}/sessions/:sessionId`,
   auth: callers,
@@ -199,7 +199,7 @@ export const getSession = defineRoute({
 export const closeSession = defineRoute({
   ...shared,
   op: 'closeComputerUseSession',
-  summary: 'Closes a session; cleanup=true wipes its profile. 409 session_busy while a run of it lives',
+  summary: 'Closes a session; cleanup=true wipes its profile. 409 session_busy while one of its runs is open',
   method: 'DELETE',
   path: `${base}/sessions/:sessionId`,
   auth: callers,

@@ -55,11 +55,11 @@ export const RunOptions = z.strictObject({
     description: 'on_risk: what the policy asks about; always: every acting step; never: what would ask is denied.',
   }),
   timeout_ms: z.number().int().min(1000).max(longestTimeoutMs).optional().meta({
-    description: 'Time in which a person is waited for, or the run is paused, does not count.',
+    description: 'Time spent waiting for a person, or paused, does not count.',
   }),
   max_cost_usd: z.number().positive().max(10_000).optional(),
   model: z.string().min(1).max(200).optional(),
-  record: z.boolean().optional().meta({ description: 'Keeps a video and, of a browser, a trace.' }),
+  record: z.boolean().optional().meta({ description: 'Records a video and, for a browser, a trace.' }),
 });
 export type RunOptions = z.infer<typeof RunOptions>;
 
@@ -69,12 +69,12 @@ const Metadata = z.record(z.string(), z.unknown());
 export const ExecuteRequest = z
   .strictObject({
     mode: RunMode,
-    run_id: Id.optional().meta({ description: 'Chosen by the caller; one that exists is answered as it is.' }),
+    run_id: Id.optional().meta({ description: 'Chosen by the caller; an existing run is returned unchanged.' }),
     session_id: Id.optional(),
     computer_id: Id.optional(),
     target_scope: TargetScope.optional(),
-    task: Task.optional().meta({ description: 'Of intent and assist.' }),
-    actions: z.array(RunAction).min(1).max(mostActions).optional().meta({ description: 'Of direct.' }),
+    task: Task.optional().meta({ description: 'For intent and assist.' }),
+    actions: z.array(RunAction).min(1).max(mostActions).optional().meta({ description: 'For direct.' }),
     options: RunOptions.optional(),
     context: z.string().max(20_000).optional().meta({ description: 'What a model should know besides the task.' }),
     metadata: Metadata.optional(),
@@ -106,7 +106,7 @@ export const Run = z
     max_steps: z.number().int(),
     result: z
       .strictObject({
-        text: z.string().nullable().meta({ description: 'The last words of the model, or what the actions answered.' }),
+        text: z.string().nullable().meta({ description: 'The final text of the model, or the results of the actions.' }),
         stop_reason: z.enum([
           'done',
           'max_steps',

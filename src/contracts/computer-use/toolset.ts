@@ -14,18 +14,18 @@ export const ToolsetCall = z
   .strictObject({
     toolset: Toolset,
     member: z.string().min(1).max(100),
-    input: z.record(z.string(), z.unknown()).meta({ description: 'As the schema of the member says.' }),
-    run_id: Id.optional().meta({ description: 'Holds the control lease; without one the key does.' }),
+    input: z.record(z.string(), z.unknown()).meta({ description: 'See the schema of the member.' }),
+    run_id: Id.optional().meta({ description: 'Holds the control lease; without it, the key does.' }),
     turn_id: TurnId.optional().meta({ description: 'Calls of one turn stop after the first failed one.' }),
     call_index: z.number().int().min(0).max(10_000).optional().meta({
-      description: 'With turn_id: the same call again is not executed a second time.',
+      description: 'With turn_id: a repeated call does not run a second time.',
     }),
     model_frame: z.strictObject({ width: Size, height: Size }).optional().meta({
       description:
-        'The picture that the coordinates were read from, where it was scaled; default: the frame of `screen`.',
+        'The image that the coordinates refer to, if it was scaled; default: the frame of `screen`.',
     }),
     coordinate_space: z.enum(['pixels', 'normalized_1000']).optional(),
-    approval_grant: Id.optional().meta({ description: 'The id of an approval of exactly this call; good once.' }),
+    approval_grant: Id.optional().meta({ description: 'The id of an approval for exactly this call; valid once.' }),
     browser_session_id: Id.optional(),
     enable: z.array(z.string().min(1).max(100)).max(50).optional().meta({
       description: 'Members that are off unless named: file_upload, read_console, read_network, javascript_exec.',

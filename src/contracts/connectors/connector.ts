@@ -15,7 +15,7 @@ export const ConnectorAuth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({
     type: z.literal('api_key'),
-    key: z.string().min(1).max(16_384).meta({ description: 'Read back as "•••"; sent back so, it stays what it is.' }),
+    key: z.string().min(1).max(16_384).meta({ description: 'Returned as "•••"; send "•••" to keep the current value.' }),
     header: z
       .string()
       .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/, 'a header name')
@@ -34,11 +34,11 @@ export const Connector = z
     auth: ConnectorAuth.meta({ description: 'Secrets as "•••".' }),
     enabled: z.boolean(),
     status: z.enum(serverStates),
-    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in a sentence.' }),
+    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in one sentence.' }),
     authorizeUrl: z
       .string()
       .nullable()
-      .meta({ description: 'Where the person signs in while the status is needs_reauth.' }),
+      .meta({ description: 'Where the person signs in when the status is needs_reauth.' }),
     toolCount: z.number().int(),
     subscriptionCount: z.number().int(),
     createdAt: Time,
@@ -51,7 +51,7 @@ export const CreateConnector = z.strictObject({
   name: AttachServer.shape.name,
   url: z.string().min(1).max(2048),
   auth: ConnectorAuth.optional().meta({
-    description: 'Default none: a server that asks for a sign-in gets one begun.',
+    description: 'Default none: if the server asks for a sign-in, one is started.',
   }),
   enabled: z.boolean().optional(),
 });
@@ -62,13 +62,13 @@ export type ChangeConnector = z.infer<typeof ChangeConnector>;
 export const ConnectorSignIn = z
   .strictObject({
     status: z.enum(['signed_in', 'needs_reauth', 'not_asked']).meta({
-      description: 'not_asked: nothing is kept and the server has not asked for a sign-in.',
+      description: 'not_asked: nothing is stored and the server has not asked for a sign-in.',
     }),
     authorizeUrl: z.string().nullable(),
     issuer: z.string().nullable(),
     scopes: z.array(z.string()),
     expiresAt: Time.nullable().meta({
-      description: 'Of the access token, which is renewed by itself where that can be.',
+      description: 'Expiry of the access token, which is renewed automatically where possible.',
     }),
   })
   .meta({ id: 'ConnectorSignIn' });
@@ -79,7 +79,7 @@ const one = { ...connectorRoute, owner: connectorOwner, params: z.strictObject({
 export const listConnectors = defineRoute({
   ...connectorRoute,
   op: 'listConnectors',
-  summary: 'Connectors with their health',
+  summary: 'Lists connectors with their health',
   method: 'GET',
   path: base,
   owner: 'collection',
@@ -88,7 +88,7 @@ export const listConnectors = defineRoute({
 export const createConnector = defineRoute({
   ...connectorRoute,
   op: 'createConnector',
-  summary: 'Adds a connector; it is reached for at once, and the answer does not wait for it',
+  summary: 'Adds a connector; connecting starts at once, and the answer does not wait for it',
   method: 'POST',
   path: base,
   owner: 'collection',
@@ -99,7 +99,7 @@ export const createConnector = defineRoute({
 export const readConnector = defineRoute({
   ...one,
   op: 'readConnector',
-  summary: 'One connector',
+  summary: 'Reads one connector',
   method: 'GET',
   path: `${base}/:id`,
   answers: { 200: Connector },
@@ -107,7 +107,7 @@ export const readConnector = defineRoute({
 export const changeConnector = defineRoute({
   ...one,
   op: 'changeConnector',
-  summary: 'Changes what is named; disabled, its subscriptions are removed as when it is deleted',
+  summary: 'Changes the given fields; disabling it removes its subscriptions, as deleting it does',
   method: 'PATCH',
   path: `${base}/:id`,
   body: ChangeConnector,
@@ -125,7 +125,7 @@ export const removeConnector = defineRoute({
 export const readSignIn = defineRoute({
   ...one,
   op: 'readConnectorSignIn',
-  summary: 'How Gantry is signed in there',
+  summary: 'Reads how Gantry is signed in',
   method: 'GET',
   path: `${base}/:id/oauth`,
   answers: { 200: ConnectorSignIn },
@@ -133,7 +133,7 @@ export const readSignIn = defineRoute({
 export const beginSignIn = defineRoute({
   ...one,
   op: 'beginConnectorSignIn',
-  summary: 'Begins a sign-in: authorizeUrl is where the person goes with their browser',
+  summary: 'Starts a sign-in: the person opens authorizeUrl in their browser',
   method: 'POST',
   path: `${base}/:id/oauth`,
   answers: { 200: ConnectorSignIn },
@@ -142,7 +142,7 @@ export const revokeSignIn = defineRoute({
   ...one,
   op: 'revokeConnectorSignIn',
   summary:
-    'Revokes the grant at the provider where it takes that (RFC 7009), and forgets it here; subscriptions need a new sign-in then',
+    'Revokes the grant at the provider if it supports that (RFC 7009) and deletes it here; subscriptions then need a new sign-in',
   method: 'DELETE',
   path: `${base}/:id/oauth`,
   answers: { 204: z.undefined() },

@@ -11,7 +11,7 @@ export const registerSubscription = defineRoute({
   area: 'connector-events',
   errors: 'plain',
   summary:
-    'Before the server is told a secret: the cloud listens for it. The secret before it is good for an hour more',
+    'Registers a subscription’s secret at the cloud before the server gets it; the previous secret stays valid for an hour',
   method: 'PUT',
   path: '/api/v1/runtime/mcp-event-subscriptions/:sub',
   auth: ['device'],
@@ -30,7 +30,7 @@ export const unregisterSubscription = defineRoute({
   op: 'unregisterConnectorSubscription',
   area: 'connector-events',
   errors: 'plain',
-  summary: 'The cloud takes no more events for it, and drops those that wait; an unknown one is gone already',
+  summary: 'Ends a registration at the cloud and drops its waiting events; an unknown one is already gone',
   method: 'DELETE',
   path: '/api/v1/runtime/mcp-event-subscriptions/:sub',
   auth: ['device'],
@@ -45,7 +45,7 @@ export const eventCallback = defineRoute({
   area: 'connector-events',
   errors: 'plain',
   summary:
-    'Where servers post events: 202 once durable, 401 bad signature, 410 unknown, 413 over 256 KiB; echoes a verification',
+    'Receives events from servers: 202 once durable, 401 bad signature, 410 unknown, 413 over 256 KiB; echoes a verification',
   method: 'POST',
   path: '/mcp/events/callback/:key',
   auth: ['public'],
@@ -79,7 +79,7 @@ export const EventDelivery = z.union([
     subscriptionKey,
     type: z.literal('expired'),
     count: z.number().int().min(1),
-    notice: z.string().min(1).max(100).meta({ description: 'Told again, it is the same: these are counted once.' }),
+    notice: z.string().min(1).max(100).meta({ description: 'A repeated notice has the same id and is counted once.' }),
   }),
 ]);
 export type EventDelivery = z.infer<typeof EventDelivery>;
@@ -96,7 +96,7 @@ export const deliverEvent = defineRoute({
   area: 'connector-events',
   errors: 'plain',
   summary:
-    'The cloud brings one event; signed for this device. 410: no such subscription here; 400 invalid_event: wrong name, id, time or data',
+    'Delivers one event from the cloud; signed for this device. 410: no such subscription here; 400 invalid_event: wrong name, id, time or data',
   method: 'POST',
   path: '/api/v1/mcp/event-deliveries',
   auth: ['device'],

@@ -30,7 +30,7 @@ const fields = {
   match: z
     .record(z.string(), z.unknown())
     .nullable()
-    .meta({ description: 'JSON Schema 2020-12 on the data of an event; events that do not fit make a ticket alone.' }),
+    .meta({ description: 'JSON Schema 2020-12 for the data of an event; events that do not match only create a ticket.' }),
 };
 
 /** The settings that a job keeps: the rule at its creation, plus a mode that became stricter since. */
@@ -89,7 +89,7 @@ export type ChangeRule = z.infer<typeof ChangeRule>;
 
 /** About the event beside it; the computer derives it on request from the ticket's data. */
 export const About = z.string().nullable().meta({
-  description: 'What the event says of itself, in a line of at most 120 characters; null where nothing does.',
+  description: 'The event’s own description, at most 120 characters on one line; null if it has none.',
 });
 
 /** The jobs that the rule would have made of the subscription's last events. */
@@ -97,12 +97,12 @@ export const RulePlan = z.strictObject({
   dryRun: z.literal(true),
   plan: z.strictObject({
     rule: RuleConfig,
-    looked: z.number().int().meta({ description: 'So many past events were looked at, the newest 50 at most.' }),
+    looked: z.number().int().meta({ description: 'How many past events were checked: at most the newest 50.' }),
     matches: z.array(
       z.strictObject({ eventId: z.string(), about: About, ticketId: z.string().nullable(), receivedAt: Time }),
     ),
-    runs: z.number().int().meta({ description: 'Runs that these would have been, batched.' }),
-    pending: z.array(z.string()).meta({ description: 'Jobs that wait now and would be held to a stricter mode.' }),
+    runs: z.number().int().meta({ description: 'How many runs they would have made, batched.' }),
+    pending: z.array(z.string()).meta({ description: 'Waiting jobs that would get a stricter mode.' }),
   }),
 });
 
@@ -125,7 +125,7 @@ export type JobStatus = z.infer<typeof JobStatus>;
 
 export const JobAttempt = z.strictObject({
   number: z.number().int(),
-  runId: z.string().meta({ description: 'Of the agent run: list_runs, get_run and get_run_result read it.' }),
+  runId: z.string().meta({ description: 'Id of the agent run, which list_runs, get_run and get_run_result read.' }),
   status: z.enum(['running', 'completed', 'failed', 'cancelled', 'interrupted']),
   startedAt: Time,
   endedAt: Time.nullable(),
@@ -140,10 +140,10 @@ export const Job = z
     id: Id,
     ruleId: z.string(),
     status: JobStatus,
-    reason: z.string().nullable().meta({ description: 'Why it waits or ended so, in a sentence.' }),
+    reason: z.string().nullable().meta({ description: 'Why it waits or how it ended, in one sentence.' }),
     eventIds: z.array(z.string()),
-    about: About.meta({ description: 'Of its first event, as in the trail.' }),
-    ticketId: z.string().nullable().meta({ description: 'Of its first event.' }),
+    about: About.meta({ description: 'Description of its first event, as in the trail.' }),
+    ticketId: z.string().nullable().meta({ description: 'Ticket of its first event.' }),
     threadId: z.string().nullable(),
     sessionId: z.string().nullable(),
     output: z.string().nullable(),
@@ -159,9 +159,9 @@ export const JobEvent = z
   .strictObject({
     index: z.number().int(),
     at: Time,
-    status: JobStatus.meta({ description: 'What it became.' }),
+    status: JobStatus.meta({ description: 'Its new status.' }),
     reason: z.string().nullable(),
-    actor: z.string().meta({ description: '`engine`, or whoever answered.' }),
+    actor: z.string().meta({ description: '`engine`, or who answered.' }),
   })
   .meta({ id: 'AutomationJobEvent' });
 export type JobEvent = z.infer<typeof JobEvent>;
@@ -174,7 +174,7 @@ export const AutomationBot = z
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why it cannot be held to a mode, in a sentence; null: it can, and rules may run it.' }),
+      .meta({ description: 'Why Gantry cannot enforce its permissions, in one sentence; null: it can, and rules may run it.' }),
   })
   .meta({ id: 'AutomationBot' });
 export type AutomationBot = z.infer<typeof AutomationBot>;
@@ -187,7 +187,7 @@ const ofJob = { ...shared, params: z.strictObject({ id: Id, sid: Id, jid: Id }) 
 export const listAutomationBots = defineRoute({
   ...shared,
   op: 'listAutomationBots',
-  summary: 'Bots that a subscription may name, and why rules cannot run some of them',
+  summary: 'Lists bots that a subscription may name, and why rules cannot run some of them',
   method: 'GET',
   path: `${connectorMounts[0]}/:id/events/bots`,
   params: z.strictObject({ id: Id }),
@@ -196,7 +196,7 @@ export const listAutomationBots = defineRoute({
 export const listRules = defineRoute({
   ...ofSubscription,
   op: 'listAutomationRules',
-  summary: 'Rules of a subscription, oldest first',
+  summary: 'Lists the rules of a subscription, oldest first',
   method: 'GET',
   path: `${base}/rules`,
   answers: { 200: z.strictObject({ rules: z.array(Rule) }) },
@@ -214,7 +214,7 @@ export const createRule = defineRoute({
 export const changeRule = defineRoute({
   ...ofRule,
   op: 'changeAutomationRule',
-  summary: 'Changes what is named; a stricter mode holds for pending work too, which keeps its instructions',
+  summary: 'Changes the given fields; a stricter mode also applies to pending work, which keeps its instructions',
   method: 'PATCH',
   path: `${base}/rules/:rid`,
   body: ChangeRule,
@@ -223,7 +223,7 @@ export const changeRule = defineRoute({
 export const removeRule = defineRoute({
   ...ofRule,
   op: 'removeAutomationRule',
-  summary: 'Removes a rule; its pending jobs are cancelled, what runs goes on',
+  summary: 'Removes a rule; its pending jobs are cancelled, running ones continue',
   method: 'DELETE',
   path: `${base}/rules/:rid`,
   query: z.strictObject({ dryRun: QueryFlag }),
@@ -235,7 +235,7 @@ export const removeRule = defineRoute({
 export const listJobs = defineRoute({
   ...ofSubscription,
   op: 'listAutomationRuns',
-  summary: 'Runs of rules, newest first, without output',
+  summary: 'Lists the runs of rules, newest first, without output',
   method: 'GET',
   path: `${base}/runs`,
   query: z.strictObject({ ...Paging, status: JobStatus.optional(), rule: z.string().max(200).optional() }),
@@ -244,7 +244,7 @@ export const listJobs = defineRoute({
 export const readJob = defineRoute({
   ...ofJob,
   op: 'readAutomationRun',
-  summary: 'One run with its output',
+  summary: 'Reads one run with its output',
   method: 'GET',
   path: `${base}/runs/:jid`,
   answers: { 200: Job },
@@ -252,7 +252,7 @@ export const readJob = defineRoute({
 export const listJobEvents = defineRoute({
   ...ofJob,
   op: 'listAutomationRunEvents',
-  summary: 'What a run went through, oldest first',
+  summary: 'Lists the status changes of a run, oldest first',
   method: 'GET',
   path: `${base}/runs/:jid/events`,
   answers: { 200: z.strictObject({ events: z.array(JobEvent) }) },
@@ -261,7 +261,7 @@ export const listJobEvents = defineRoute({
 export const findJob = defineRoute({
   ...shared,
   op: 'findAutomationRun',
-  summary: 'Where a run belongs of which only the id is known, such as `runId` of an approval',
+  summary: 'Finds the subscription of a run by its id, such as the `runId` of an approval',
   method: 'GET',
   path: `${connectorMounts[0]}/runs/:jid`,
   params: z.strictObject({ jid: Id }),

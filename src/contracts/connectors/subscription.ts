@@ -51,13 +51,13 @@ export const Subscription = z
     error: z
       .strictObject({ code: z.number().int().nullable(), reason: SubscriptionReason, message: z.string() })
       .nullable()
-      .meta({ description: 'code: the JSON-RPC or HTTP number, null where there is none.' }),
+      .meta({ description: 'code: the JSON-RPC or HTTP number, or null.' }),
     refreshBefore: Time.nullable(),
     lastEventAt: Time.nullable(),
     lastEventId: z.string().nullable(),
     eventCount: z.number().int(),
     historyLostAt: Time.nullable().meta({
-      description: 'The server said `truncated`: events before this time may be missing.',
+      description: 'The server reported `truncated`: events before this time may be missing.',
     }),
     expiredCount: z
       .number()
@@ -93,7 +93,7 @@ export const ConnectorEvents = z
     archivedSubscriptions: z
       .array(z.strictObject({ id: z.string(), name: z.string() }))
       .max(20)
-      .meta({ description: 'Stopped ones that have runs, newest first; their runs can still be read.' }),
+      .meta({ description: 'Ended subscriptions with runs, newest first; their runs can still be read.' }),
   })
   .meta({ id: 'ConnectorEvents' });
 export type ConnectorEvents = z.infer<typeof ConnectorEvents>;
@@ -116,11 +116,11 @@ export const TrailEvent = z
     about: About,
     name: z.string().nullable(),
     status: z.enum(['waiting', 'ticket', 'dead', 'expired', 'gap']).meta({
-      description: 'waiting: for the computer; gap: the server said that history is missing here.',
+      description: 'waiting: for the computer; gap: the server reported that history is missing here.',
     }),
     reason: z.string().nullable(),
-    receivedAt: Time.nullable().meta({ description: 'Durable at the cloud.' }),
-    relayedAt: Time.nullable().meta({ description: 'Taken by the computer.' }),
+    receivedAt: Time.nullable().meta({ description: 'When it was durable at the cloud.' }),
+    relayedAt: Time.nullable().meta({ description: 'When the computer accepted it.' }),
     ticketId: z.string().nullable(),
     runs: z.array(z.strictObject({ id: Id, ruleId: z.string(), status: JobStatus, at: Time })),
   })
@@ -134,7 +134,7 @@ const ofSubscription = { ...shared, params: z.strictObject({ id: Id, sid: Id }) 
 export const listConnectorEvents = defineRoute({
   ...ofConnector,
   op: 'listConnectorEvents',
-  summary: 'What the server offers (kept for 60 s), and the subscriptions on it',
+  summary: 'Lists the events that the server offers (cached for 60 s) and the subscriptions',
   method: 'GET',
   path: base,
   answers: { 200: ConnectorEvents },
@@ -143,7 +143,7 @@ export const subscribeToEvent = defineRoute({
   ...ofConnector,
   op: 'subscribeToConnectorEvent',
   summary:
-    'Subscribes a bot; the same identity again refreshes it. 502 with the subscription where server or cloud refused',
+    'Subscribes a bot; repeating the same identity refreshes it. 502 with the subscription if server or cloud refused',
   method: 'POST',
   path: base,
   body: Subscribe,
@@ -152,7 +152,7 @@ export const subscribeToEvent = defineRoute({
 export const endSubscription = defineRoute({
   ...ofSubscription,
   op: 'endConnectorSubscription',
-  summary: 'Ends a subscription at the server where it can be, at the cloud and here',
+  summary: 'Ends a subscription: at the server if possible, at the cloud and here',
   method: 'DELETE',
   path: `${base}/subscriptions/:sid`,
   answers: { 204: z.undefined() },
@@ -160,7 +160,7 @@ export const endSubscription = defineRoute({
 export const listTrail = defineRoute({
   ...ofSubscription,
   op: 'listConnectorTrail',
-  summary: 'What became of each event, newest first; the cloud adds what waits there or was given up',
+  summary: 'Lists what happened to each event, newest first; the cloud adds those that wait there or were given up',
   method: 'GET',
   path: `${base}/subscriptions/:sid/events`,
   query: z.strictObject(Paging),

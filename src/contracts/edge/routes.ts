@@ -23,7 +23,7 @@ const rpc = {
       .string()
       .max(200)
       .optional()
-      .meta({ description: 'Which computer of the caller tools ask; default their default one.' }),
+      .meta({ description: 'The caller’s computer that tools use; default: their default computer.' }),
   }),
   answers: { 200: z.unknown(), 202: z.undefined() },
 } as const;
@@ -35,7 +35,7 @@ export const EdgeAbout = z
       z.strictObject({
         name: z.enum(['agents', 'bots']),
         title: z.string(),
-        url: z.string().meta({ description: 'Of `bots` with `<bot id>` in it.' }),
+        url: z.string().meta({ description: 'Address of the server; that of `bots` contains `<bot id>`.' }),
         scope: z.enum(['agents:read', 'bots:act']),
         about: z.string(),
       }),
@@ -59,7 +59,7 @@ export const edgePage = defineRoute({
   ...shared,
   op: 'edgePage',
   summary:
-    'A short page: addresses of the servers, protocol versions, the events that there are; the same as JSON for who accepts that alone',
+    'A short page with server addresses, protocol versions and the event catalog; as JSON for clients that accept only JSON',
   method: 'GET',
   path: edgeBase,
   auth: ['public'],
@@ -74,7 +74,7 @@ export const edgeAgents = defineRoute({
   ...rpc,
   op: 'edgeAgents',
   summary:
-    'The agents server: reads bots, runs and boards, and offers events; answers events while the computer sleeps',
+    'The agents server: reads bots, runs and boards, and offers events; event calls work while the computer sleeps',
   path: `${edgeBase}/mcp`,
   scope: 'agents:read',
   owner: { none: 'it names tools and events, of which the caller sees their own alone' },
@@ -83,7 +83,7 @@ export const edgeAgents = defineRoute({
 export const edgeBot = defineRoute({
   ...rpc,
   op: 'edgeBot',
-  summary: 'The connector of one bot: talks to it, and offers its events',
+  summary: 'The connector of one bot: exchanges messages with it and offers its events',
   path: `${edgeBase}/mcp/bots/:id`,
   scope: 'bots:act',
   params: z.strictObject({ id: Id }),
@@ -118,7 +118,7 @@ export type EdgeApp = z.infer<typeof EdgeApp>;
 export const listApps = defineRoute({
   ...person,
   op: 'listEdgeApps',
-  summary: 'Apps that were let in at the edge, and what each is subscribed to',
+  summary: 'Lists approved apps and their subscriptions',
   method: 'GET',
   path: '/api/v1/mcp/approvals',
   owner: 'collection',
@@ -128,7 +128,7 @@ export const listApps = defineRoute({
 export const endEdgeSubscription = defineRoute({
   ...person,
   op: 'endEdgeSubscription',
-  summary: 'Ends a subscription of an app, which is told: terminated, ended_by_owner',
+  summary: 'Ends a subscription of an app, which is notified: terminated, ended_by_owner',
   method: 'DELETE',
   path: '/api/v1/mcp/events/subscriptions/:id',
   params: z.strictObject({ id: Id }),
@@ -150,7 +150,7 @@ export type CatalogEvent = z.infer<typeof CatalogEvent>;
 export const readCatalog = defineRoute({
   ...person,
   op: 'readEventCatalog',
-  summary: 'Every event with a plain title, and the servers that offer it',
+  summary: 'Lists every event with its title and the servers that offer it',
   method: 'GET',
   path: '/api/v1/events/catalog',
   owner: { none: 'the same for everybody' },

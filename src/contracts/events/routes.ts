@@ -16,7 +16,7 @@ export const forwardEvents = defineRoute({
   op: 'forwardEvents',
   area: 'link',
   errors: 'plain',
-  summary: 'A computer forwards what happened there; signed by its device. A bad event is refused alone',
+  summary: 'Forwards events from a computer; signed by its device. A bad event is refused without the others',
   method: 'POST',
   path: '/api/v1/runtime/events',
   auth: ['device'],
@@ -28,7 +28,7 @@ export const forwardEvents = defineRoute({
   }),
   answers: {
     200: z.strictObject({
-      accepted: z.number().int().meta({ description: 'Kept just now; what was known already is not counted.' }),
+      accepted: z.number().int().meta({ description: 'How many were new; those already known are not counted.' }),
       refused: z.array(
         z.strictObject({
           index: z.number().int().meta({ description: 'Its place in the request, from 0.' }),

@@ -20,17 +20,17 @@ export const KeptSession = z.strictObject({
   id: SessionId,
   title: z
     .string()
-    .meta({ description: 'As the harness names it, else the first 200 characters of its first prompt.' }),
+    .meta({ description: 'The harness’s name for it, else the first 200 characters of its first prompt.' }),
   cwd: z.string(),
   lastUsed: Time,
   openBy: z
     .strictObject({
       pid: z.int(),
-      bot: z.string().nullable().meta({ description: 'The bot of Gantry in whose pane it runs.' }),
-      sure: z.boolean().meta({ description: 'False: the harness runs in that folder, and this is its latest one.' }),
+      bot: z.string().nullable().meta({ description: 'The bot in whose pane it runs.' }),
+      sure: z.boolean().meta({ description: 'False: the harness runs in that folder, and this is its latest conversation.' }),
     })
     .nullable()
-    .meta({ description: 'The process that has it open; null: none is known.' }),
+    .meta({ description: 'The process that has it open, if known.' }),
 });
 export type KeptSession = z.infer<typeof KeptSession>;
 
@@ -38,7 +38,7 @@ export const listKeptSessions = defineRoute({
   op: 'listKeptSessions',
   area,
   errors,
-  summary: 'Conversations that the harnesses of this computer keep themselves, the latest first',
+  summary: 'Lists conversations that harnesses keep on this computer, latest first',
   method: 'GET',
   path: `${base}/sessions`,
   auth: own,
@@ -47,7 +47,7 @@ export const listKeptSessions = defineRoute({
   query: z.strictObject({ harness: Adoptable.optional(), cwd: z.string().min(1).max(4096).optional() }),
   answers: {
     200: z.strictObject({
-      sessions: z.array(KeptSession).max(200).meta({ description: 'At most 200; a folder narrows it.' }),
+      sessions: z.array(KeptSession).max(200).meta({ description: 'At most 200; narrow it by folder.' }),
     }),
   },
 });
@@ -56,7 +56,7 @@ export const adoptKeptSession = defineRoute({
   op: 'adoptKeptSession',
   area,
   errors,
-  summary: 'Takes up such a conversation as a bot: writes it into a team and starts it there',
+  summary: 'Adopts a conversation as a bot: adds it to a team and starts it there',
   method: 'POST',
   path: `${base}/sessions/adopt`,
   auth: own,
@@ -66,8 +66,8 @@ export const adoptKeptSession = defineRoute({
   body: z.strictObject({
     harness: Adoptable,
     id: SessionId,
-    as: BotSlug.optional().meta({ description: 'Default: the harness, with a number where that is taken.' }),
-    team: TeamName.optional().meta({ description: 'Default `adopted`; made where it is not there.' }),
+    as: BotSlug.optional().meta({ description: 'Default: the harness, with a number if that name is taken.' }),
+    team: TeamName.optional().meta({ description: 'Default `adopted`; created if missing.' }),
     takeOver: z.boolean().optional().meta({ description: 'Ends the process that has it open.' }),
     dryRun: z.boolean().optional(),
   }),
@@ -75,7 +75,7 @@ export const adoptKeptSession = defineRoute({
     200: z.strictObject({
       session: KeptSession,
       bot: z.string().meta({ description: '`<bot>@<team>`' }),
-      file: z.string().meta({ description: 'The team file that it is written into.' }),
+      file: z.string().meta({ description: 'The team file that it is added to.' }),
       lines: z.string().meta({ description: 'What is added to it.' }),
       ends: z.int().nullable().meta({ description: 'The process that is ended first.' }),
       applied: z.boolean(),

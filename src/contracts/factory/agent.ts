@@ -30,7 +30,7 @@ export const AgentBinding = z.strictObject({
   vendor: z.string().optional(),
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),
-  model: z.string().optional().meta({ description: 'Of a hosted bot.' }),
+  model: z.string().optional().meta({ description: 'For a hosted bot.' }),
 });
 export type AgentBinding = z.infer<typeof AgentBinding>;
 
@@ -47,10 +47,10 @@ export const Agent = z
     role: z.string().nullable(),
     binding: AgentBinding,
     state: AgentState,
-    stateReason: z.string().nullable().meta({ description: 'In words; "unclear" when the evidence is not clear.' }),
+    stateReason: z.string().nullable().meta({ description: 'In words; "unclear" if the evidence is not clear.' }),
     stale: z
       .boolean()
-      .meta({ description: 'True while the pane engine cannot be read: what is shown is the last known.' }),
+      .meta({ description: 'True while the pane engine cannot be read: this is the last known state.' }),
     currentNode: z.strictObject({ dagId: z.string(), nodeId: z.string(), title: z.string() }).nullable(),
     proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
     pane: PaneRef.nullable(),
@@ -107,7 +107,7 @@ export const PaneInput = z.strictObject({
   keys: z.array(z.string().min(1).max(32)).max(1000).optional(),
   paste: z.boolean().optional().meta({
     description:
-      'The text was pasted: it is framed where the program asked for that, so that its lines are not taken as typed.',
+      'The text was pasted: it is framed as a paste if the program supports that, so that its lines do not count as typed.',
   }),
 });
 export type PaneInput = z.infer<typeof PaneInput>;
@@ -153,9 +153,9 @@ export const TeamPlanStep = z
     reason: z.string(),
     start: z
       .strictObject({
-        command: z.string().nullable().meta({ description: 'Of the team file; null: the agent program itself.' }),
+        command: z.string().nullable().meta({ description: 'From the team file; null: the agent program itself.' }),
         cwd: z.string(),
-        env: z.record(z.string(), z.string()).meta({ description: 'As the team file has it: secrets by their names.' }),
+        env: z.record(z.string(), z.string()).meta({ description: 'As in the team file, with secrets by name.' }),
       })
       .optional()
       .meta({ description: 'What would run, before the first start and after a change.' }),

@@ -12,7 +12,7 @@ export const CampaignSummary = z
     title: z.string(),
     intent: z.string(),
     status: z.enum(campaignStatuses),
-    proven: z.number().int().meta({ description: 'Nodes that are done.' }),
+    proven: z.number().int().meta({ description: 'How many nodes are done.' }),
     total: z.number().int(),
     needsYou: z.number().int(),
   })

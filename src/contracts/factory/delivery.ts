@@ -17,8 +17,8 @@ export const Delivery = z
     to: z.string(),
     via: z.enum(deliveryVias),
     state: DeliveryState,
-    evidence: z.enum(deliveryEvidences).nullable().meta({ description: 'The witness that made it verified.' }),
-    detail: z.string().optional().meta({ description: 'In words: why queued, what was not seen, what failed.' }),
+    evidence: z.enum(deliveryEvidences).nullable().meta({ description: 'The witness that verified it.' }),
+    detail: z.string().optional().meta({ description: 'In words: why it is queued, what was not confirmed, or what failed.' }),
     ticket: z.string().optional(),
     messageId: z.string().optional(),
     threadId: z.string().optional(),
@@ -41,7 +41,7 @@ export const SendRequest = z
     raw: z.boolean().optional().meta({ description: 'Owner only: type a bare command, without the sender line.' }),
     as: z.string().min(1).max(200).optional().meta({
       description:
-        'Id of a vendor’s bot in whose name its app answers, in a thread of that bot: `to` is `channel:<thread_id>`.',
+        'Id of a vendor’s bot whose app answers in a thread of that bot; `to` must be `channel:<thread_id>`.',
     }),
     dryRun: z.boolean().optional(),
   })

@@ -7,8 +7,8 @@ import { area, base, errors, people } from './route-parts.ts';
 export const Guest = z
   .strictObject({
     agentId: z.string(),
-    address: z.string().meta({ description: '"bot@team", on the computer that it comes from.' }),
-    user: z.string().meta({ description: 'Whose ticket brought it.' }),
+    address: z.string().meta({ description: '"bot@team" on the computer that started it.' }),
+    user: z.string().meta({ description: 'The user of the ticket that started it.' }),
     harness: HarnessName.nullable(),
     state: AgentState,
     stateReason: z.string().nullable(),
@@ -22,7 +22,7 @@ const all = { area, errors, auth: people, owner: 'collection' } as const;
 export const listGuests = defineRoute({
   ...all,
   op: 'listGuests',
-  summary: 'Bots that other computers brought here',
+  summary: 'Lists bots that other computers started here',
   method: 'GET',
   path: `${base}/guests`,
   scope: 'agents:read',
@@ -32,7 +32,7 @@ export const listGuests = defineRoute({
 export const stopGuests = defineRoute({
   ...all,
   op: 'stopGuests',
-  summary: 'Stops all bots that other computers brought here',
+  summary: 'Stops all bots that other computers started here',
   method: 'POST',
   path: `${base}/guests/down`,
   scope: 'bots:act',

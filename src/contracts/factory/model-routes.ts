@@ -10,8 +10,8 @@ export const ModelPlace = z
   .strictObject({
     name: z
       .string()
-      .meta({ description: 'Before the slash of a model: `anthropic`, or the name of a server of one’s own.' }),
-    where: z.string().meta({ description: 'What is asked, such as api.anthropic.com.' }),
+      .meta({ description: 'The part of a model name before the slash: `anthropic`, or the name of your own server.' }),
+    where: z.string().meta({ description: 'Where requests go, such as api.anthropic.com.' }),
     key: z.enum(['environment', 'kept', 'missing', 'not_needed']),
     from: z.enum(['vendor', 'settings.json', 'kept']),
   })
@@ -20,8 +20,8 @@ export type ModelPlace = z.infer<typeof ModelPlace>;
 
 export const ServerHeard = z
   .strictObject({
-    ok: z.boolean().meta({ description: 'It answered with a list of models.' }),
-    words: z.string().meta({ description: 'What it said, or why it said nothing, and what to do.' }),
+    ok: z.boolean().meta({ description: 'True: it answered with a list of models.' }),
+    words: z.string().meta({ description: 'What it answered, or why it did not and what to do.' }),
   })
   .meta({ id: 'ServerHeard' });
 export type ServerHeard = z.infer<typeof ServerHeard>;
@@ -43,7 +43,7 @@ const params = z.strictObject({ name: ModelPlaceName });
 export const listModelPlaces = defineRoute({
   ...own,
   op: 'listModelPlaces',
-  summary: 'Where models can be asked, and whether each place has its key',
+  summary: 'Lists model providers and whether each has its key',
   method: 'GET',
   path: `${base}/models`,
   answers: { 200: z.strictObject({ places: z.array(ModelPlace) }) },
@@ -52,7 +52,7 @@ export const listModelPlaces = defineRoute({
 export const keepModelPlace = defineRoute({
   ...own,
   op: 'keepModelPlace',
-  summary: 'Keeps the key of a vendor, or a server of one’s own with its address; a key is sealed and never answered',
+  summary: 'Saves the key of a vendor, or your own server with its address; keys are sealed and never returned',
   method: 'PUT',
   path: `${base}/models/:name`,
   params,
@@ -68,11 +68,11 @@ export const keepModelPlace = defineRoute({
         error: ({ input }) => modelAddressProblem(String(input)) ?? undefined,
       })
       .optional()
-      .meta({ description: 'Without a name, a password, a query or a fragment.' }),
-    wire: z.enum(modelWires).optional().meta({ description: 'What the server speaks; openai where none is given.' }),
+      .meta({ description: 'Without user name, password, query or fragment.' }),
+    wire: z.enum(modelWires).optional().meta({ description: 'The API that the server speaks; default openai.' }),
     check: z.boolean().optional().meta({
       description:
-        'Asks the server of the address for its models first, and keeps nothing where it does not list them.',
+        'Asks the server for its models first, and saves nothing if it does not list them.',
     }),
     dryRun: z.boolean().optional(),
   }),
@@ -80,7 +80,7 @@ export const keepModelPlace = defineRoute({
     200: z.strictObject({
       place: ModelPlace,
       applied: z.boolean(),
-      heard: ServerHeard.nullable().meta({ description: 'null: nobody was asked.' }),
+      heard: ServerHeard.nullable().meta({ description: 'null: the server was not asked.' }),
     }),
   },
 });
@@ -88,7 +88,7 @@ export const keepModelPlace = defineRoute({
 export const forgetModelPlace = defineRoute({
   ...own,
   op: 'forgetModelPlace',
-  summary: 'Forgets a key or a server that was kept',
+  summary: 'Deletes a saved key or server',
   method: 'DELETE',
   path: `${base}/models/:name`,
   params,

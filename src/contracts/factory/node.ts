@@ -77,7 +77,7 @@ export const NodeGate = z.strictObject({
   kind: z.enum(gateKinds),
   description: z.string(),
   state: z.enum(['closed', 'waiting', 'open']),
-  until: Time.nullable().meta({ description: 'When it opens by itself; null unless a timer has begun.' }),
+  until: Time.nullable().meta({ description: 'When it opens automatically; null unless a timer has started.' }),
 });
 
 export const NodeCard = z
@@ -95,11 +95,11 @@ export const NodeCard = z
       .meta({ description: 'Address of the bot; "shell" for a command; a person as "owner".' }),
     bindingType: z.enum(bindingTypes).nullable(),
     proof: z.strictObject({ proven: z.number().int(), total: z.number().int() }),
-    blockedBy: z.array(z.string()).meta({ description: 'Ids of the nodes it waits for, or waited for.' }),
+    blockedBy: z.array(z.string()).meta({ description: 'Ids of the nodes that it waits or waited for.' }),
     needsYou: z.boolean(),
     depth: z.number().int(),
     gate: NodeGate.nullable(),
-    attempt: z.number().int().meta({ description: 'How often it was begun; 0 before the first time.' }),
+    attempt: z.number().int().meta({ description: 'How often it was started; 0 before the first time.' }),
   })
   .meta({ id: 'NodeCard' });
 export type NodeCard = z.infer<typeof NodeCard>;
@@ -109,7 +109,7 @@ export const Proof = z.strictObject({
   path: z
     .string()
     .nullable()
-    .meta({ description: 'Of the file, in the workspace; null for a verdict without a file.' }),
+    .meta({ description: 'Path of the file in the workspace; null for a verdict without a file.' }),
   receiptId: z.string().meta({ description: 'Ledger id.' }),
   outcome: z.enum(['proven', 'rejected']),
   at: Time,
@@ -138,15 +138,15 @@ export const NodeMove = z.strictObject({
 export const NodePage = z
   .strictObject({
     card: NodeCard,
-    spec: z.string().meta({ description: 'Markdown: what is to be done, and what proves it.' }),
+    spec: z.string().meta({ description: 'Markdown: what to do, and what proves it.' }),
     progressMd: z.string(),
     proofMd: z.string(),
     proofs: z.array(Proof),
     files: z.array(NodeFile),
     deliveries: z.array(Delivery),
-    approval: Approval.nullable().meta({ description: 'What its person is asked about it, or was asked last.' }),
+    approval: Approval.nullable().meta({ description: 'The current or latest approval for it.' }),
     history: z.array(NodeMove),
-    output: z.string().nullable().meta({ description: 'What later steps get as step.<id>.output.' }),
+    output: z.string().nullable().meta({ description: 'What later steps read as step.<id>.output.' }),
   })
   .meta({ id: 'NodePage' });
 export type NodePage = z.infer<typeof NodePage>;

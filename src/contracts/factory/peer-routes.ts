@@ -49,7 +49,7 @@ export const PeerUpRequest = z
       .string()
       .max(64)
       .optional()
-      .meta({ description: 'SHA-256 of `files` as their person said yes to them on the calling computer.' }),
+      .meta({ description: 'SHA-256 of `files` that their person agreed to on the calling computer.' }),
   })
   .meta({ id: 'PeerUpRequest' });
 export type PeerUpRequest = z.infer<typeof PeerUpRequest>;
@@ -79,7 +79,7 @@ export type PeerUpResult = z.infer<typeof PeerUpResult>;
 export const peerHello = defineRoute({
   ...doors,
   op: 'peerHello',
-  summary: 'Who answers here, and for whom',
+  summary: 'Reads which computer answers, and for which user',
   method: 'GET',
   path: `${peer}/hello`,
   answers: { 200: PeerHello },
@@ -89,7 +89,7 @@ export const peerTeamUp = defineRoute({
   ...doors,
   ...teamParam,
   op: 'peerTeamUp',
-  summary: 'Brings a team folder and starts the named bots of it in the caller’s workspace here',
+  summary: 'Uploads a team folder and starts the named bots in the caller’s workspace here',
   method: 'POST',
   path: `${peer}/teams/:name/up`,
   body: PeerUpRequest,
@@ -125,8 +125,8 @@ export const PeerSendResult = z
     to: z.string(),
     state: z.enum(['verified', 'queued']),
     messageId: z.string().optional().meta({ description: 'Id of the delivery on that computer.' }),
-    evidence: z.enum(deliveryEvidences).nullable().optional().meta({ description: 'What proved it.' }),
-    depth: z.number().int().optional().meta({ description: 'How many wait for the bot.' }),
+    evidence: z.enum(deliveryEvidences).nullable().optional().meta({ description: 'What confirmed it.' }),
+    depth: z.number().int().optional().meta({ description: 'How many messages wait for the bot.' }),
     reason: z.string().optional(),
   })
   .meta({ id: 'PeerSendResult' });
@@ -138,7 +138,7 @@ export const PeerSendFailure = z.object({ state: z.enum(['unconfirmed', 'best_ef
 export const peerSend = defineRoute({
   ...doors,
   op: 'peerSend',
-  summary: 'A message to a bot of the caller here; unconfirmed answers 504, failed 502',
+  summary: 'Sends a message to a bot of the caller here; unconfirmed answers 504, failed 502',
   method: 'POST',
   path: `${peer}/send`,
   body: PeerSendRequest,
@@ -148,7 +148,7 @@ export const peerSend = defineRoute({
 export const peerStop = defineRoute({
   ...doors,
   op: 'peerStop',
-  summary: 'Ends one bot of the caller here',
+  summary: 'Stops one bot of the caller here',
   method: 'POST',
   path: `${peer}/stop`,
   body: z.object({ to: Address }),
@@ -162,7 +162,7 @@ export const PeerCapture = z.object({ to: z.string(), session: z.string(), lines
 export const peerCapture = defineRoute({
   ...doors,
   op: 'peerCapture',
-  summary: 'The last lines of a bot’s pane as text',
+  summary: 'Reads the last lines of a bot’s pane as text',
   method: 'GET',
   path: `${peer}/capture`,
   query: z.strictObject({ to: Address, lines }),
@@ -190,7 +190,7 @@ export const PeerAgents = z.object({ agents: z.array(PeerAgent) });
 export const peerAgents = defineRoute({
   ...doors,
   op: 'peerAgents',
-  summary: 'The caller’s bots here',
+  summary: 'Lists the caller’s bots here',
   method: 'GET',
   path: `${peer}/agents`,
   query: z.strictObject({ team: TeamName.optional() }),
@@ -204,7 +204,7 @@ export const ticketExpired = 'ticket_expired';
 export const peerEvents = defineRoute({
   ...doors,
   op: 'peerEvents',
-  summary: 'agents events: the caller’s bots here, at once and whenever one changes',
+  summary: 'Streams agents events: the caller’s bots here, at once and whenever one changes',
   method: 'GET',
   path: `${peer}/events`,
   kind: 'sse',
@@ -215,7 +215,7 @@ export const peerEvents = defineRoute({
 export const peerScreen = defineRoute({
   ...doors,
   op: 'peerScreen',
-  summary: 'The screen of a bot here, now',
+  summary: 'Reads the current screen of a bot here',
   method: 'GET',
   path: `${peer}/screen`,
   query: z.strictObject({ to: Address }),
@@ -225,7 +225,7 @@ export const peerScreen = defineRoute({
 export const peerStream = defineRoute({
   ...doors,
   op: 'peerStream',
-  summary: 'screen events of a bot here, the first at once, then on each change; then one gone event and the end',
+  summary: 'Streams screen events of a bot here, the first at once, then one for each change; then one gone event and the end',
   method: 'GET',
   path: `${peer}/stream`,
   query: z.strictObject({ to: Address }),
@@ -237,7 +237,7 @@ export const peerStream = defineRoute({
 export const peerInput = defineRoute({
   ...doors,
   op: 'peerInput',
-  summary: 'Keystrokes into the pane of a bot here: text first, then keys',
+  summary: 'Sends keystrokes to the pane of a bot here: text first, then keys',
   method: 'POST',
   path: `${peer}/input`,
   body: z.object({ ...PaneInput.shape, to: Address }),
@@ -258,7 +258,7 @@ export const peerSize = defineRoute({
 export const peerScrollback = defineRoute({
   ...doors,
   op: 'peerScrollback',
-  summary: 'Lines above the screen of a bot here',
+  summary: 'Reads lines above the screen of a bot here',
   method: 'GET',
   path: `${peer}/scrollback`,
   query: z.strictObject({ to: Address, before: z.coerce.number().int().min(0).optional(), lines }),
@@ -270,7 +270,7 @@ export const peerScrollback = defineRoute({
 export const peerTranscript = defineRoute({
   ...doors,
   op: 'peerTranscript',
-  summary: 'What a bot’s panes here printed, as plain text in pieces',
+  summary: 'Reads what a bot’s panes here printed, as plain text in pieces',
   method: 'GET',
   path: `${peer}/transcript`,
   query: z.strictObject({ to: Address, cursor: z.string().max(200).optional() }),
@@ -309,7 +309,7 @@ const toPeer = {
 export const readPeer = defineRoute({
   ...toPeer,
   op: 'readPeer',
-  summary: 'A peer route of one of the caller’s computers, by its id or its cloud id',
+  summary: 'Calls a peer route of one of the caller’s computers, by its id or its cloud id',
   method: 'GET',
   scope: 'agents:read',
 });
@@ -317,7 +317,7 @@ export const readPeer = defineRoute({
 export const actOnPeer = defineRoute({
   ...toPeer,
   op: 'actOnPeer',
-  summary: 'A peer route of one of the caller’s computers that changes something, by its id or its cloud id',
+  summary: 'Calls a peer route that changes something on one of the caller’s computers, by its id or its cloud id',
   method: 'POST',
   scope: 'bots:act',
 });

@@ -11,11 +11,11 @@ export const Occurrence = z
     due: Time,
     state: z.enum(occurrenceStates).meta({
       description:
-        'missed: Gantry did not run then; skipped: the run before had not ended; failed: the run could not be started.',
+        'missed: Gantry was not running; skipped: the previous run had not ended; failed: the run could not be started.',
     }),
     dagId: z.string().nullable(),
     reason: z.string().nullable(),
-    at: Time.meta({ description: 'When that was decided.' }),
+    at: Time.meta({ description: 'When this was decided.' }),
   })
   .meta({ id: 'Occurrence' });
 export type Occurrence = z.infer<typeof Occurrence>;
@@ -25,7 +25,7 @@ export type ScheduledRun = z.infer<typeof ScheduledRun>;
 
 const title = z.string().trim().min(1).max(200);
 const cron = z.string().trim().min(1).max(200).meta({ description: 'Five fields: minute, hour, day, month, weekday.' });
-const timezone = z.string().min(1).max(100).meta({ description: 'Such as Europe/Berlin.' });
+const timezone = z.string().min(1).max(100).meta({ description: 'For example Europe/Berlin.' });
 
 export const Schedule = z
   .strictObject({
@@ -33,13 +33,13 @@ export const Schedule = z
     title: z.string(),
     run: ScheduledRun,
     cron: z.string().nullable(),
-    at: Time.nullable().meta({ description: 'Once, at this time; then there is no cron.' }),
+    at: Time.nullable().meta({ description: 'Runs once, at this time; then there is no cron.' }),
     timezone: z.string(),
     paused: z.boolean(),
-    runMissed: z.boolean().meta({ description: 'After a time in which Gantry did not run, one run makes up for it.' }),
-    next: z.array(Time).meta({ description: 'The next times, five at most; none while it is paused.' }),
+    runMissed: z.boolean().meta({ description: 'After Gantry was not running, one run makes up for missed times.' }),
+    next: z.array(Time).meta({ description: 'The next times, at most five; empty while it is paused.' }),
     last: Occurrence.nullable(),
-    missed: z.number().int().meta({ description: 'Missed times that nobody has run since.' }),
+    missed: z.number().int().meta({ description: 'Missed times that were not run since.' }),
     createdAt: Time,
   })
   .meta({ id: 'Schedule' });
@@ -51,7 +51,7 @@ export const ScheduleRequest = z
     run: ScheduledRun,
     cron: cron.optional(),
     at: z.iso.datetime({ offset: true }).optional(),
-    timezone: timezone.optional().meta({ description: 'Default: that of the computer.' }),
+    timezone: timezone.optional().meta({ description: 'Default: the computer’s.' }),
     runMissed: z.boolean().optional(),
     paused: z.boolean().optional(),
     dryRun: z.boolean().optional(),
@@ -94,7 +94,7 @@ export const listSchedules = defineRoute({
   op: 'listSchedules',
   area,
   errors,
-  summary: 'Schedules with their next times, by the next one',
+  summary: 'Lists schedules with their next times, soonest first',
   ...read,
   path: `${base}/schedules`,
   owner: 'collection',
@@ -106,7 +106,7 @@ export const createSchedule = defineRoute({
   area,
   errors,
   summary:
-    'Runs a template at given times; a dry run shows the next five. A bot needs a rule of the policy that allows it',
+    'Creates a schedule that runs a template at given times; a dry run shows the next five. A bot needs a policy rule that allows it',
   method: 'POST',
   auth: readers,
   scope: 'bots:act',
@@ -121,7 +121,7 @@ export const changeSchedule = defineRoute({
   op: 'changeSchedule',
   area,
   errors,
-  summary: 'Changes a schedule, pauses it or lets it go on; what is left out stays',
+  summary: 'Changes, pauses or resumes a schedule; fields left out stay the same',
   method: 'PATCH',
   ...act,
   path: `${base}/schedules/:id`,
@@ -134,7 +134,7 @@ export const removeSchedule = defineRoute({
   op: 'removeSchedule',
   area,
   errors,
-  summary: 'Takes a schedule away; its runs stay',
+  summary: 'Deletes a schedule; its runs stay',
   method: 'DELETE',
   ...act,
   path: `${base}/schedules/:id`,
@@ -152,7 +152,7 @@ export const listOccurrences = defineRoute({
   op: 'listOccurrences',
   area,
   errors,
-  summary: 'What became of the times of a schedule, newest first',
+  summary: 'Lists what happened at each time of a schedule, newest first',
   ...read,
   path: `${base}/schedules/:id/runs`,
   ...one,
@@ -164,7 +164,7 @@ export const runSchedule = defineRoute({
   op: 'runSchedule',
   area,
   errors,
-  summary: 'Starts its run now, or makes up for a time that was missed, skipped or failed',
+  summary: 'Starts its run now, or for a time that was missed, skipped or failed',
   method: 'POST',
   ...act,
   path: `${base}/schedules/:id/run`,

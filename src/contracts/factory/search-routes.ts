@@ -11,9 +11,9 @@ export const Found = z
     kind: z.enum(foundKinds),
     id: z.string(),
     title: z.string(),
-    text: z.string().meta({ description: 'What was found, around the first word; or what it belongs to.' }),
+    text: z.string().meta({ description: 'The text around the first match, or what it belongs to.' }),
     at: Time,
-    url: z.string().meta({ description: 'The page that shows it, as a path.' }),
+    url: z.string().meta({ description: 'Path of the page that shows it.' }),
   })
   .meta({ id: 'Found' });
 export type Found = z.infer<typeof Found>;
@@ -25,26 +25,26 @@ export const search = defineRoute({
   op: 'search',
   area,
   errors,
-  summary: 'Runs, steps, messages and events in which every word stands, newest first of each kind',
+  summary: 'Searches runs, steps, messages and events for all the words, newest first of each kind',
   method: 'GET',
   path: `${base}/search`,
   auth: people,
   scope: 'agents:read',
   owner: { none: 'one person a computer' },
   query: z.strictObject({
-    q: z.string().min(1).max(200).meta({ description: 'Words; each may stand anywhere, in capitals or not.' }),
+    q: z.string().min(1).max(200).meta({ description: 'Words; each may be anywhere, in upper or lower case.' }),
     limit: z.coerce
       .number()
       .int()
       .min(1)
       .max(mostFound)
       .optional()
-      .meta({ description: `Of each kind; 6 where none is given, ${mostFound} at the most.` }),
+      .meta({ description: `Results of each kind; default 6, at most ${mostFound}.` }),
   }),
   answers: {
     200: z.strictObject({
       found: z.array(Found),
-      complete: z.boolean().meta({ description: 'False: what is older than what was looked through may match, too.' }),
+      complete: z.boolean().meta({ description: 'False: older entries that were not searched may match too.' }),
     }),
   },
 });

@@ -7,13 +7,13 @@ import { area, base, errors, people } from './route-parts.ts';
 export const Used = z
   .strictObject({
     requests: z.number().int(),
-    inputTokens: z.number().int().meta({ description: 'With what came from a cache.' }),
+    inputTokens: z.number().int().meta({ description: 'Including tokens from a cache.' }),
     outputTokens: z.number().int(),
-    cents: z.number().meta({ description: 'Of the requests whose price is known; fractions are kept.' }),
+    cents: z.number().meta({ description: 'Cost of requests with a known price, with fractions.' }),
     unpriced: z
       .number()
       .int()
-      .meta({ description: 'Requests whose price is not known: their tokens count, their cost does not.' }),
+      .meta({ description: 'Requests with an unknown price: their tokens count, their cost does not.' }),
   })
   .meta({ id: 'Used' });
 export type Used = z.infer<typeof Used>;
@@ -25,7 +25,7 @@ export const BotHold = z
     agentId: z.string(),
     kind: z.enum(holdKinds),
     reason: z.string(),
-    until: Time.nullable().meta({ description: 'When it goes on by itself; null: a person decides.' }),
+    until: Time.nullable().meta({ description: 'When it continues automatically; null: a person decides.' }),
     since: Time,
   })
   .meta({ id: 'BotHold' });
@@ -40,7 +40,7 @@ export const SpendLimit = z
   .strictObject({
     subject: SpendSubject,
     dailyCents: z.number().int(),
-    spentCents: z.number().meta({ description: 'Today.' }),
+    spentCents: z.number().meta({ description: 'Spent today.' }),
     reached: z.boolean(),
   })
   .meta({ id: 'SpendLimit' });
@@ -50,12 +50,12 @@ export const Spending = z
   .strictObject({
     day: z.iso.date().meta({ description: 'Today, UTC.' }),
     today: Used,
-    month: Used.meta({ description: 'Of this month, UTC.' }),
+    month: Used.meta({ description: 'Used this month, UTC.' }),
     bots: z.array(z.strictObject({ agentId: z.string(), address: z.string(), today: Used, month: Used })),
-    unpricedModels: z.array(z.string()).meta({ description: 'Of this month: models whose price is not known.' }),
+    unpricedModels: z.array(z.string()).meta({ description: 'Models used this month whose price is unknown.' }),
     limits: z.array(SpendLimit),
     holds: z.array(BotHold),
-    waitOut: z.boolean().meta({ description: 'Whether bots wait for a reported reset and go on by themselves.' }),
+    waitOut: z.boolean().meta({ description: 'Whether bots wait for a reported reset and then continue automatically.' }),
   })
   .meta({ id: 'Spending' });
 export type Spending = z.infer<typeof Spending>;
@@ -67,7 +67,7 @@ export const getSpending = defineRoute({
   op: 'getSpending',
   area,
   errors,
-  summary: 'What the bots of the workspace used today and this month, their limits a day, and which are held by one',
+  summary: 'Reads what the bots of the workspace used today and this month, their daily limits, and which bots are held by one',
   method: 'GET',
   path: `${base}/spending`,
   scope: 'agents:read',
@@ -80,7 +80,7 @@ export const setSpendLimit = defineRoute({
   area,
   errors,
   summary:
-    'Sets how much a bot, a team or all bots may spend a day (UTC); null takes the limit away. Who was held goes on',
+    'Sets how much a bot, a team or all bots may spend a day (UTC); null removes the limit. Held bots continue',
   method: 'PUT',
   path: `${base}/spending/limits`,
   scope: 'bots:act',
@@ -105,7 +105,7 @@ export const setWaitOut = defineRoute({
   op: 'setWaitOut',
   area,
   errors,
-  summary: 'Whether bots wait for the reset of a usage limit by themselves; off: each needs its person',
+  summary: 'Sets whether bots wait for the reset of a usage limit automatically; off: each needs its person',
   method: 'PUT',
   path: `${base}/spending/wait-out`,
   scope: 'bots:act',
@@ -119,7 +119,7 @@ export const letBotGoOn = defineRoute({
   area,
   errors,
   summary:
-    'Lets a held bot go on: with one message more over its budget, or with a try before its usage limit is reset or its model is looked for again',
+    'Lets a held bot go on: with one more message over its budget, or with a retry before its usage limit resets or its model is checked again',
   method: 'POST',
   path: `${base}/agents/:id/go-on`,
   auth: people,

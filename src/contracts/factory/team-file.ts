@@ -12,14 +12,14 @@ export type HostedMode = (typeof hostedModes)[number];
 
 /** Limits of one turn of a hosted bot. */
 export const TurnLimitsFile = z.strictObject({
-  steps: z.number().int().min(1).max(1000).optional().meta({ description: 'Times that its model is asked.' }),
+  steps: z.number().int().min(1).max(1000).optional().meta({ description: 'How often its model may be called.' }),
   tokens: z.number().int().min(1000).optional().meta({ description: 'Input and output together.' }),
   minutes: z
     .number()
     .min(0.01)
     .max(24 * 60)
     .optional()
-    .meta({ description: 'Without waiting for a person.' }),
+    .meta({ description: 'Not counting time spent waiting for a person.' }),
   usd: z.number().gt(0).optional().meta({ description: 'Dollars; needs a known price.' }),
 });
 
@@ -42,10 +42,10 @@ const CopiedPath = z
 /** The set-up of a worktree. */
 export const SetupFile = z.strictObject({
   command: z.string().min(1).max(20_000).optional().meta({
-    description: 'For the shell, in the bot’s folder: once a worktree, and again when a lock file changes.',
+    description: 'A shell command, in the bot’s folder: once for each worktree, and again when a lock file changes.',
   }),
   copy: z.array(CopiedPath).max(50).optional().meta({
-    description: 'Paths that git ignores, copied from the checkout first, such as node_modules.',
+    description: 'Paths that git ignores, such as node_modules, copied from the checkout first.',
   }),
 });
 
@@ -57,23 +57,23 @@ const bot = {
     .array(z.enum(harnesses))
     .min(1)
     .optional()
-    .meta({ description: 'In order of wish: the first that is installed is taken.' }),
+    .meta({ description: 'In order of preference: the first that is installed is used.' }),
   vendor: z.string().min(1).optional(),
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),
   directed_by: BotSlug.optional(),
-  model: z.string().min(1).max(200).optional().meta({ description: 'Hosted: <vendor>/<model>, or its name alone.' }),
+  model: z.string().min(1).max(200).optional().meta({ description: 'Hosted: <vendor>/<model>, or only the name of the model.' }),
   permissions: z.enum(hostedModes).optional().meta({ description: 'Hosted only; default REQUIRE_APPROVAL.' }),
-  limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; of one turn.' }),
+  limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; for one turn.' }),
   machine: z.string().min(1).optional().meta({ description: 'A paired computer, by name or id; default: this one.' }),
   command: z.string().min(1).optional().meta({ description: 'For custom (and shell): what runs in the pane.' }),
   cwd: z.string().min(1).optional().meta({ description: 'Absolute, ~/…, or relative to the workspace.' }),
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a name such as PATH'), z.string())
     .optional()
-    .meta({ description: '`vault:<NAME>` puts that secret of the vault in.' }),
+    .meta({ description: '`vault:<NAME>` inserts that secret from the vault.' }),
   worktree: z.boolean().optional(),
-  setup: SetupFile.optional().meta({ description: 'With worktree: true, in place of the team’s.' }),
+  setup: SetupFile.optional().meta({ description: 'With worktree: true; replaces the team’s.' }),
 };
 
 export const TeamFileBot = z.strictObject({ bot: BotSlug, name: z.string().min(1).max(80).optional(), ...bot });

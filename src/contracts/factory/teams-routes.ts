@@ -15,7 +15,7 @@ export const listTeams = defineRoute({
   op: 'listTeams',
   area,
   errors,
-  summary: 'Teams of the workspace, and those whose file has problems',
+  summary: 'Lists the teams of the workspace, and those whose file has problems',
   method: 'GET',
   path: `${base}/teams`,
   auth: readers,
@@ -28,7 +28,7 @@ export const listTeams = defineRoute({
       note: z
         .string()
         .optional()
-        .meta({ description: 'That there are more teams than are looked at. Absent: these are all.' }),
+        .meta({ description: 'Says that there are more teams than Gantry reads. Absent: these are all.' }),
     }),
   },
 });
@@ -37,7 +37,7 @@ export const teamUp = defineRoute({
   op: 'teamUp',
   area,
   errors,
-  summary: 'Starts the bots of a team; what already runs is left alone',
+  summary: 'Starts the bots of a team; running bots are not changed',
   method: 'POST',
   path: `${base}/teams/:name/up`,
   auth: people,
@@ -59,7 +59,7 @@ export const teamDown = defineRoute({
   ...teamParam,
   query: z.strictObject({
     dryRun: QueryFlag,
-    here: QueryFlag.meta({ description: 'Leaves those that run on other computers.' }),
+    here: QueryFlag.meta({ description: 'Does not stop bots on other computers.' }),
   }),
   answers: {
     200: z.union([
@@ -68,7 +68,7 @@ export const teamDown = defineRoute({
         letGo: z
           .array(z.string())
           .optional()
-          .meta({ description: 'Bots on computers that cannot be asked any more: they may run on there.' }),
+          .meta({ description: 'Bots on computers that can no longer be reached: they may keep running there.' }),
       }),
       z.strictObject({ dryRun: z.literal(true), plan: z.array(TeamPlanStep) }),
     ]),
@@ -79,7 +79,7 @@ export const checkTeam = defineRoute({
   op: 'checkTeam',
   area,
   errors,
-  summary: 'Every problem of a team file with path and line',
+  summary: 'Lists every problem of a team file with path and line',
   method: 'GET',
   path: `${base}/teams/:name/check`,
   auth: readers,

@@ -9,20 +9,20 @@ export const whyKinds = ['bot', 'node', 'delivery', 'run'] as const;
 export const WhySubject = z.strictObject({
   kind: z.enum(whyKinds),
   id: z.string(),
-  dagId: z.string().nullable().meta({ description: 'Of a node or a run.' }),
-  title: z.string().meta({ description: 'Address of a bot, title of a node or a run.' }),
+  dagId: z.string().nullable().meta({ description: 'For a node or a run.' }),
+  title: z.string().meta({ description: 'Address of a bot, or title of a node or run.' }),
 });
 export type WhySubject = z.infer<typeof WhySubject>;
 
 export const Why = z
   .strictObject({
     subject: WhySubject,
-    sentence: z.string().meta({ description: 'One sentence: what is, and because of what.' }),
-    since: Time.nullable().meta({ description: 'When it became so.' }),
+    sentence: z.string().meta({ description: 'One sentence: what the state is, and why.' }),
+    since: Time.nullable().meta({ description: 'Since when.' }),
     because: z
       .array(WhySubject)
-      .meta({ description: 'What the sentence leans on, nearest cause first; each can be asked about in turn.' }),
-    receipts: z.array(z.string()).meta({ description: 'Ledger ids of what it tells.' }),
+      .meta({ description: 'The causes that the sentence names, nearest first; each can be asked about in turn.' }),
+    receipts: z.array(z.string()).meta({ description: 'Ledger ids of the facts in the sentence.' }),
   })
   .meta({ id: 'Why' });
 export type Why = z.infer<typeof Why>;
@@ -31,7 +31,7 @@ export const explainWhy = defineRoute({
   op: 'explainWhy',
   area,
   errors,
-  summary: 'Why a bot, a node, a delivery or a run is as it is, in one sentence',
+  summary: 'Explains the state of a bot, a node, a delivery or a run in one sentence',
   method: 'GET',
   path: `${base}/why/:id`,
   auth: readers,
@@ -40,7 +40,7 @@ export const explainWhy = defineRoute({
   params: z.strictObject({
     id: Id.meta({ description: 'Address or id of a bot, or the id of a node, a delivery or a run.' }),
   }),
-  query: z.strictObject({ run: Id.optional().meta({ description: 'Then `id` may be the id of a step of this run.' }) }),
+  query: z.strictObject({ run: Id.optional().meta({ description: 'With it, `id` may be the id of a step of this run.' }) }),
   answers: { 200: Why },
 });
 

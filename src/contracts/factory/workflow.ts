@@ -105,10 +105,10 @@ export const TemplateStep = z.strictObject({
   in: z
     .string()
     .optional()
-    .meta({ description: 'An earlier step of a bot: the command runs in its worktree, where it has one.' }),
+    .meta({ description: 'An earlier step of a bot: the command runs in its worktree, if it has one.' }),
   verify: z.strictObject({ command: z.string() }).optional(),
   blockedBy: z.array(z.string()),
-  needsAny: z.boolean().meta({ description: 'Joins branches: one done parent is enough once all have ended.' }),
+  needsAny: z.boolean().meta({ description: 'Joins branches: once all parents have ended, one done parent is enough.' }),
   when: z.string().optional(),
   onFail: z.string().meta({ description: '"stop", "continue", "ask", or the id of an earlier step to go back to.' }),
   retry: z.strictObject({ max: z.number().int(), backoffSeconds: z.number() }),
@@ -232,7 +232,7 @@ export const Flow = z
     nodes: z.array(NodeCard),
     edges: z
       .array(FlowEdge)
-      .meta({ description: 'blocked_by: from the node waited for; on_fail: back to where the loop begins.' }),
+      .meta({ description: 'blocked_by: from the node that is waited for; on_fail: back to where the loop begins.' }),
   })
   .meta({ id: 'Flow' });
 export type Flow = z.infer<typeof Flow>;

@@ -8,7 +8,7 @@ export const doctor = defineRoute({
   op: 'doctor',
   area,
   errors,
-  summary: 'What is installed and what is missing, with the command that mends it',
+  summary: 'Checks what is installed and what is missing, with the command that fixes it',
   method: 'GET',
   path: `${base}/doctor`,
   auth: people,
@@ -25,7 +25,7 @@ export const Workspace = z.strictObject({
   path: z.string(),
   computerId: z.string(),
   engineId: z.string(),
-  demo: z.boolean().meta({ description: 'True when this workspace is the sample that ships with Gantry.' }),
+  demo: z.boolean().meta({ description: 'True if this workspace is the sample that ships with Gantry.' }),
   writable: z.boolean(),
 });
 
@@ -33,7 +33,7 @@ export const getWorkspace = defineRoute({
   op: 'getWorkspace',
   area,
   errors,
-  summary: 'The workspace this engine works in',
+  summary: 'Reads which workspace this engine works in',
   method: 'GET',
   path: `${base}/workspace`,
   auth: readers,

@@ -14,7 +14,7 @@ export const mostPatch = 1_000_000;
 
 export const ChangedFile = z.strictObject({
   path: z.string(),
-  from: z.string().nullable().meta({ description: 'Its former path, when it was renamed.' }),
+  from: z.string().nullable().meta({ description: 'Its former path if it was renamed.' }),
   change: z.enum(['added', 'changed', 'removed', 'renamed']),
   added: z.number().int().nullable().meta({ description: 'Lines; null for a binary file.' }),
   removed: z.number().int().nullable(),
@@ -28,15 +28,15 @@ export const WorktreeDiff = z
     into: z
       .string()
       .nullable()
-      .meta({ description: 'Branch of the checkout that it would be merged into; null where none is checked out.' }),
-    base: z.string().meta({ description: 'The commit that both have; the diff begins there.' }),
+      .meta({ description: 'Branch of the checkout that it would be merged into; null if none is checked out.' }),
+    base: z.string().meta({ description: 'The last commit that both have; the diff begins there.' }),
     head: z.string(),
-    ahead: z.number().int().meta({ description: 'Commits that only the bot’s branch has.' }),
-    behind: z.number().int().meta({ description: 'Commits that it does not have yet.' }),
-    uncommitted: z.number().int().meta({ description: 'Files that are changed or new and in no commit.' }),
+    ahead: z.number().int().meta({ description: 'How many commits only the bot’s branch has.' }),
+    behind: z.number().int().meta({ description: 'How many commits it does not have yet.' }),
+    uncommitted: z.number().int().meta({ description: 'How many files are changed or new but not committed.' }),
     files: z.array(ChangedFile),
     patch: z.string().meta({ description: 'Everything since `base`, committed or not, as a unified diff.' }),
-    cut: z.boolean().meta({ description: 'The patch is longer than what is shown.' }),
+    cut: z.boolean().meta({ description: 'True: the patch is longer than what is shown.' }),
   })
   .meta({ id: 'WorktreeDiff' });
 export type WorktreeDiff = z.infer<typeof WorktreeDiff>;
@@ -45,7 +45,7 @@ export const agentDiff = defineRoute({
   op: 'agentDiff',
   area,
   errors,
-  summary: 'What the bot changed in its worktree; not_found for a bot that has none',
+  summary: 'Reads what the bot changed in its worktree; not_found for a bot without one',
   method: 'GET',
   path: `${base}/agents/:id/diff`,
   auth: readers,
@@ -59,21 +59,21 @@ export type WorktreeEnd = (typeof worktreeEnds)[number];
 
 const Ending = z.strictObject({
   agent: z.string(),
-  branch: z.string().meta({ description: 'The branch as it was.' }),
-  into: z.string().nullable().meta({ description: 'Of a merge: the branch that has it now.' }),
-  commits: z.number().int().meta({ description: 'How many commits it is about.' }),
+  branch: z.string().meta({ description: 'The branch before the change.' }),
+  into: z.string().nullable().meta({ description: 'After a merge: the branch that has the commits.' }),
+  commits: z.number().int().meta({ description: 'How many commits are affected.' }),
   files: z.number().int(),
   keptAs: z.string().nullable().meta({
     description:
-      'Where the work can still be found: the branch kept, or the ref of what was set aside. Null after a merge.',
+      'Where the work can still be found: the kept branch, or the ref of the discarded work. Null after a merge.',
   }),
-  steps: z.array(z.string()).meta({ description: 'What is done, in words and in order.' }),
+  steps: z.array(z.string()).meta({ description: 'The steps, in words and in order.' }),
 });
 export type WorktreeEnding = z.infer<typeof Ending>;
 
 const answers = {
   200: z.union([
-    z.strictObject({ done: Ending.extend({ head: z.string().meta({ description: 'The commit that it led to.' }) }) }),
+    z.strictObject({ done: Ending.extend({ head: z.string().meta({ description: 'The resulting commit.' }) }) }),
     z.strictObject({ dryRun: z.literal(true), plan: Ending }),
   ]),
 } as const;
@@ -83,14 +83,14 @@ const commit = z
   .min(1)
   .max(5000)
   .optional()
-  .meta({ description: 'Commits what is uncommitted under this message first; without it, such work is a refusal.' });
+  .meta({ description: 'Commits uncommitted work with this message first; without it, uncommitted work is refused.' });
 const dryRun = z.boolean().optional();
 const act = { method: 'POST', auth: people, scope: 'bots:act', area, errors, ...agentParam, answers } as const;
 
 export const mergeWorktree = defineRoute({
   ...act,
   op: 'mergeWorktree',
-  summary: 'Merges the bot’s branch into the checkout; refused on conflict and where it has uncommitted changes',
+  summary: 'Merges the bot’s branch into the checkout; refused on conflicts or uncommitted changes there',
   path: `${base}/agents/:id/merge`,
   body: z.strictObject({ commit, dryRun }),
 });
@@ -98,7 +98,7 @@ export const mergeWorktree = defineRoute({
 export const keepWorktree = defineRoute({
   ...act,
   op: 'keepWorktree',
-  summary: 'Leaves the branch to its person, and gives the bot a fresh one',
+  summary: 'Keeps the branch for its person, and gives the bot a fresh one',
   path: `${base}/agents/:id/keep`,
   body: z.strictObject({
     as: z
@@ -114,7 +114,7 @@ export const keepWorktree = defineRoute({
 export const discardWorktree = defineRoute({
   ...act,
   op: 'discardWorktree',
-  summary: 'Gives the bot a fresh branch; what was not merged is set aside under refs/gantry/discarded, never deleted',
+  summary: 'Gives the bot a fresh branch; unmerged work is moved to refs/gantry/discarded, never deleted',
   path: `${base}/agents/:id/discard`,
   body: z.strictObject({ dryRun }),
 });

@@ -16,16 +16,16 @@ const shared = {
 } as const;
 
 const Running = z.number().int().min(0).max(10_000);
-const Idle = z.number().int().min(10).max(longestIdle).meta({ description: 'Seconds without a call.' });
+const Idle = z.number().int().min(10).max(longestIdle).meta({ description: 'Idle time in seconds.' });
 
 export const Pool = z
   .strictObject({
-    running: Running.meta({ description: 'How many may be awake at once, of all projects.' }),
+    running: Running.meta({ description: 'How many may be awake at once, across all projects.' }),
     idleSeconds: Idle,
-    awake: z.number().int().meta({ description: 'How many are now.' }),
+    awake: z.number().int().meta({ description: 'How many are awake now.' }),
     driver: z.strictObject({
       name: z.string(),
-      refused: z.string().nullable().meta({ description: 'Why no computer can be made here; null: one can.' }),
+      refused: z.string().nullable().meta({ description: 'Why no computer can be created here; null: one can.' }),
     }),
   })
   .meta({ id: 'HostedPool' });
@@ -34,7 +34,7 @@ export type Pool = z.infer<typeof Pool>;
 export const adminGetPool = defineRoute({
   ...shared,
   op: 'adminGetPool',
-  summary: 'The pool of hosted computers',
+  summary: 'Reads the pool of hosted computers',
   method: 'GET',
   answers: { 200: Pool },
 });
@@ -42,7 +42,7 @@ export const adminGetPool = defineRoute({
 export const adminSetPool = defineRoute({
   ...shared,
   op: 'adminSetPool',
-  summary: 'Sets the pool; what is left out stays',
+  summary: 'Changes the pool; fields left out stay the same',
   method: 'PATCH',
   body: z.strictObject({ running: Running.optional(), idleSeconds: Idle.optional(), dryRun: z.boolean().optional() }),
   answers: {

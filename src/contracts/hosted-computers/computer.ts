@@ -38,7 +38,7 @@ export const HostedComputer = z
     name: z.string(),
     status: HostedStatus,
     sleeping: z.boolean().meta({ description: 'Running, but frozen until the next call; no minutes are counted.' }),
-    account_id: z.string().nullable().meta({ description: 'As the developer gave it.' }),
+    account_id: z.string().nullable().meta({ description: 'Set by the developer.' }),
     key_id: z.string().nullable(),
     created_at: Time,
     started_at: Time.nullable(),
@@ -59,7 +59,7 @@ export const ComputerSettings = z
     hosted_driver_enabled: z.boolean(),
     approval_mode: z.enum(['owner', 'api_key']),
     per_key_concurrency: z.number().int().meta({
-      description: 'How many computers of one key may be awake at once, and how many toolset calls of it under way.',
+      description: 'How many computers of one key may be awake at once, and how many of its toolset calls may run at once.',
     }),
     browser_toolset: z.boolean(),
   })
@@ -105,7 +105,7 @@ export const meters = ['computer_minute', 'computer_action'] as const;
 export const MeterLine = z
   .strictObject({
     meter: z.enum(meters),
-    quantity: z.number().meta({ description: 'Minutes to a thousandth, or actions, within the hour.' }),
+    quantity: z.number().meta({ description: 'Minutes, to a thousandth, or actions, within the hour.' }),
     computer_id: z.string(),
     key_id: z.string().nullable(),
     window_start: Time,

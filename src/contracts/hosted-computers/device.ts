@@ -11,7 +11,7 @@ export const answerHostedApproval = defineRoute({
   area: 'computer-use',
   errors: 'computers',
   op: 'answerHostedApproval',
-  summary: 'The answer to what a call of this computer asked',
+  summary: 'Delivers the answer to an approval of a call of this computer',
   method: 'POST',
   path: '/api/v1/computers/this-device/approvals/:approvalId',
   auth: ['link'],

@@ -27,7 +27,7 @@ const owner = { param: 'id', noun: 'hosted-computer', word: 'computer', list: 'G
 export const listHostedComputers = defineRoute({
   ...shared,
   op: 'listHostedComputers',
-  summary: 'Computers of the project, newest first; deleted ones are left out',
+  summary: 'Lists the computers of the project, newest first, without deleted ones',
   method: 'GET',
   path: base,
   auth: callers,
@@ -39,7 +39,7 @@ export const listHostedComputers = defineRoute({
 export const createHostedComputer = defineRoute({
   ...shared,
   op: 'createHostedComputer',
-  summary: 'Makes and starts a computer',
+  summary: 'Creates and starts a computer',
   method: 'POST',
   path: base,
   auth: callers,
@@ -55,7 +55,7 @@ const one = { ...shared, auth: callers, owner, params } as const;
 export const getHostedComputer = defineRoute({
   ...one,
   op: 'getHostedComputer',
-  summary: 'One computer',
+  summary: 'Reads one computer',
   method: 'GET',
   path: `${base}/:id`,
   answers: { 200: HostedComputer },
@@ -64,7 +64,7 @@ export const getHostedComputer = defineRoute({
 export const deleteHostedComputer = defineRoute({
   ...one,
   op: 'deleteHostedComputer',
-  summary: 'Ends and removes a computer with everything on it',
+  summary: 'Stops and deletes a computer with everything on it',
   method: 'DELETE',
   path: `${base}/:id`,
   answers: { 200: HostedComputer },
@@ -93,7 +93,7 @@ export const stopHostedComputer = defineRoute({
 export const callHostedToolset = defineRoute({
   ...one,
   op: 'callHostedToolset',
-  summary: 'A call of the computer or the browser toolset; wakes the computer where it sleeps',
+  summary: 'Runs a call of the computer or browser toolset; wakes the computer if it sleeps',
   method: 'POST',
   path: `${base}/:id/toolset`,
   bodyLimit: 256 * 1024,
@@ -117,7 +117,7 @@ const after = z.coerce.number().int().min(-1).optional();
 export const listHostedEvents = defineRoute({
   ...one,
   op: 'listHostedEvents',
-  summary: 'Events of a computer after an index, oldest first',
+  summary: 'Lists the events of a computer after an index, oldest first',
   method: 'GET',
   path: `${base}/:id/events`,
   query: z.strictObject({ after, limit: Paging.limit }),
@@ -127,7 +127,7 @@ export const listHostedEvents = defineRoute({
 export const streamHostedEvents = defineRoute({
   ...one,
   op: 'streamHostedEvents',
-  summary: 'The same as a stream: those after Last-Event-ID or `after`, then those that come',
+  summary: 'Streams the events of a computer: past ones after Last-Event-ID or `after`, then new ones',
   method: 'GET',
   path: `${base}/:id/events/stream`,
   query: z.strictObject({ after }),
@@ -139,7 +139,7 @@ export const streamHostedEvents = defineRoute({
 export const approveHosted = defineRoute({
   ...one,
   op: 'approveHosted',
-  summary: 'Answers what a call asked; a key only where approval_mode is api_key',
+  summary: 'Answers the approval that a call asked for; by key only where approval_mode is api_key',
   method: 'POST',
   path: `${base}/:id/approvals/:approvalId`,
   params: params.extend({ approvalId: Id }),
@@ -157,7 +157,7 @@ export const approveHosted = defineRoute({
 export const listHostedMeters = defineRoute({
   ...one,
   op: 'listHostedMeters',
-  summary: 'What a computer has used',
+  summary: 'Reads what a computer has used',
   method: 'GET',
   path: `${base}/:id/meters`,
   answers: { 200: z.strictObject({ lines: z.array(MeterLine) }) },
@@ -167,7 +167,7 @@ export const listHostedMeters = defineRoute({
 export const listHostedApprovals = defineRoute({
   ...one,
   op: 'listHostedApprovals',
-  summary: 'What calls of this computer wait for, newest first',
+  summary: 'Lists the approvals that calls of this computer wait for, newest first',
   method: 'GET',
   path: `${base}/:id/approvals`,
   answers: {
@@ -190,7 +190,7 @@ export const getComputerSettings = defineRoute({
   ...shared,
   scope: 'any',
   op: 'getComputerSettings',
-  summary: 'Settings of the project; answers with the flag off, and for any key of the project whatever its scope',
+  summary: 'Reads the settings of the project; also with the flag off, and for any key of the project whatever its scope',
   method: 'GET',
   path: '/v1/computer_settings',
   auth: callers,
@@ -201,7 +201,7 @@ export const getComputerSettings = defineRoute({
 export const changeComputerSettings = defineRoute({
   ...shared,
   op: 'changeComputerSettings',
-  summary: 'From the console alone: a key cannot loosen what keys may do',
+  summary: 'Changes the settings of the project; only from the console, so that a key cannot extend what keys may do',
   method: 'PATCH',
   path: '/v1/computer_settings',
   auth: ['owner', 'user'],

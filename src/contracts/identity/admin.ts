@@ -46,7 +46,7 @@ export type AdminProject = z.infer<typeof AdminProject>;
 export const AdminPrice = z
   .strictObject({
     name: z.string(),
-    cents: z.number().meta({ description: 'For one unit; down to a millionth of a cent.' }),
+    cents: z.number().meta({ description: 'Price of one unit, to a millionth of a cent.' }),
     updatedAt: Time,
   })
   .meta({ id: 'AdminPrice' });
@@ -60,7 +60,7 @@ export type AdminKey = z.infer<typeof AdminKey>;
 export const adminListUsers = defineRoute({
   ...shared,
   op: 'adminListUsers',
-  summary: 'Everybody who has signed in, newest first',
+  summary: 'Lists everybody who has signed in, newest first',
   method: 'GET',
   path: '/api/v1/admin/users',
   owner: everything,
@@ -70,7 +70,7 @@ export const adminListUsers = defineRoute({
 export const adminGetUser = defineRoute({
   ...shared,
   op: 'adminGetUser',
-  summary: 'One person, and where they are signed in',
+  summary: 'Reads one person and their sessions',
   method: 'GET',
   path: '/api/v1/admin/users/:id',
   owner: everything,
@@ -95,7 +95,7 @@ export const adminChangeUser = defineRoute({
 export const adminListProjects = defineRoute({
   ...shared,
   op: 'adminListProjects',
-  summary: 'Projects with their flags and caps',
+  summary: 'Lists projects with their flags and caps',
   method: 'GET',
   path: '/api/v1/admin/projects',
   owner: everything,
@@ -111,7 +111,7 @@ const projectFields = {
 export const adminCreateProject = defineRoute({
   ...shared,
   op: 'adminCreateProject',
-  summary: 'Makes a project of a person',
+  summary: 'Creates a project for a person',
   method: 'POST',
   path: '/api/v1/admin/projects',
   owner: everything,
@@ -128,7 +128,7 @@ export const adminCreateProject = defineRoute({
 export const adminChangeProject = defineRoute({
   ...shared,
   op: 'adminChangeProject',
-  summary: 'Sets name, flags and caps of a project',
+  summary: 'Changes the name, flags and caps of a project',
   method: 'PATCH',
   path: '/api/v1/admin/projects/:id',
   owner: everything,
@@ -140,7 +140,7 @@ export const adminChangeProject = defineRoute({
 export const adminListPrices = defineRoute({
   ...shared,
   op: 'adminListPrices',
-  summary: 'Prices that were set',
+  summary: 'Lists the prices that were set',
   method: 'GET',
   path: '/api/v1/admin/prices',
   owner: everything,
@@ -150,7 +150,7 @@ export const adminListPrices = defineRoute({
 export const adminSetPrice = defineRoute({
   ...shared,
   op: 'adminSetPrice',
-  summary: 'Sets the price of one unit of something',
+  summary: 'Sets the price of one unit of a meter',
   method: 'PUT',
   path: '/api/v1/admin/prices/:name',
   owner: everything,
@@ -162,7 +162,7 @@ export const adminSetPrice = defineRoute({
 export const adminListKeys = defineRoute({
   ...shared,
   op: 'adminListKeys',
-  summary: 'API keys of everybody, or of one person, revoked ones as well',
+  summary: 'Lists the API keys of everybody or of one person, including revoked ones',
   method: 'GET',
   path: '/api/v1/admin/keys',
   owner: everything,
@@ -174,7 +174,7 @@ export const adminListKeys = defineRoute({
 export const adminCreateKey = defineRoute({
   ...shared,
   op: 'adminCreateKey',
-  summary: 'Makes an API key of a person; its text is shown this once',
+  summary: 'Creates an API key for a person; its text is shown only this once',
   method: 'POST',
   path: '/api/v1/admin/keys',
   owner: everything,
@@ -185,7 +185,7 @@ export const adminCreateKey = defineRoute({
 export const adminRevokeKey = defineRoute({
   ...shared,
   op: 'adminRevokeKey',
-  summary: 'Ends an API key at once',
+  summary: 'Revokes an API key at once',
   method: 'DELETE',
   path: '/api/v1/admin/keys/:id',
   owner: everything,
@@ -197,7 +197,7 @@ export const adminRevokeKey = defineRoute({
 export const adminDoctor = defineRoute({
   ...shared,
   op: 'adminDoctor',
-  summary: 'Whether the database can be written and has lost nothing, with what mends it',
+  summary: 'Checks whether the database can be written and has lost nothing, with how to fix it',
   method: 'GET',
   path: '/api/v1/admin/doctor',
   owner: everything,

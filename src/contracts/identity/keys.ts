@@ -15,10 +15,10 @@ export const ApiKey = z
     resource: z
       .string()
       .nullable()
-      .meta({ description: 'The one address that it opens; null: all that its scopes open.' }),
+      .meta({ description: 'The only address that it opens; null: everything that its scopes open.' }),
     createdAt: Time,
     expiresAt: Time.nullable(),
-    lastUsedAt: Time.nullable().meta({ description: 'Written at most once a minute.' }),
+    lastUsedAt: Time.nullable().meta({ description: 'Updated at most once a minute.' }),
   })
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
@@ -37,14 +37,14 @@ export const keyFields = {
     .string()
     .regex(/^\/edge\/mcp(\/bots\/[A-Za-z0-9][A-Za-z0-9._:~@-]{0,199})?$/, '/edge/mcp or /edge/mcp/bots/<bot id>')
     .optional()
-    .meta({ description: 'A server of the edge, which is all that the key then opens, by its scopes.' }),
+    .meta({ description: 'A server of the edge. The key then opens only that server, within its scopes.' }),
 };
 
 export const listKeys = defineRoute({
   op: 'listKeys',
   area,
   errors,
-  summary: 'Your API keys that are not revoked, newest first',
+  summary: 'Lists your API keys that are not revoked, newest first',
   method: 'GET',
   path: '/api/v1/keys',
   auth: ['owner', 'user'],
@@ -57,7 +57,7 @@ export const createKey = defineRoute({
   op: 'createKey',
   area,
   errors,
-  summary: 'Makes an API key; its text is shown this once',
+  summary: 'Creates an API key; its text is shown only this once',
   method: 'POST',
   path: '/api/v1/keys',
   auth: ['owner', 'user'],
@@ -71,7 +71,7 @@ export const revokeKey = defineRoute({
   op: 'revokeKey',
   area,
   errors,
-  summary: 'Ends an API key at once',
+  summary: 'Revokes an API key at once',
   method: 'DELETE',
   path: '/api/v1/keys/:id',
   auth: ['owner', 'user'],

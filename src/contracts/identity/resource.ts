@@ -28,13 +28,13 @@ const shared = {
 export const protectedResource = defineRoute({
   ...shared,
   op: 'protectedResource',
-  summary: 'Who issues tokens for this server; 404 where nobody does',
+  summary: 'Reads who issues tokens for this server; 404 if nobody does',
   path: '/.well-known/oauth-protected-resource',
 });
 
 export const protectedResourceOf = defineRoute({
   ...shared,
   op: 'protectedResourceOf',
-  summary: 'The same for one MCP endpoint, such as …/mcp/server',
+  summary: 'Reads who issues tokens for one MCP endpoint, such as …/mcp/server',
   path: '/.well-known/oauth-protected-resource/*',
 });

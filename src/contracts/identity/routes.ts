@@ -35,7 +35,7 @@ export const createOpenCode = defineRoute({
   op: 'createOpenCode',
   area,
   errors,
-  summary: 'A new one-time address, valid for ten minutes',
+  summary: 'Creates a one-time sign-in address, valid for ten minutes',
   method: 'POST',
   path: '/api/v1/open-codes',
   auth: ['owner'],
@@ -49,7 +49,7 @@ export const getSession = defineRoute({
   op: 'getSession',
   area,
   errors,
-  summary: 'Who this session is',
+  summary: 'Reads who is signed in',
   method: 'GET',
   path: '/api/v1/session',
   auth: ['owner', 'user'],
@@ -63,18 +63,18 @@ export const getSession = defineRoute({
       mode: z.enum(['embedded', 'headless']),
       via: z.string(),
       computer: z.strictObject({ id: z.string(), name: z.string() }).nullable().meta({
-        description: 'The computer of the same program; null at a cloud of many people.',
+        description: 'The computer of the same program; null at a multi-user cloud.',
       }),
       version: z.string(),
       demoPhone: z
         .literal(true)
         .optional()
-        .meta({ description: 'The carrier of the phone is simulated: no text and no call is real.' }),
+        .meta({ description: 'The phone carrier is simulated: no text or call is real.' }),
       phone: z
         .literal(true)
         .optional()
-        .meta({ description: 'A carrier is set up here: numbers can be had. A paired computer asks its home.' }),
-      csrf: z.string().meta({ description: 'To be sent as x-platform-csrf with every write of a cookie session.' }),
+        .meta({ description: 'A carrier is configured here, so numbers can be bought. A paired computer asks its home.' }),
+      csrf: z.string().meta({ description: 'Send it as x-platform-csrf with every write of a cookie session.' }),
     }),
   },
 });
@@ -97,7 +97,7 @@ export const login = defineRoute({
   op: 'login',
   area,
   errors,
-  summary: 'Begins a sign-in at the OpenID provider',
+  summary: 'Starts a sign-in at the OpenID provider',
   method: 'GET',
   path: '/login',
   auth: ['public'],
@@ -113,13 +113,13 @@ export const loginCallback = defineRoute({
   op: 'loginCallback',
   area,
   errors,
-  summary: 'Ends a sign-in: checks what the provider says and sets the session cookie',
+  summary: 'Completes a sign-in: checks the provider’s answer and sets the session cookie',
   method: 'GET',
   path: '/login/callback',
   auth: ['public'],
   scope: null,
   owner: { none: 'the code of the provider is the credential' },
-  query: z.looseObject({}).meta({ description: 'As the provider writes it: code, state, iss, or error.' }),
+  query: z.looseObject({}).meta({ description: 'From the provider: code, state, iss, or error.' }),
   kind: 'raw',
   answers: { 303: z.unknown(), 400: z.unknown(), 403: z.unknown(), 404: z.unknown(), 502: z.unknown() },
 });
@@ -129,9 +129,9 @@ export const SignIn = z
   .strictObject({
     id: z.string(),
     kind: z.enum(['browser', 'home']),
-    device: z.string().meta({ description: 'Browser and system as the browser names them, or the computer.' }),
+    device: z.string().meta({ description: 'Browser and system as reported by the browser, or the computer.' }),
     createdAt: Time,
-    usedAt: Time.meta({ description: 'Written at most once an hour.' }),
+    usedAt: Time.meta({ description: 'Updated at most once an hour.' }),
     current: z.boolean(),
   })
   .meta({ id: 'SignIn' });
@@ -141,7 +141,7 @@ export const listSessions = defineRoute({
   op: 'listSessions',
   area,
   errors,
-  summary: 'Where you are signed in, newest first',
+  summary: 'Lists your sessions, newest first',
   method: 'GET',
   path: '/api/v1/sessions',
   auth: ['owner', 'user'],

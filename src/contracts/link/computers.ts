@@ -21,19 +21,19 @@ export const Version = z.string().min(1).max(60);
 
 export const Computer = z
   .strictObject({
-    id: z.string().meta({ description: 'Made by the computer itself.' }),
+    id: z.string().meta({ description: 'Created by the computer itself.' }),
     cloudId: z.string(),
     name: z.string(),
     state: z.enum(['linked', 'away']),
-    since: Time.meta({ description: 'Since when it is linked or away.' }),
-    default: z.boolean().meta({ description: 'Reached when a call names no computer.' }),
+    since: Time.meta({ description: 'Since when it is linked or offline.' }),
+    default: z.boolean().meta({ description: 'Used when a call names no computer.' }),
     pairedAt: Time,
     version: z.string(),
     clockAheadMs: z
       .number()
       .int()
       .optional()
-      .meta({ description: 'How far its clock was ahead of this cloud’s when it last said so; less than 0: behind.' }),
+      .meta({ description: 'How far its clock was ahead of this cloud’s at its last report; below 0: behind.' }),
     embedded: z.boolean().meta({ description: 'The computer that this server runs on; it needs no pairing.' }),
   })
   .meta({ id: 'Computer' });
@@ -46,7 +46,7 @@ export const listComputers = defineRoute({
   op: 'listComputers',
   area,
   errors,
-  summary: 'The caller’s computers, the default first, then by name',
+  summary: 'Lists the caller’s computers, the default first, then by name',
   method: 'GET',
   path: base,
   // Its own computers' names, by a device access token: how `teams up --on <name>` finds one.
@@ -60,7 +60,7 @@ export const updateComputer = defineRoute({
   op: 'updateComputer',
   area,
   errors,
-  summary: 'Renames a computer, or makes it the default one',
+  summary: 'Renames a computer, or makes it the default',
   method: 'PATCH',
   path: `${base}/:id`,
   auth: ['owner', 'user'],
@@ -69,7 +69,7 @@ export const updateComputer = defineRoute({
   owner,
   body: z.strictObject({
     name: ComputerName.optional(),
-    default: z.literal(true).optional().meta({ description: 'The one before is the default no longer.' }),
+    default: z.literal(true).optional().meta({ description: 'The previous default no longer is.' }),
   }),
   answers: { 200: Computer },
 });
@@ -78,7 +78,7 @@ export const revokeComputer = defineRoute({
   op: 'revokeComputer',
   area,
   errors,
-  summary: 'Ends a pairing: its keys and its home credential die, its link and every stream over it end',
+  summary: 'Ends a pairing: revokes its keys and home credential, and ends its link and every stream over it',
   method: 'DELETE',
   path: `${base}/:id`,
   auth: ['owner', 'user'],

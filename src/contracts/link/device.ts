@@ -18,7 +18,7 @@ const own = {
 export const rotateDevice = defineRoute({
   ...own,
   op: 'rotateDevice',
-  summary: 'A new device token, shown once; the one that signed this is good for an hour more',
+  summary: 'Creates a new device token, shown once; the one that signed this stays valid for an hour',
   method: 'POST',
   path: `${base}/rotate`,
   body: z.strictObject({}),
@@ -28,7 +28,7 @@ export const rotateDevice = defineRoute({
 export const unpairDevice = defineRoute({
   ...own,
   op: 'unpairDevice',
-  summary: 'The computer ends its pairing itself',
+  summary: 'Ends the computer’s own pairing',
   method: 'DELETE',
   path: `${base}/pairing`,
   answers: { 204: z.undefined() },
@@ -38,7 +38,7 @@ export const createDeviceToken = defineRoute({
   ...own,
   op: 'createDeviceToken',
   summary:
-    'A bearer for the routes of another computer, which have queries and cannot be signed; good for five minutes',
+    'Creates a bearer token for routes of another computer, which have queries and cannot be signed; valid for five minutes',
   method: 'POST',
   path: `${base}/tokens`,
   body: z.strictObject({}),
@@ -48,7 +48,7 @@ export const createDeviceToken = defineRoute({
 export const describeDevice = defineRoute({
   ...own,
   op: 'describeDevice',
-  summary: 'What runs there now; a new device token counts from its first use, which this may be',
+  summary: 'Reports what runs on the computer; a new device token counts from its first use, which this may be',
   method: 'PUT',
   path: `${base}/computer`,
   body: z.strictObject({ version: Version }),

@@ -18,7 +18,7 @@ export const LocalPairing = z
     userCode: z
       .string()
       .optional()
-      .meta({ description: 'While it waits: what the person types at `verificationUri`.' }),
+      .meta({ description: 'While it waits: the code that the person types at `verificationUri`.' }),
     verificationUri: z.string().optional(),
     verificationUriComplete: z.string().optional(),
     expiresAt: Time.optional(),
@@ -29,7 +29,7 @@ export const LocalPairing = z
       .number()
       .int()
       .optional()
-      .meta({ description: 'How far this computer’s clock is behind its cloud’s, once heard; less than 0: ahead.' }),
+      .meta({ description: 'How far this computer’s clock is behind its cloud’s, once known; below 0: ahead.' }),
     problem: z
       .string()
       .optional()
@@ -43,7 +43,7 @@ const Plan = z.strictObject({ dryRun: z.literal(true), plan: z.strictObject({ cl
 export const readLocalPairing = defineRoute({
   ...own,
   op: 'readLocalPairing',
-  summary: 'Whether this computer is paired, and whether its cloud can be reached',
+  summary: 'Reads whether this computer is paired and whether its cloud can be reached',
   method: 'GET',
   answers: { 200: LocalPairing },
 });
@@ -51,7 +51,7 @@ export const readLocalPairing = defineRoute({
 export const startLocalPairing = defineRoute({
   ...own,
   op: 'startLocalPairing',
-  summary: 'Asks a cloud for a code. 409: paired already, or approvals wait here (named)',
+  summary: 'Asks a cloud for a code. 409: already paired, or approvals wait here (named)',
   method: 'POST',
   body: z.strictObject({
     cloudUrl: z.string().min(1).max(500).meta({ description: 'https, or http on this computer or a private network.' }),
@@ -63,7 +63,7 @@ export const startLocalPairing = defineRoute({
 export const endLocalPairing = defineRoute({
   ...own,
   op: 'endLocalPairing',
-  summary: 'Ends the pairing or the wait for it; the cloud is told when it can be reached',
+  summary: 'Ends the pairing or the wait for it; the cloud is notified when it can be reached',
   method: 'DELETE',
   query: z.strictObject({ dryRun: QueryFlag }),
   answers: { 200: z.union([LocalPairing, Plan]) },

@@ -41,7 +41,7 @@ export const beginPairing = defineRoute({
   op: 'beginPairing',
   area,
   errors,
-  summary: 'A computer asks for a code; good for ten minutes',
+  summary: 'Gives a computer a pairing code, valid for ten minutes',
   method: 'POST',
   path: base,
   auth: ['public'],
@@ -51,7 +51,7 @@ export const beginPairing = defineRoute({
   body: z.strictObject({ computerId: ComputerId, name: ComputerName, version: Version }),
   answers: {
     201: z.strictObject({
-      deviceCode: z.string().meta({ description: 'Secret: whoever has it gets the computer’s token.' }),
+      deviceCode: z.string().meta({ description: 'Secret: anybody who has it gets the computer’s token.' }),
       userCode: z.string().meta({ description: 'For the person: `ABCD-EFGH`.' }),
       verificationUri: z.string(),
       verificationUriComplete: z.string(),
@@ -60,8 +60,8 @@ export const beginPairing = defineRoute({
         .number()
         .int()
         .optional()
-        .meta({ description: 'Seconds until then: what counts where the computer’s clock is another one.' }),
-      interval: z.number().int().meta({ description: 'Seconds between two questions whether it was approved.' }),
+        .meta({ description: 'Seconds until then; use this where the computer’s clock differs.' }),
+      interval: z.number().int().meta({ description: 'Seconds between two polls.' }),
     }),
   },
 });
@@ -72,7 +72,7 @@ export const PairingGrant = z.strictObject({
   cloudId: z.string(),
   user: z.strictObject({ id: z.string(), name: z.string() }),
   deviceToken: z.string(),
-  homeCredential: z.string().meta({ description: 'Signs in the person who sits at this computer.' }),
+  homeCredential: z.string().meta({ description: 'Signs in the person at this computer.' }),
   ticketKeys: z.array(TicketKey),
 });
 export type PairingGrant = z.infer<typeof PairingGrant>;
@@ -82,7 +82,7 @@ export const pollPairing = defineRoute({
   area,
   errors,
   summary:
-    'Whether the code was approved; what signs for the computer is handed out once. 410: denied, expired or handed out',
+    'Polls whether the code was approved; the computer’s credentials are returned once. 410: denied, expired or already returned',
   method: 'POST',
   path: `${base}/token`,
   auth: ['public'],
@@ -99,17 +99,17 @@ export const Pairing = z
     computerId: z.string(),
     name: z.string(),
     version: z.string(),
-    from: z.string().meta({ description: 'The address that asked, to be compared with where one sits.' }),
+    from: z.string().meta({ description: 'The address that asked, to compare with your own.' }),
     differs: z
       .boolean()
       .optional()
-      .meta({ description: 'The browser that reads this comes from another address than the one that asked.' }),
-    here: z.string().optional().meta({ description: 'The address that this browser comes from.' }),
+      .meta({ description: 'The browser that reads this has a different address from the computer that asked.' }),
+    here: z.string().optional().meta({ description: 'The address of this browser.' }),
     requestedAt: Time,
     expiresAt: Time,
     remainingMs: z.number().int().min(0).optional(),
     status: z.enum(['pending', 'approved', 'denied']),
-    known: z.boolean().meta({ description: 'It is paired with this account already and gets new keys.' }),
+    known: z.boolean().meta({ description: 'It is already paired with this account and gets new keys.' }),
   })
   .meta({ id: 'Pairing' });
 export type Pairing = z.infer<typeof Pairing>;
@@ -128,7 +128,7 @@ const person = {
 export const readPairing = defineRoute({
   ...person,
   op: 'readPairing',
-  summary: 'Which computer shows this code. Five wrong codes in ten minutes: 429',
+  summary: 'Reads which computer shows this code. Five wrong codes in ten minutes: 429',
   method: 'GET',
   path: `${base}/:code`,
 });
@@ -136,7 +136,7 @@ export const readPairing = defineRoute({
 export const approvePairing = defineRoute({
   ...person,
   op: 'approvePairing',
-  summary: 'Lets the computer in; only by a browser that signed in. 409: it belongs to another account',
+  summary: 'Approves the computer; only from a signed-in browser. 409: it belongs to another account',
   method: 'POST',
   path: `${base}/:code/approve`,
 });
@@ -144,7 +144,7 @@ export const approvePairing = defineRoute({
 export const denyPairing = defineRoute({
   ...person,
   op: 'denyPairing',
-  summary: 'Turns the computer away',
+  summary: 'Denies the computer',
   method: 'POST',
   path: `${base}/:code/deny`,
 });

@@ -7,7 +7,7 @@ export const Preferences = z
   .strictObject({
     pushConfigured: z
       .boolean()
-      .meta({ description: 'false: there are no push keys, so nothing is sent whatever is on.' }),
+      .meta({ description: 'false: no push keys are configured, so nothing is sent whatever the settings are.' }),
     preferences: z.array(
       z.strictObject({
         event: z.enum(notifiableEventNames),
@@ -34,18 +34,18 @@ const route = {
 export const getPreferences = defineRoute({
   ...route,
   op: 'getNotificationPreferences',
-  summary: 'One row per type of event, in the order of the registry',
+  summary: 'Lists the preferences: one row per event type, in the order of the registry',
   method: 'GET',
 });
 
 export const setPreferences = defineRoute({
   ...route,
   op: 'setNotificationPreferences',
-  summary: 'Sets types of events on (true), off (false) or to their default (null); all or nothing',
+  summary: 'Turns event types on (true), off (false) or to their default (null); all or nothing',
   method: 'PUT',
   // The handler checks it, with its own error codes: unknown_event and bad_value.
   body: z.unknown().meta({
-    description: 'A map from type of event to true, false or null, bare or as {"preferences": {…}}.',
+    description: 'A map from event type to true, false or null, on its own or as {"preferences": {…}}.',
   }),
 });
 

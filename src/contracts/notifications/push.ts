@@ -35,7 +35,7 @@ const key = (bytes: number, what: string) =>
 export const getPushKey = defineRoute({
   ...person,
   op: 'getPushKey',
-  summary: 'The public key a browser subscribes with; 503 push_not_configured where there is none',
+  summary: 'Reads the public key that a browser subscribes with; 503 push_not_configured if there is none',
   method: 'GET',
   path: `${base}/key`,
   owner: 'collection',
@@ -45,7 +45,7 @@ export const getPushKey = defineRoute({
 export const listPushDevices = defineRoute({
   ...person,
   op: 'listPushDevices',
-  summary: 'Devices that take pushes',
+  summary: 'Lists devices that receive pushes',
   method: 'GET',
   path: `${base}/subscriptions`,
   owner: 'collection',
@@ -55,7 +55,7 @@ export const listPushDevices = defineRoute({
 export const addPushDevice = defineRoute({
   ...person,
   op: 'addPushDevice',
-  summary: 'Registers a browser’s subscription; the same endpoint again is the same device',
+  summary: 'Registers a browser’s subscription; the same endpoint stays the same device',
   method: 'POST',
   path: `${base}/subscriptions`,
   owner: 'collection',
@@ -63,7 +63,7 @@ export const addPushDevice = defineRoute({
   body: z.strictObject({
     endpoint: z.url({ protocol: /^https?$/ }).max(2000),
     keys: z.strictObject({ p256dh: key(65, 'a key'), auth: key(16, 'a secret') }),
-    name: z.string().min(1).max(100).optional().meta({ description: 'As the person calls the device.' }),
+    name: z.string().min(1).max(100).optional().meta({ description: 'The person’s name for the device.' }),
     /** As in `PushSubscription.toJSON()`; not used. */
     expirationTime: z.number().nullable().optional(),
   }),
@@ -84,7 +84,7 @@ export const removePushDevice = defineRoute({
 export const testPush = defineRoute({
   ...person,
   op: 'testPush',
-  summary: 'Sends a test to one device now and says what became of it',
+  summary: 'Sends a test to one device now and returns the outcome',
   method: 'POST',
   path: `${base}/test`,
   owner: { none: 'the device is looked for among the caller’s own' },
@@ -105,7 +105,7 @@ export const pushAction = defineRoute({
   op: 'pushAction',
   area,
   errors,
-  summary: 'A notification’s button: answers the one approval its token is for; afterwards 409 says who answered',
+  summary: 'Answers the one approval that the token of a notification’s button is for; afterwards 409 says who answered',
   method: 'POST',
   path: `${base}/actions/:token`,
   auth: ['public'],
@@ -126,7 +126,7 @@ export const PushPayload = z
     type: z.enum(['event', 'message', 'test']),
     title: z.string(),
     body: z.string(),
-    url: z.string().meta({ description: 'A path of this origin, to be opened by a click.' }),
+    url: z.string().meta({ description: 'A path of this origin that a click opens.' }),
     tag: z.string(),
     data: z.strictObject({
       event: z.string(),
@@ -136,7 +136,7 @@ export const PushPayload = z
       approve: z
         .string()
         .optional()
-        .meta({ description: 'Token of POST /api/v1/push/actions/:token, for both buttons.' }),
+        .meta({ description: 'Token for POST /api/v1/push/actions/:token, for both buttons.' }),
     }),
   })
   .meta({ id: 'PushPayload' });

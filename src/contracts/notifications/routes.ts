@@ -38,18 +38,18 @@ export type Notification = z.infer<typeof Notification>;
 export const listNotifications = defineRoute({
   ...person,
   op: 'listNotifications',
-  summary: 'What happened, newest first; what a person does not want to be told of counts as read',
+  summary: 'Lists notifications, newest first; event types that are turned off count as read',
   method: 'GET',
   path: '/api/v1/notifications',
   query: z.strictObject({ ...Paging, unread: QueryFlag }),
   answers: {
     200: z.strictObject({
       notifications: z.array(Notification),
-      total: z.number().int().meta({ description: 'All that are kept, whatever is asked for.' }),
+      total: z.number().int().meta({ description: 'Number of all kept notifications, whatever the filter.' }),
       unread: z.number().int(),
       questions: z
         .strictObject({ total: z.number().int(), unread: z.number().int() })
-        .meta({ description: 'How many of both are of approvals, which the inbox shows as their cards.' }),
+        .meta({ description: 'How many of both are about approvals, which the inbox shows as cards.' }),
       nextCursor: z.string().nullable(),
     }),
   },
@@ -58,7 +58,7 @@ export const listNotifications = defineRoute({
 export const readNotifications = defineRoute({
   ...person,
   op: 'readNotifications',
-  summary: 'Marks notifications read: the named ones, or all; `undo` takes back what was marked at that moment',
+  summary: 'Marks notifications as read: the given ones, or all; `undo` reverts what was marked at that time',
   method: 'POST',
   path: '/api/v1/notifications/read',
   body: z.union([
@@ -78,22 +78,22 @@ export const readNotifications = defineRoute({
 export const getReach = defineRoute({
   ...person,
   op: 'getReach',
-  summary: 'What can reach the person at this moment',
+  summary: 'Reads what can reach the person now',
   method: 'GET',
   path: '/api/v1/notifications/reach',
   answers: {
     200: z.strictObject({
       pushConfigured: z.boolean(),
       working: z.boolean().meta({ description: 'Whether events are being turned into pushes now.' }),
-      devices: z.number().int().meta({ description: 'Devices that take pushes.' }),
-      reachable: z.number().int().meta({ description: 'Of these, how many took the last push or had none yet.' }),
+      devices: z.number().int().meta({ description: 'How many devices receive pushes.' }),
+      reachable: z.number().int().meta({ description: 'How many of these received the last push or had none yet.' }),
       lastOutcome: z
         .strictObject({ event: z.string(), outcome: NotificationOutcome, at: Time })
         .nullable()
-        .meta({ description: 'What became of the newest event.' }),
+        .meta({ description: 'The outcome of the newest event.' }),
       away: z
         .array(z.strictObject({ id: z.string(), name: z.string(), since: Time }))
-        .meta({ description: 'Computers whose events cannot come now.' }),
+        .meta({ description: 'Computers whose events cannot arrive now.' }),
     }),
   },
 });

@@ -16,7 +16,7 @@ export type Consent = z.infer<typeof Consent>;
 export const recordConsent = defineRoute({
   ...ofNumber,
   op: 'recordPhoneConsent',
-  summary: 'Notes that somebody agreed to be called, and how; it allows no texts and lifts no STOP',
+  summary: 'Records that somebody agreed to be called, and how; it allows no texts and lifts no STOP',
   method: 'POST',
   path: `${numbers}/consent`,
   idempotent: true,
@@ -31,7 +31,7 @@ export const recordConsent = defineRoute({
 export const listConsents = defineRoute({
   ...ofNumber,
   op: 'listPhoneConsents',
-  summary: 'Each consent that the number knows, newest first',
+  summary: 'Lists each consent of the number, newest first',
   method: 'GET',
   path: `${numbers}/consents`,
   query: z.strictObject({ ...Paging, e164: E164.optional() }),
@@ -41,7 +41,7 @@ export const listConsents = defineRoute({
 export const askForCall = defineRoute({
   ...phoneRoute,
   op: 'askForCall',
-  summary: 'A reference for one call within 30 minutes, or 403 no_consent',
+  summary: 'Returns a consent reference for one call within 30 minutes, or 403 no_consent',
   method: 'POST',
   path: '/api/v1/phone/calls/outbound',
   owner: { none: 'the body names the number; a foreign one is 404 number_not_found' },
@@ -96,7 +96,7 @@ export type Call = z.infer<typeof Call>;
 export const listCalls = defineRoute({
   ...ofNumber,
   op: 'listPhoneCalls',
-  summary: 'Calls of a number, newest first',
+  summary: 'Lists the calls of a number, newest first',
   method: 'GET',
   path: `${numbers}/calls`,
   query: z.strictObject(Paging),
@@ -114,7 +114,7 @@ const dialing = {
 export const dialAsWorker = defineRoute({
   ...dialing,
   op: 'dialAsVoiceWorker',
-  summary: 'The voice worker dials with a reference; STOP is looked at once more',
+  summary: 'Dials with a consent reference, for the voice worker; STOP is checked again',
   path: '/internal/voice/calls',
   auth: ['internal'],
   scope: null,
@@ -126,7 +126,7 @@ export const dial = defineRoute({
   auth: phoneRoute.auth,
   scope: phoneRoute.scope,
   op: 'dialPhoneCall',
-  summary: 'Dials with a reference of the caller’s own',
+  summary: 'Dials with one of the caller’s own consent references',
   path: '/api/v1/voice/calls',
   answers: { 201: z.strictObject({ callId: Id }) },
 });
@@ -137,7 +137,7 @@ export const controlCall = defineRoute({
   ...phoneRoute,
   op: 'controlPhoneCall',
   summary:
-    'Does something to a call that goes on; a warm transfer gets its reference here, and is refused without consent',
+    'Controls a call in progress; a warm transfer gets its consent reference here and is refused without consent',
   method: 'POST',
   path: '/api/v1/voice/calls/:callId/control',
   owner: { param: 'callId', noun: 'phoneCall', word: 'call', list: 'GET /api/v1/phone/numbers/{id}/calls' },
@@ -180,7 +180,7 @@ const botConfig = {
 export const getBotConfig = defineRoute({
   ...botConfig,
   op: 'getVoiceBotConfig',
-  summary: 'Whom calls of a bot may be transferred to',
+  summary: 'Lists to whom calls of a bot may be transferred',
   method: 'GET',
 });
 
@@ -188,7 +188,7 @@ export const putBotConfig = defineRoute({
   ...botConfig,
   op: 'putVoiceBotConfig',
   summary:
-    'Replaces that list; left out it stays. Each new target is a consent to be called, noted with the bot’s numbers',
+    'Replaces that list; without the field it stays the same. Each new target is recorded as consent to be called by the bot’s numbers',
   method: 'PUT',
   body: z.strictObject({
     transferTargets: z

@@ -17,7 +17,7 @@ export const demoSpeeds = ['instant', 'realistic', 'paused'] as const;
 
 export const HandsetText = z.strictObject({
   id: z.string(),
-  direction: z.enum(['in', 'out']).meta({ description: 'As the handset sees it.' }),
+  direction: z.enum(['in', 'out']).meta({ description: 'From the handset’s point of view.' }),
   with: z.string(),
   text: z.string(),
   parts: z.number().int(),
@@ -30,7 +30,7 @@ export const HandsetCall = z.strictObject({
   with: z.string(),
   direction: z.enum(['in', 'out']),
   state: z.enum(['ringing', 'talking', 'held', 'ended']),
-  heard: z.array(z.string()).meta({ description: 'What was spoken to it.' }),
+  heard: z.array(z.string()).meta({ description: 'What it was told.' }),
   endedBecause: z.string().nullable(),
   at: Time,
 });
@@ -53,7 +53,7 @@ export const DemoPhone = z
       description: 'What the simulated carrier will do next; paused, it waits for a step.',
     }),
     endings: z.array(z.strictObject({ suffix: z.string(), what: z.string() })).meta({
-      description: 'Last digits of numbers that behave in a certain way.',
+      description: 'Last digits of test numbers.',
     }),
   })
   .meta({ id: 'DemoPhone' });
@@ -62,7 +62,7 @@ export type DemoPhone = z.infer<typeof DemoPhone>;
 export const getDemoPhone = defineRoute({
   ...demo,
   op: 'getDemoPhone',
-  summary: 'The handsets of the demo, and what the simulated carrier does next. 404 without the demo phone',
+  summary: 'Lists the handsets of the demo and what the simulated carrier does next. 404 without the demo phone',
   method: 'GET',
   path: base,
   answers: { 200: DemoPhone },
@@ -71,7 +71,7 @@ export const getDemoPhone = defineRoute({
 export const setDemoSpeed = defineRoute({
   ...demo,
   op: 'setDemoSpeed',
-  summary: 'How fast the simulated carrier works; with step, it does the next thing now',
+  summary: 'Sets the speed of the simulated carrier; with step, it does the next thing now',
   method: 'POST',
   path: `${base}/speed`,
   body: z.strictObject({ speed: z.enum(demoSpeeds).optional(), step: z.literal(true).optional() }),
@@ -81,7 +81,7 @@ export const setDemoSpeed = defineRoute({
 export const addHandset = defineRoute({
   ...demo,
   op: 'addDemoHandset',
-  summary: 'One more handset',
+  summary: 'Adds a handset',
   method: 'POST',
   path: `${base}/handsets`,
   body: z.strictObject({ e164: E164.optional(), name: z.string().min(1).max(60) }),
@@ -93,7 +93,7 @@ const ofHandset = { ...demo, params: z.strictObject({ e164: E164 }), answers: { 
 export const textFromHandset = defineRoute({
   ...ofHandset,
   op: 'textFromDemoHandset',
-  summary: 'A handset texts a number',
+  summary: 'Sends a text from a handset to a number',
   method: 'POST',
   path: `${base}/handsets/:e164/text`,
   body: z.strictObject({ to: E164, text: z.string().min(1).max(1600), media: z.boolean().optional() }),
@@ -102,7 +102,7 @@ export const textFromHandset = defineRoute({
 export const callFromHandset = defineRoute({
   ...ofHandset,
   op: 'callFromDemoHandset',
-  summary: 'A handset calls a number',
+  summary: 'Calls a number from a handset',
   method: 'POST',
   path: `${base}/handsets/:e164/call`,
   body: z.strictObject({ to: E164 }),
@@ -111,20 +111,20 @@ export const callFromHandset = defineRoute({
 export const answerOnHandset = defineRoute({
   ...ofHandset,
   op: 'answerOnDemoHandset',
-  summary: 'What a handset does with a call',
+  summary: 'Controls a call at a handset',
   method: 'POST',
   path: `${base}/handsets/:e164/calls/:call`,
   params: z.strictObject({ e164: E164, call: Id }),
   body: z.strictObject({
     action: z.enum(['answer', 'reject', 'busy', 'voicemail', 'hangup', 'press']),
-    digits: z.string().max(8).optional().meta({ description: 'Pressed: 1 accepts a transfer, 2 declines it.' }),
+    digits: z.string().max(8).optional().meta({ description: 'Keys to press: 1 accepts a transfer, 2 declines it.' }),
   }),
 });
 
 export const demoPorts = defineRoute({
   ...demo,
   op: 'settleDemoPort',
-  summary: 'The carrier that a number comes from answers a port: refuses its PIN, or goes on',
+  summary: 'Answers a port as the previous carrier: refuses its PIN, or continues',
   method: 'POST',
   path: `${base}/ports/:orderId`,
   params: z.strictObject({ orderId: Id }),

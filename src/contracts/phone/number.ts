@@ -25,9 +25,9 @@ export const Port = z
   .strictObject({
     orderId: z.string(),
     state: PortState,
-    messaging: PortMessagingState.meta({ description: 'Texts are ported apart from calls.' }),
+    messaging: PortMessagingState.meta({ description: 'Texts are ported separately from calls.' }),
     problems: z.array(PortProblem),
-    missing: z.array(z.string()).meta({ description: 'Fields that the carrier it comes from still needs.' }),
+    missing: z.array(z.string()).meta({ description: 'Fields that the previous carrier still needs.' }),
     readyOn: Time.nullable().meta({ description: 'When the carriers have agreed to hand it over.' }),
   })
   .meta({ id: 'PhonePort' });
@@ -40,7 +40,7 @@ export const PhoneNumber = z
     type: NumberType,
     country: z.string(),
     locality: z.string().nullable(),
-    monthlyCost: z.string().nullable().meta({ description: 'As the carrier says it, `1.00 USD`.' }),
+    monthlyCost: z.string().nullable().meta({ description: 'As reported by the carrier, `1.00 USD`.' }),
     carrier: z.string(),
     smsState: SmsState,
     voiceState: VoiceState,
@@ -50,7 +50,7 @@ export const PhoneNumber = z
     problem: z
       .string()
       .nullable()
-      .meta({ description: 'What it waits for, or why it did not become yours; such a number is not counted.' }),
+      .meta({ description: 'What it waits for, or why it could not become yours; such a number does not count.' }),
     registered: z.boolean().meta({ description: 'A registration was filed, whatever became of it.' }),
     createdAt: Time,
   })
@@ -71,13 +71,13 @@ const AssignTo = {
   e164: E164,
   runtimeId: Id,
   botId: z.string().min(1).max(200),
-  botName: z.string().max(200).optional().meta({ description: 'What people are told that the bot is called.' }),
+  botName: z.string().max(200).optional().meta({ description: 'The bot’s name as people hear it.' }),
 };
 
 export const searchNumbers = defineRoute({
   ...phoneRoute,
   op: 'searchPhoneNumbers',
-  summary: 'Numbers that can be bought now',
+  summary: 'Searches numbers that can be bought now',
   method: 'GET',
   path: `${base}/search`,
   owner: { none: 'what is for sale belongs to nobody yet' },
@@ -101,7 +101,7 @@ export const searchNumbers = defineRoute({
 export const listNumbers = defineRoute({
   ...phoneRoute,
   op: 'listPhoneNumbers',
-  summary: 'The caller’s numbers; a computer’s own, where it asks as device',
+  summary: 'Lists the caller’s numbers; for a device, those of its computer',
   method: 'GET',
   path: base,
   auth: ['owner', 'user', 'key', 'device'],
@@ -112,7 +112,7 @@ export const listNumbers = defineRoute({
 export const buyNumber = defineRoute({
   ...phoneRoute,
   op: 'buyPhoneNumber',
-  summary: 'Buys a number for a bot, with its relay address; a plan is needed, and room in it',
+  summary: 'Buys a number for a bot, with its relay address; needs a plan with room for it',
   method: 'POST',
   path: base,
   owner: 'collection',
@@ -125,7 +125,7 @@ export const buyNumber = defineRoute({
       plan: z.strictObject({
         e164: E164,
         monthlyCost: z.string().nullable(),
-        numbers: z.number().int().meta({ description: 'That the person would have then.' }),
+        numbers: z.number().int().meta({ description: 'How many numbers the person would then have.' }),
         limit: z.number().int(),
       }),
     }),
@@ -162,7 +162,7 @@ export type PortDetails = z.infer<typeof PortDetails>;
 export const portNumber = defineRoute({
   ...phoneRoute,
   op: 'portPhoneNumber',
-  summary: 'Begins to bring a number from another carrier; what is missing is told, and given later',
+  summary: 'Starts porting a number from another carrier; the answer lists what is missing, which can be sent later',
   method: 'POST',
   path: `${base}/port`,
   owner: 'collection',
@@ -175,7 +175,7 @@ export const portNumber = defineRoute({
 export const getPort = defineRoute({
   ...ofNumber,
   op: 'getPhonePort',
-  summary: 'How far a port is, read again from the carrier while it goes on',
+  summary: 'Reads the state of a port, from the carrier while it is in progress',
   method: 'GET',
   path: `${base}/:id/port`,
   answers: { 200: z.strictObject({ number: PhoneNumber, port: Port }) },
@@ -184,7 +184,7 @@ export const getPort = defineRoute({
 export const correctPort = defineRoute({
   ...ofNumber,
   op: 'correctPhonePort',
-  summary: 'Gives or corrects what the other carrier asks for, and hands the order in again',
+  summary: 'Adds or corrects what the previous carrier needs, and submits the order again',
   method: 'PATCH',
   path: `${base}/:id/port`,
   bodyLimit: 16 * 1024 * 1024,
@@ -195,7 +195,7 @@ export const correctPort = defineRoute({
 export const moveNumber = defineRoute({
   ...ofNumber,
   op: 'movePhoneNumber',
-  summary: 'Gives the number to another bot, and to another computer; consent, opt-outs and registration stay with it',
+  summary: 'Moves the number to another bot, or another computer; consent, opt-outs and registration stay with it',
   method: 'PATCH',
   path: `${base}/:id`,
   body: z.strictObject({
@@ -209,7 +209,7 @@ export const moveNumber = defineRoute({
 export const releaseNumber = defineRoute({
   ...ofNumber,
   op: 'releasePhoneNumber',
-  summary: 'Gives the number up for good: its relay address and its fees end',
+  summary: 'Releases the number for good: its relay address and its fees end',
   method: 'DELETE',
   path: `${base}/:id`,
   answers: { 204: z.undefined() },
@@ -223,7 +223,7 @@ export type Invite = z.infer<typeof Invite>;
 export const listInvites = defineRoute({
   ...ofNumber,
   op: 'listPhoneInvites',
-  summary: 'Invites that are open or were used',
+  summary: 'Lists invites that are open or were used',
   method: 'GET',
   path: `${base}/:id/invites`,
   answers: { 200: z.strictObject({ invites: z.array(Invite) }) },
@@ -232,7 +232,7 @@ export const listInvites = defineRoute({
 export const createInvite = defineRoute({
   ...ofNumber,
   op: 'createPhoneInvite',
-  summary: 'A page for one person, good for one yes to being called; it lasts 7 days',
+  summary: 'Creates an invite: a page on which one person can agree once to be called, valid for 7 days',
   method: 'POST',
   path: `${base}/:id/invites`,
   body: z.strictObject({}).optional(),
@@ -242,7 +242,7 @@ export const createInvite = defineRoute({
 export const deleteInvite = defineRoute({
   ...ofNumber,
   op: 'deletePhoneInvite',
-  summary: 'Withdraws an invite that nobody has used',
+  summary: 'Withdraws an unused invite',
   method: 'DELETE',
   path: `${base}/:id/invites/:invite`,
   params: z.strictObject({ id: Id, invite: Id }),
@@ -263,7 +263,7 @@ const invitePage = {
 export const showInvite = defineRoute({
   ...invitePage,
   op: 'showPhoneInvite',
-  summary: 'The page of an invite: who would call, and a field for one’s number',
+  summary: 'The page of an invite: who would call, and a field for the person’s number',
   method: 'GET',
   answers: { 200: z.string() },
 });
@@ -271,7 +271,7 @@ export const showInvite = defineRoute({
 export const acceptInvite = defineRoute({
   ...invitePage,
   op: 'acceptPhoneInvite',
-  summary: 'The form of that page: a yes to calls, with the number and the words that were shown',
+  summary: 'Takes the form of that page: consent to calls, with the number and the text that was shown',
   method: 'POST',
   answers: { 200: z.string() },
 });

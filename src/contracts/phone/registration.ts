@@ -64,22 +64,22 @@ export const RegistrationForm = z
       .string()
       .max(20)
       .optional()
-      .meta({ description: '`10dlc` or `toll_free`; default by the type of the number.' }),
+      .meta({ description: '`10dlc` or `toll_free`; the default depends on the type of the number.' }),
     entityType: z.enum(entityTypes).optional().meta({ description: 'Default PRIVATE_PROFIT.' }),
     legalName: text(100).optional(),
-    brandName: text(100).optional().meta({ description: 'As people know it; default the legal name.' }),
+    brandName: text(100).optional().meta({ description: 'The name that people know; default: the legal name.' }),
     ein: text(20).optional().meta({ description: 'Masked in every answer.' }),
     website: text(200).optional(),
     street: text(100).optional(),
     city: text(100).optional(),
-    region: text(50).optional().meta({ description: 'Two letters of the state.' }),
+    region: text(50).optional().meta({ description: 'The two-letter state.' }),
     postalCode: text(12).optional(),
     country: text(2).optional().meta({ description: 'Default US.' }),
     contactFirstName: text(100).optional(),
     contactLastName: text(100).optional(),
     contactEmail: text(100).optional(),
     contactPhone: text(20).optional(),
-    mobilePhone: text(20).optional().meta({ description: 'Sole proprietors: where the code is sent.' }),
+    mobilePhone: text(20).optional().meta({ description: 'For sole proprietors: where the code is sent.' }),
     stockSymbol: text(10).optional(),
     stockExchange: text(40).optional(),
     vertical: text(40).optional(),
@@ -89,7 +89,7 @@ export const RegistrationForm = z
     sampleMessages: z.array(text(1024)).max(5).optional(),
     monthlyMessages: z.number().int().min(1).max(10_000_000).optional(),
     optInPageUrl: text(500).optional(),
-    optInWorkflow: text(4096).optional().meta({ description: 'Kept, never sent: the flow is generated.' }),
+    optInWorkflow: text(4096).optional().meta({ description: 'Stored, never sent: the flow is generated.' }),
     termsUrl: text(500).optional(),
     privacyUrl: text(500).optional(),
   })
@@ -113,13 +113,13 @@ export type RegistrationStep = z.infer<typeof RegistrationStep>;
 export const Correction = z
   .strictObject({
     state: z.enum(['pending', 'taken', 'refused']),
-    fields: z.array(z.string()).meta({ description: 'Of the form, those that it changes.' }),
-    form: RegistrationForm.meta({ description: 'What holds once it is taken.' }),
+    fields: z.array(z.string()).meta({ description: 'The fields of the form that it changes.' }),
+    form: RegistrationForm.meta({ description: 'The form once it is accepted.' }),
     reason: z
       .string()
       .optional()
-      .meta({ description: 'Why it was refused; while it is pending `waiting: …`, why it has not been sent yet.' }),
-    problems: z.array(FormProblem).meta({ description: 'What to change in the form, where it was refused.' }),
+      .meta({ description: 'Why it was refused; while it is pending, `waiting: …` says why it has not been sent yet.' }),
+    problems: z.array(FormProblem).meta({ description: 'What to change in the form if it was refused.' }),
     nextRetryAt: Time.nullable(),
     askedAt: Time,
     decidedAt: Time.nullable(),
@@ -138,12 +138,12 @@ export const Registration = z
     form: RegistrationForm,
     nextRetryAt: Time.nullable(),
     steps: z.array(RegistrationStep),
-    problems: z.array(FormProblem).meta({ description: 'What to correct, where the registration was rejected.' }),
-    needsPin: z.boolean().meta({ description: 'A code was sent to mobilePhone and waits to be entered.' }),
-    optInUrl: z.string().meta({ description: 'The page that the carriers are shown.' }),
+    problems: z.array(FormProblem).meta({ description: 'What to correct if the registration was rejected.' }),
+    needsPin: z.boolean().meta({ description: 'A code was sent to mobilePhone and must be entered.' }),
+    optInUrl: z.string().meta({ description: 'The opt-in page that carriers see.' }),
     correctable: z.array(z.string()).meta({ description: 'Fields of the form that can be changed now.' }),
     correction: Correction.nullable().meta({
-      description: 'The newest of the business, whichever of its numbers it was asked for; null: there was none.',
+      description: 'The newest of the business, for whichever of its numbers; null: none.',
     }),
   })
   .meta({ id: 'PhoneRegistration' });
@@ -153,7 +153,7 @@ export const submitRegistration = defineRoute({
   ...ofNumber,
   op: 'submitPhoneRegistration',
   summary:
-    'Files the business form, or corrects one that was rejected or approved; with ?dryRun=1 only checks it and says the fees',
+    'Files the business form, or corrects one that was rejected or approved; with ?dryRun=1 only checks it and returns the fees',
   method: 'POST',
   path: base,
   query: z.strictObject({ dryRun: z.enum(['1', 'true', '0', 'false']).optional() }),
@@ -170,8 +170,8 @@ export const submitRegistration = defineRoute({
           messageFlow: z.string(),
           optInUrl: z.string(),
           corrects: z.boolean().meta({ description: 'True: what was filed is corrected in place.' }),
-          changes: z.array(z.string()).meta({ description: 'Of what is registered, the fields that would change.' }),
-          warnings: z.array(FormProblem).meta({ description: 'What carriers often refuse, and may not.' }),
+          changes: z.array(z.string()).meta({ description: 'The registered fields that would change.' }),
+          warnings: z.array(FormProblem).meta({ description: 'What carriers often, but not always, refuse.' }),
         }),
       }),
     ]),
@@ -182,7 +182,7 @@ export const getRegistration = defineRoute({
   ...ofNumber,
   op: 'getPhoneRegistration',
   summary:
-    'The registration of a number; while it is pending it is read again from the carrier. 404 registration_not_found: none was filed',
+    'Reads the registration of a number, from the carrier while it is pending. 404 registration_not_found: none was filed',
   method: 'GET',
   path: base,
   answers: { 200: Registration },
@@ -191,7 +191,7 @@ export const getRegistration = defineRoute({
 export const confirmRegistration = defineRoute({
   ...ofNumber,
   op: 'confirmPhoneRegistration',
-  summary: 'Checks the code that a sole proprietor got; without a pin a new one is sent',
+  summary: 'Checks the code that a sole proprietor received; without a pin, sends a new one',
   method: 'POST',
   path: `${base}/otp`,
   body: z.strictObject({ pin: z.string().min(1).max(10).optional() }).optional(),
@@ -202,7 +202,7 @@ export const optInPage = defineRoute({
   area: 'phone',
   errors: 'plain',
   op: 'phoneOptInPage',
-  summary: 'What a number is for and how one opts in, for people and for the carriers’ reviewers',
+  summary: 'The public page that says what a number is for and how to opt in, for people and carriers’ reviewers',
   method: 'GET',
   path: '/sms/:numberId',
   auth: ['public'],

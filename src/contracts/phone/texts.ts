@@ -38,9 +38,9 @@ export const TextMessage = z
     media: z.array(Media),
     parts: z.number().int(),
     status: z.enum(textStatuses),
-    reason: z.string().nullable().meta({ description: 'Why it failed, was kept back or waits.' }),
-    by: z.enum(['person', 'bot', 'service']).nullable().meta({ description: 'Of one that went out.' }),
-    botId: z.string().nullable().meta({ description: 'Whose conversation it is in.' }),
+    reason: z.string().nullable().meta({ description: 'Why it failed, was withheld or waits.' }),
+    by: z.enum(['person', 'bot', 'service']).nullable().meta({ description: 'For an outgoing text: who sent it.' }),
+    botId: z.string().nullable().meta({ description: 'The bot whose conversation it is in.' }),
     at: Time,
   })
   .meta({ id: 'PhoneTextMessage' });
@@ -49,7 +49,7 @@ export type TextMessage = z.infer<typeof TextMessage>;
 export const sendText = defineRoute({
   ...phoneRoute,
   op: 'sendText',
-  summary: 'Sends a text to somebody who wrote to the number and has not said STOP',
+  summary: 'Sends a text to somebody who wrote to the number and has not sent STOP',
   method: 'POST',
   path: '/api/v1/channels/sms/send',
   auth: ['owner', 'user', 'key', 'device'],
@@ -75,7 +75,7 @@ const taken = { 200: z.strictObject({ status: z.enum(['accepted', 'duplicate', '
 export const relayAddress = defineRoute({
   ...signedByCarrier,
   op: 'phoneRelayAddress',
-  summary: 'Where the carrier posts what concerns one number; 200 once durable, 401 bad signature, 410 revoked',
+  summary: 'Receives carrier events for one number; 200 once durable, 401 bad signature, 410 revoked',
   path: '/channels/in/:address',
   owner: { none: 'the address cannot be guessed, and the carrier’s signature proves who posts' },
   params: z.strictObject({ address: z.string().max(200) }),
@@ -85,7 +85,7 @@ export const relayAddress = defineRoute({
 export const carrierWebhook = defineRoute({
   ...signedByCarrier,
   op: 'phoneCarrierWebhook',
-  summary: 'Where the carrier posts what concerns registrations, orders, ports and calls',
+  summary: 'Receives carrier events for registrations, orders, ports and calls',
   path: '/api/v1/phone/webhooks/:carrier',
   owner: { none: 'the carrier’s signature proves who posts' },
   params: z.strictObject({ carrier: z.string().max(40) }),
@@ -108,7 +108,7 @@ export type Conversation = z.infer<typeof Conversation>;
 export const listConversations = defineRoute({
   ...ofNumber,
   op: 'listPhoneConversations',
-  summary: 'Who texted with the number, newest first',
+  summary: 'Lists the conversations of a number, newest first',
   path: `${numbers}/conversations`,
   query: z.strictObject(Paging),
   answers: { 200: z.strictObject({ conversations: z.array(Conversation), nextCursor: z.string().nullable() }) },
@@ -117,7 +117,7 @@ export const listConversations = defineRoute({
 export const listTexts = defineRoute({
   ...ofNumber,
   op: 'listPhoneTexts',
-  summary: 'Texts of a number, newest first',
+  summary: 'Lists the texts of a number, newest first',
   path: `${numbers}/messages`,
   query: z.strictObject({ ...Paging, with: Sender.optional() }),
   answers: { 200: z.strictObject({ messages: z.array(TextMessage), nextCursor: z.string().nullable() }) },
@@ -137,7 +137,7 @@ export type OptOutEntry = z.infer<typeof OptOutEntry>;
 export const listOptOuts = defineRoute({
   ...ofNumber,
   op: 'listPhoneOptOuts',
-  summary: 'Each STOP and START that the number knows, newest first',
+  summary: 'Lists each STOP and START of the number, newest first',
   path: `${numbers}/opt-outs`,
   query: z.strictObject(Paging),
   answers: { 200: z.strictObject({ entries: z.array(OptOutEntry), nextCursor: z.string().nullable() }) },
@@ -146,7 +146,7 @@ export const listOptOuts = defineRoute({
 export const addOptOut = defineRoute({
   ...ofNumber,
   op: 'addPhoneOptOut',
-  summary: 'Notes that somebody asked in another way not to be texted or called; only their own START ends it',
+  summary: 'Records that somebody asked in another way not to be texted or called; only their own START ends it',
   method: 'POST',
   path: `${numbers}/opt-outs`,
   body: z.strictObject({ e164: E164, evidence: z.string().min(1).max(2000) }),
@@ -170,7 +170,7 @@ const own = {
 export const getOwnPhone = defineRoute({
   ...own,
   op: 'getOwnPhone',
-  summary: 'The person’s own phone, which may answer approvals',
+  summary: 'Reads the person’s own phone, which may answer approvals',
   method: 'GET',
   answers: { 200: OwnPhone },
 });
@@ -178,7 +178,7 @@ export const getOwnPhone = defineRoute({
 export const putOwnPhone = defineRoute({
   ...own,
   op: 'putOwnPhone',
-  summary: 'Names the person’s own phone; it counts once a text from it with the code that is shown has come',
+  summary: 'Sets the person’s own phone; it counts once a text with the shown code arrives from it',
   method: 'PUT',
   body: z.strictObject({ e164: E164, numberId: Id }),
   answers: { 200: z.strictObject({ own: OwnPhone, code: z.string(), expiresAt: Time }) },
@@ -187,7 +187,7 @@ export const putOwnPhone = defineRoute({
 export const deleteOwnPhone = defineRoute({
   ...own,
   op: 'deleteOwnPhone',
-  summary: 'Forgets the person’s own phone',
+  summary: 'Removes the person’s own phone',
   method: 'DELETE',
   answers: { 204: z.undefined() },
 });
@@ -218,7 +218,7 @@ export const RelayedText = z.strictObject({
   flag: z
     .literal('may_mean_stop')
     .optional()
-    .meta({ description: 'It may ask for no more texts in words that nobody can be sure of; the person is shown it.' }),
+    .meta({ description: 'It may be a request to stop texting in unclear words; the person sees this.' }),
   receivedAt: Time,
   attempt: z.number().int().min(1),
 });
@@ -237,7 +237,7 @@ export const deliverText = defineRoute({
   ...ofDevice,
   op: 'deliverText',
   summary:
-    'The cloud brings a text to the bot of its number; told again, it is a duplicate. 410: the bot is gone for good',
+    'Delivers a text from the cloud to the bot of its number; a repeated one is a duplicate. 410: the bot is gone for good',
   path: '/webhooks/channels/sms',
   body: RelayedText,
   answers: { 200: z.strictObject({ status: z.enum(['delivered', 'duplicate']) }) },
@@ -246,7 +246,7 @@ export const deliverText = defineRoute({
 export const resync = defineRoute({
   ...ofDevice,
   op: 'resyncRuntime',
-  summary: 'The cloud says that something changed there: the computer reads it anew',
+  summary: 'Tells the computer that something changed in the cloud, so that it reads it again',
   path: '/api/v1/runtime/resync',
   body: z.strictObject({ scope: z.literal('phone') }),
   answers: { 202: z.strictObject({ ok: z.literal(true) }) },

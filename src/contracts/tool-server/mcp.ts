@@ -50,7 +50,7 @@ const rpc = {
       .string()
       .max(200)
       .optional()
-      .meta({ description: 'Through the cloud: which computer of the caller; default their default one.' }),
+      .meta({ description: 'Through the cloud: which computer of the caller; default: their default computer.' }),
   }),
   bodyLimit: callBodyLimit,
   answers: { 200: z.unknown(), 202: z.undefined() },
@@ -59,7 +59,7 @@ const rpc = {
 export const mcpServer = defineRoute({
   ...rpc,
   op: 'mcpServer',
-  summary: 'The tool server: one JSON-RPC request of MCP, plain JSON back, in every protocol version',
+  summary: 'Takes one JSON-RPC request of MCP, in every protocol version, and answers plain JSON',
   path: '/mcp/server',
   auth: ['owner', 'user', 'key', 'link', 'bot'],
   scope: 'bots:act',
@@ -68,7 +68,7 @@ export const mcpServer = defineRoute({
 export const internalMcpServer = defineRoute({
   ...rpc,
   op: 'internalMcpServer',
-  summary: 'The same for peer services, which name the person they act for',
+  summary: 'The tool server for peer services, which name the person they act for',
   path: '/internal/tools/mcp',
   auth: ['internal'],
   scope: null,
@@ -83,7 +83,7 @@ export const oauthCallback = defineRoute({
   area: 'tool-server',
   errors: 'plain',
   summary:
-    'Where a provider sends the browser back after a sign-in for an attached server; a page that says how it went',
+    'The page to which a provider returns the browser after a sign-in for an attached server; it shows the result',
   method: 'GET',
   path: '/mcp/oauth/callback',
   auth: ['public', 'owner', 'user', 'link'],
@@ -104,7 +104,7 @@ export const oauthClientDocument = defineRoute({
   op: 'toolServerOauthClient',
   area: 'tool-server',
   errors: 'plain',
-  summary: 'The client-id metadata document: who Gantry is to a provider',
+  summary: 'The client-id metadata document, which tells a provider who Gantry is',
   method: 'GET',
   path: '/mcp/oauth/client.json',
   auth: ['public'],

@@ -17,13 +17,13 @@ export const StdioTransport = z.strictObject({
   type: z.literal('stdio'),
   command: Text,
   args: z.array(z.string().max(16_384)).max(200).optional(),
-  env: Pairs.optional().meta({ description: 'Values are secrets: they are sealed, and read as "•••".' }),
+  env: Pairs.optional().meta({ description: 'Values are secrets: they are sealed and returned as "•••".' }),
   cwd: Text.optional(),
 });
 
 export const OAuthSettings = z.strictObject({
   clientId: Text.optional().meta({
-    description: 'Where the provider gave one; else a client-id metadata document or registration.',
+    description: 'If the provider gave one; otherwise a client-id metadata document or registration is used.',
   }),
   clientSecret: Text.optional(),
   scopes: z.array(Text).max(50).optional(),
@@ -32,7 +32,7 @@ export const OAuthSettings = z.strictObject({
 export const HttpTransport = z.strictObject({
   type: z.literal('http'),
   url: z.string().min(1).max(2048),
-  headers: Pairs.optional().meta({ description: 'Values are secrets: they are sealed, and read as "•••".' }),
+  headers: Pairs.optional().meta({ description: 'Values are secrets: they are sealed and returned as "•••".' }),
   oauth: OAuthSettings.optional(),
 });
 
@@ -63,16 +63,16 @@ export const AttachedServer = z
     enabled: z.boolean(),
     timeoutMs: z.number().int(),
     status: z.enum(serverStates),
-    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in a sentence.' }),
+    error: z.string().nullable().meta({ description: 'What is wrong and what to do, in one sentence.' }),
     authorizeUrl: z
       .string()
       .nullable()
-      .meta({ description: 'Where the person signs in while the status is needs_reauth and the server uses OAuth.' }),
+      .meta({ description: 'Where the person signs in when the status is needs_reauth and the server uses OAuth.' }),
     toolCount: z.number().int(),
     problems: z
       .array(z.string())
-      .meta({ description: 'Tools that are left out, and why: names that cannot be used, collisions, schemas.' }),
-    pid: z.number().int().nullable().meta({ description: 'Of a stdio server that runs.' }),
+      .meta({ description: 'Tools that are left out, and why: unusable names, collisions, schemas.' }),
+    pid: z.number().int().nullable().meta({ description: 'Process id of a running stdio server.' }),
     lastListedAt: z.string().nullable(),
     createdAt: z.string(),
     updatedAt: z.string(),
@@ -107,7 +107,7 @@ const one = {
 export const listServers = defineRoute({
   ...shared,
   op: 'listAttachedServers',
-  summary: 'Attached tool servers with their health',
+  summary: 'Lists attached tool servers with their health',
   method: 'GET',
   path: '/mcp/servers',
   owner: 'collection',
@@ -117,7 +117,7 @@ export const listServers = defineRoute({
 export const attachServer = defineRoute({
   ...shared,
   op: 'attachServer',
-  summary: 'Attaches a tool server; it is reached for at once, and the answer does not wait for it',
+  summary: 'Attaches a tool server; connecting starts at once, and the answer does not wait for it',
   method: 'POST',
   path: '/mcp/servers',
   owner: 'collection',
@@ -129,7 +129,7 @@ export const attachServer = defineRoute({
 export const readServer = defineRoute({
   ...one,
   op: 'readAttachedServer',
-  summary: 'One attached tool server',
+  summary: 'Reads one attached tool server',
   method: 'GET',
   path: '/mcp/servers/:id',
   answers: { 200: AttachedServer },
@@ -138,7 +138,7 @@ export const readServer = defineRoute({
 export const changeServer = defineRoute({
   ...one,
   op: 'changeAttachedServer',
-  summary: 'Changes what is named; a changed transport reconnects',
+  summary: 'Changes the given fields; a changed transport reconnects',
   method: 'PATCH',
   path: '/mcp/servers/:id',
   body: ChangeServer,
@@ -157,7 +157,7 @@ export const detachServer = defineRoute({
 export const reconnectServer = defineRoute({
   ...one,
   op: 'reconnectServer',
-  summary: 'Ends the connection and makes it anew; with OAuth it also begins a new sign-in',
+  summary: 'Reconnects; with OAuth it also starts a new sign-in',
   method: 'POST',
   path: '/mcp/servers/:id/reconnect',
   answers: { 200: AttachedServer },

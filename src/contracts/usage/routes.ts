@@ -24,7 +24,7 @@ export const reportUsage = defineRoute({
   op: 'reportUsage',
   area: 'link',
   errors,
-  summary: 'A computer reports what its bots spent on models; signed by its device, idempotent by the id of a line',
+  summary: 'Reports what a computer’s bots spent on models; signed by its device, idempotent by the id of a line',
   method: 'POST',
   path: '/api/v1/runtime/usage',
   auth: ['device'],
@@ -32,7 +32,7 @@ export const reportUsage = defineRoute({
   owner: { none: 'the lines are of whoever the computer belongs to' },
   body: z.strictObject({ lines: z.array(ReportedSpend).min(1).max(500) }),
   answers: {
-    200: z.strictObject({ accepted: z.number().int().meta({ description: 'Lines that were not known before.' }) }),
+    200: z.strictObject({ accepted: z.number().int().meta({ description: 'How many lines were new.' }) }),
   },
 });
 
@@ -49,12 +49,12 @@ export const UsageLine = z
     ]),
     name: z
       .string()
-      .meta({ description: 'Of the model, of the project whose hosted computer it was, or the phone number.' }),
+      .meta({ description: 'Name of the model, of the project of the hosted computer, or the phone number.' }),
     botId: z.string().nullable(),
     computerId: z.string().nullable(),
     cents: z.number(),
-    quantity: z.number().meta({ description: 'Requests, minutes to a thousandth, actions, fees or texts.' }),
-    count: z.number().int().meta({ description: 'How many reported lines this sums up.' }),
+    quantity: z.number().meta({ description: 'Requests, minutes (to a thousandth), actions, fees or texts.' }),
+    count: z.number().int().meta({ description: 'How many reported lines this sums.' }),
   })
   .meta({ id: 'UsageLine' });
 export type UsageLine = z.infer<typeof UsageLine>;
@@ -64,7 +64,7 @@ export const getUsage = defineRoute({
   area,
   errors,
   summary:
-    'What was spent in a month (UTC, this one when none is named), summed by computer, bot, model and phone number',
+    'Reads what was spent in a month (UTC; default: this month), summed by computer, bot, model and phone number',
   method: 'GET',
   path: '/api/v1/usage',
   auth: ['owner', 'user', 'key'],
@@ -76,7 +76,7 @@ export const getUsage = defineRoute({
 
 export const Budget = z
   .strictObject({
-    budgetCents: z.number().int().min(1).max(1e9).nullable().meta({ description: 'null: none is set.' }),
+    budgetCents: z.number().int().min(1).max(1e9).nullable().meta({ description: 'null: no budget.' }),
     alertPercent: z.number().int().min(1).max(100),
   })
   .meta({ id: 'Budget' });
@@ -88,7 +88,7 @@ export const getBudget = defineRoute({
   op: 'getBudget',
   area,
   errors,
-  summary: 'The budget of a month and at how many percent of it to say so',
+  summary: 'Reads the monthly budget and its alert threshold in percent',
   method: 'GET',
   path: budgetPath,
   auth: ['owner', 'user', 'key'],
@@ -101,7 +101,7 @@ export const setBudget = defineRoute({
   op: 'setBudget',
   area,
   errors,
-  summary: 'Sets the budget; what is left out stays',
+  summary: 'Sets the budget; fields left out stay the same',
   method: 'PUT',
   path: budgetPath,
   auth: ['owner', 'user', 'key'],

@@ -36,7 +36,7 @@ export const createWorkSession = defineRoute({
 export const listWorkSessions = defineRoute({
   ...base,
   op: 'listWorkSessions',
-  summary: 'Sessions, newest first',
+  summary: 'Lists sessions, newest first',
   method: 'GET',
   path: '/beta/sessions',
   owner: 'collection',
@@ -47,7 +47,7 @@ export const listWorkSessions = defineRoute({
 export const getWorkSession = defineRoute({
   ...base,
   op: 'getWorkSession',
-  summary: 'One session; its tasks are listed with ?session_id=',
+  summary: 'Reads one session; list its tasks with ?session_id=',
   method: 'GET',
   path: '/beta/sessions/:id',
   owner: { param: 'id', noun: 'work_session', word: 'session', list: 'GET /beta/sessions' },
@@ -58,7 +58,7 @@ export const getWorkSession = defineRoute({
 export const createDeployment = defineRoute({
   ...base,
   op: 'createDeployment',
-  summary: 'Names a deployment that tasks may belong to',
+  summary: 'Creates a deployment that tasks may belong to',
   method: 'POST',
   path: '/beta/deployments',
   owner: 'collection',
@@ -70,7 +70,7 @@ export const createDeployment = defineRoute({
 export const listDeployments = defineRoute({
   ...base,
   op: 'listDeployments',
-  summary: 'Deployments, newest first',
+  summary: 'Lists deployments, newest first',
   method: 'GET',
   path: '/beta/deployments',
   owner: 'collection',
@@ -81,7 +81,7 @@ export const listDeployments = defineRoute({
 export const getDeployment = defineRoute({
   ...base,
   op: 'getDeployment',
-  summary: 'One deployment; its tasks are listed with ?deployment_id=',
+  summary: 'Reads one deployment; list its tasks with ?deployment_id=',
   method: 'GET',
   path: '/beta/deployments/:id',
   owner: { param: 'id', noun: 'deployment', list: 'GET /beta/deployments' },

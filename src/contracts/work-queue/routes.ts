@@ -37,7 +37,7 @@ const LeaseId = Line.max(200);
 export const createTask = defineRoute({
   ...base,
   op: 'createTask',
-  summary: 'Puts a task into the queue; 400 when the session or deployment that it names is not there',
+  summary: 'Adds a task to the queue; 400 if its session or deployment does not exist',
   method: 'POST',
   path: mount,
   owner: 'collection',
@@ -58,7 +58,7 @@ export const createTask = defineRoute({
 export const listTasks = defineRoute({
   ...base,
   op: 'listTasks',
-  summary: 'Tasks, newest first; status=failed is the list of those that were given up',
+  summary: 'Lists tasks, newest first; status=failed lists those that were given up',
   method: 'GET',
   path: mount,
   owner: 'collection',
@@ -67,7 +67,7 @@ export const listTasks = defineRoute({
     status: TaskStatus.optional(),
     session_id: Id.optional(),
     deployment_id: Id.optional(),
-    worker_id: WorkerId.optional().meta({ description: 'Held by this worker now, or last.' }),
+    worker_id: WorkerId.optional().meta({ description: 'Held by this worker now or last.' }),
   }),
   answers: { 200: z.strictObject({ tasks: z.array(Task), next_cursor: z.string().nullable() }) },
 });
@@ -75,13 +75,13 @@ export const listTasks = defineRoute({
 export const leaseTask = defineRoute({
   ...base,
   op: 'leaseTask',
-  summary: 'Leases the oldest task that is queued or whose lease has expired, for 60 seconds; null when there is none',
+  summary: 'Leases the oldest task that is queued or whose lease has expired, for 60 seconds; null if there is none',
   method: 'GET',
   path: `${mount}/queue`,
   owner: 'collection',
   query: z.strictObject({
     worker_id: WorkerId,
-    wait: z.coerce.number().min(0).max(longestWaitSeconds).optional().meta({ description: 'Seconds to wait for one.' }),
+    wait: z.coerce.number().min(0).max(longestWaitSeconds).optional().meta({ description: 'Seconds to wait for a task.' }),
     draining: QueryFlag,
   }),
   answers: { 200: z.strictObject({ task: Task.nullable(), lease: Lease.nullable() }) },
@@ -91,7 +91,7 @@ export const getQueueStats = defineRoute({
   ...base,
   op: 'getQueueStats',
   summary:
-    'How much waits and how long already, how much is at work, and how many workers asked in the last 30 seconds',
+    'Reads how many tasks wait and for how long, how many are leased or running, and how many workers polled in the last 30 seconds',
   method: 'GET',
   path: `${mount}/stats`,
   owner: 'collection',
@@ -102,9 +102,9 @@ export const getQueueStats = defineRoute({
       running: z.number().int(),
       oldest_queued_at: Time.nullable(),
       workers_polling: z.number().int(),
-      scheduled: z.number().int().meta({ description: 'Those whose `not_before` has not come; not part of `depth`.' }),
-      failed: z.number().int().meta({ description: 'Of those that are kept.' }),
-      ages: z.array(QueueAge).meta({ description: 'What waits, by how long it does: youngest first, all of `depth`.' }),
+      scheduled: z.number().int().meta({ description: 'Tasks whose `not_before` is in the future; not part of `depth`.' }),
+      failed: z.number().int().meta({ description: 'Failed tasks that are still kept.' }),
+      ages: z.array(QueueAge).meta({ description: 'Waiting tasks by age, youngest first; together they are `depth`.' }),
     }),
   },
 });
@@ -113,7 +113,7 @@ export const listWorkers = defineRoute({
   ...base,
   op: 'listWorkers',
   summary:
-    'Workers that asked for a task in the last ten minutes, or hold one: at most 200, those that hold most first',
+    'Lists workers that polled in the last ten minutes or hold a task: at most 200, those that hold most first',
   method: 'GET',
   path: `${mount}/workers`,
   owner: 'collection',
@@ -123,7 +123,7 @@ export const listWorkers = defineRoute({
 export const streamTasks = defineRoute({
   ...base,
   op: 'streamTasks',
-  summary: 'Tells each task whose status changed, from now on or after Last-Event-ID',
+  summary: 'Streams each task whose status changes, from now on or after Last-Event-ID',
   method: 'GET',
   path: `${mount}/events`,
   kind: 'sse',
@@ -135,7 +135,7 @@ export const streamTasks = defineRoute({
 export const getTask = defineRoute({
   ...one,
   op: 'getTask',
-  summary: 'One task',
+  summary: 'Reads one task',
   method: 'GET',
   path: `${mount}/:id`,
   answers: { 200: z.strictObject({ task: Task }) },
@@ -144,7 +144,7 @@ export const getTask = defineRoute({
 export const heartbeatTask = defineRoute({
   ...one,
   op: 'heartbeatTask',
-  summary: 'Renews a lease; 404 when the worker does not hold the task',
+  summary: 'Renews a lease; 404 if the worker does not hold the task',
   method: 'POST',
   path: `${mount}/:id/heartbeat`,
   body: z.strictObject({ worker_id: WorkerId, lease_id: LeaseId.optional() }),
@@ -154,7 +154,7 @@ export const heartbeatTask = defineRoute({
 export const ackTask = defineRoute({
   ...one,
   op: 'ackTask',
-  summary: 'Ends a task with its result; the same result again is answered the same',
+  summary: 'Ends a task with its result; repeating the same result returns the same answer',
   method: 'POST',
   path: `${mount}/:id/ack`,
   body: z.strictObject({ worker_id: WorkerId, result: z.unknown().optional(), lease_id: LeaseId.optional() }),
@@ -164,7 +164,7 @@ export const ackTask = defineRoute({
 export const stopTask = defineRoute({
   ...one,
   op: 'stopTask',
-  summary: 'Ends a task without a result: failed when an error is given, else cancelled; or asks its worker to',
+  summary: 'Ends a task without a result: failed if an error is given, otherwise cancelled; or asks its worker to end it',
   method: 'POST',
   path: `${mount}/:id/stop`,
   body: z
@@ -181,7 +181,7 @@ export const stopTask = defineRoute({
 export const retryTask = defineRoute({
   ...one,
   op: 'retryTask',
-  summary: 'Puts a failed or cancelled task back into the queue, with all its attempts',
+  summary: 'Puts a failed or cancelled task back into the queue with all its attempts',
   method: 'POST',
   path: `${mount}/:id/retry`,
   answers: { 200: z.strictObject({ task: Task }) },

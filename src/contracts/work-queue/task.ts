@@ -38,7 +38,7 @@ export const Task = z
     payload: Payload,
     sandbox_image: z.string().nullable(),
     env: z.record(z.string(), z.string()),
-    priority: z.number().int().meta({ description: 'Higher is leased before older; 0 unless set.' }),
+    priority: z.number().int().meta({ description: 'Higher is leased before older; default 0.' }),
     not_before: Time.nullable(),
     attempts: z.number().int().meta({ description: 'How often it was leased.' }),
     max_attempts: z.number().int(),
@@ -46,7 +46,7 @@ export const Task = z
     lease_worker_id: z.string().nullable(),
     lease_expires_at: Time.nullable(),
     last_worker_id: z.string().nullable().meta({
-      description: 'Who held it last, also once it has ended. Null: nobody has, or it was put back into the queue.',
+      description: 'Who holds or last held it, also after its end. Null: nobody has, or it was put back into the queue.',
     }),
     result: z.unknown().meta({ description: 'What the acknowledgement carried.' }),
     error: TaskError.nullable(),
@@ -81,10 +81,10 @@ export type QueueAge = z.infer<typeof QueueAge>;
 export const QueueWorker = z
   .strictObject({
     worker_id: z.string(),
-    last_seen_at: Time.nullable().meta({ description: 'When it asked for a task last, or said that it drains.' }),
-    polling: z.boolean().meta({ description: 'It asked in the last 30 seconds, and does not drain.' }),
+    last_seen_at: Time.nullable().meta({ description: 'When it last asked for a task or said that it drains.' }),
+    polling: z.boolean().meta({ description: 'It asked in the last 30 seconds and does not drain.' }),
     draining: z.boolean().meta({ description: 'It takes nothing new.' }),
-    holding: z.number().int().meta({ description: 'Tasks under its leases, also those that have run out.' }),
+    holding: z.number().int().meta({ description: 'Tasks under its leases, including expired ones.' }),
   })
   .meta({ id: 'QueueWorker' });
 export type QueueWorker = z.infer<typeof QueueWorker>;
@@ -96,7 +96,7 @@ export const longestSeconds = 7 * 24 * 3600;
 export const CommandPayload = z.object({
   command: z
     .union([z.string().min(1), z.array(z.string()).min(1)])
-    .meta({ description: 'A line for a shell, or a program with its arguments.' }),
+    .meta({ description: 'A shell command line, or a program with its arguments.' }),
   timeout_seconds: z.number().positive().max(longestSeconds).optional(),
   stdin: z.string().optional(),
 });

@@ -13,8 +13,8 @@ test.each([
   [z.boolean(), null, 'must be true or false, not null'],
   [z.array(z.string()), {}, 'must be a list, not an object'],
   [z.strictObject({}), [], 'must be an object, not a list'],
-  [z.strictObject({}), { colour: 1 }, 'has a field that is not known: "colour"'],
-  [z.strictObject({}), { a: 1, b: 2 }, 'has fields that are not known: "a", "b"'],
+  [z.strictObject({}), { colour: 1 }, 'has a field that is unknown: "colour"'],
+  [z.strictObject({}), { a: 1, b: 2 }, 'has fields that are unknown: "a", "b"'],
   [z.enum(['red', 'blue']), 'green', 'must be one of "red", "blue"'],
   [z.literal(true), false, 'must be true'],
   [z.string().min(1), '', 'must not be empty'],
@@ -27,9 +27,9 @@ test.each([
   [z.email(), 'nobody', 'must be an email address'],
   [z.url(), 'nowhere', 'must be an address such as https://example.com'],
   [z.iso.datetime(), 'noon', 'must be a time such as 2026-01-31T08:30:00.000Z'],
-  [z.string().regex(/^a/), 'b', 'is not written as it must be'],
-  [z.union([z.string(), z.number()]), true, 'fits none of the forms that it may have'],
-  [z.custom<string>(() => false), 'x', 'is not right'],
+  [z.string().regex(/^a/), 'b', 'has the wrong format'],
+  [z.union([z.string(), z.number()]), true, 'matches none of its allowed forms'],
+  [z.custom<string>(() => false), 'x', 'is not valid'],
 ] as const)('%#: %s', (schema, value, words) => {
   expect(said(schema, value)).toBe(words);
 });

@@ -105,7 +105,7 @@ test('a no is told to the model with its note, and nothing was done', async () =
   expect(question).toMatchObject({ risk: 'high', summary: 'touch forbidden.txt' });
   await floor.answer(question.id, 'reject', 'not in this folder');
   await engine.until(bot, 'idle');
-  expect(told).toContain('The person said no: not in this folder');
+  expect(told).toContain('A person said no: not in this folder');
   expect(existsSync(join(engine.workspace, 'forbidden.txt'))).toBe(false);
 });
 

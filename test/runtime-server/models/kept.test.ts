@@ -58,9 +58,9 @@ test('no address for a vendor, no change of what settings.json says', async () =
 });
 
 test.each([
-  ['a name and a password', 'http://me:hunter22secret@127.0.0.1:11434/v1', 'give the secret as the key'],
-  ['a token as a name', 'http://hunter22secret@127.0.0.1:11434/v1', 'give the secret as the key'],
-  ['a query', 'http://127.0.0.1:11434/v1?key=hunter22secret', 'a secret goes into the key'],
+  ['a name and a password', 'http://me:hunter22secret@127.0.0.1:11434/v1', 'enter the secret as the key'],
+  ['a token as a name', 'http://hunter22secret@127.0.0.1:11434/v1', 'enter the secret as the key'],
+  ['a query', 'http://127.0.0.1:11434/v1?key=hunter22secret', 'enter a secret as the key'],
   ['no scheme', 'localhost:11434/hunter22secret', 'Write an address such as http://127.0.0.1:11434/v1'],
 ])('an address with %s is refused, said once, and not repeated', async (_what, baseUrl, words) => {
   const answer = await call<{ error: { fact: string } }>('PUT', '/models/leaky', { baseUrl });

@@ -116,7 +116,7 @@ test('a link where the team folders lie is not followed', async () => {
   mkdirSync(join(root, 'work', '.gantry'), { recursive: true });
   mkdirSync(outside);
   symlinkSync(outside, join(root, 'work', '.gantry', 'teams'));
-  await expect(placeUpload(join(root, 'work'), 'dev', team, 'm')).rejects.toThrow('leads elsewhere');
+  await expect(placeUpload(join(root, 'work'), 'dev', team, 'm')).rejects.toThrow('is a link to another folder');
   expect(readdirSync(outside)).toEqual([]);
 });
 

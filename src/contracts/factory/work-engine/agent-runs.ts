@@ -19,7 +19,7 @@ export const AgentRun = z
     usage: z
       .record(z.string(), z.number())
       .nullable()
-      .meta({ description: 'Such as inputTokens, outputTokens, cents; null where nobody counts.' }),
+      .meta({ description: 'For example inputTokens, outputTokens, cents; null if not counted.' }),
     output: z.string().optional(),
     error: z.string().optional(),
   })
@@ -30,7 +30,7 @@ export const listAgentRuns = defineRoute({
   op: 'listAgentRuns',
   area,
   errors,
-  summary: 'What bots were run for, newest first, without output; a bot sees its own',
+  summary: 'Lists what bots ran for, newest first, without output; a bot sees its own',
   ...look,
   path: `${base}/agent-runs`,
   owner: 'collection',
@@ -48,7 +48,7 @@ export const getAgentRun = defineRoute({
   op: 'getAgentRun',
   area,
   errors,
-  summary: 'One record with its output',
+  summary: 'Reads one record with its output',
   ...look,
   path: `${base}/agent-runs/:id`,
   ...oneOf('agentRun'),

@@ -13,10 +13,10 @@ export const Lease = z
   .strictObject({
     id: z.string(),
     kind: z.enum(leaseKinds),
-    key: z.string().meta({ description: 'The path from the workspace’s root, or the name.' }),
+    key: z.string().meta({ description: 'The path from the workspace root, or the name.' }),
     holder: Party,
     note: z.string().nullable(),
-    fence: z.number().int().meta({ description: 'Grows with every claim: what carries an older one is late.' }),
+    fence: z.number().int().meta({ description: 'Grows with every claim: a lower number is stale.' }),
     claimedAt: Time,
     expiresAt: Time,
   })
@@ -28,7 +28,7 @@ const ttlSeconds = z.number().int().min(1).max(86_400).optional().meta({ descrip
 
 export const LeaseRequest = z
   .strictObject({
-    path: z.string().min(1).max(1000).optional().meta({ description: 'In the workspace; a folder holds all in it.' }),
+    path: z.string().min(1).max(1000).optional().meta({ description: 'In the workspace; a folder includes everything in it.' }),
     name: z.string().min(1).max(200).optional(),
     ttlSeconds,
     note: z.string().max(500).optional(),
@@ -43,7 +43,7 @@ export const listLeases = defineRoute({
   op: 'listLeases',
   area,
   errors,
-  summary: 'Live leases, by key',
+  summary: 'Lists live leases by key',
   ...look,
   path: `${base}/leases`,
   owner: 'collection',
@@ -55,7 +55,7 @@ export const claimLease = defineRoute({
   op: 'claimLease',
   area,
   errors,
-  summary: 'Claims a path or a name; the holder claiming again renews. 409 names who holds it and until when',
+  summary: 'Claims a path or a name; a second claim by the holder renews it. 409 names who holds it and until when',
   ...act,
   path: `${base}/leases`,
   owner: 'collection',
@@ -68,7 +68,7 @@ export const renewLease = defineRoute({
   op: 'renewLease',
   area,
   errors,
-  summary: 'Holds a lease longer; 409 once it has run out',
+  summary: 'Renews a lease; 409 once it has expired',
   ...act,
   path: `${base}/leases/:id/renew`,
   ...oneOf('lease'),
@@ -80,7 +80,7 @@ export const releaseLease = defineRoute({
   op: 'releaseLease',
   area,
   errors,
-  summary: 'Gives a lease back; the person may end anybody’s',
+  summary: 'Releases a lease; the person may end anybody’s',
   ...act,
   method: 'DELETE',
   path: `${base}/leases/:id`,

@@ -16,7 +16,7 @@ export const LedgerRow = z
     body: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'null: what stands there is not readable; verify names the row.' }),
+      .meta({ description: 'null: the content is unreadable; verify names the row.' }),
     hash: z.string(),
   })
   .meta({ id: 'LedgerRow' });
@@ -29,12 +29,12 @@ export const queryLedger = defineRoute({
   op: 'queryLedger',
   area,
   errors,
-  summary: 'Rows of the ledger, newest first; with `after` and no `before`, ascending from there',
+  summary: 'Lists rows of the ledger, newest first; with `after` and no `before`, ascending from there',
   ...look,
   path: `${base}/ledger`,
   owner: 'collection',
   query: z.strictObject({
-    type: z.string().min(1).max(500).optional().meta({ description: 'One type, or several with commas between.' }),
+    type: z.string().min(1).max(500).optional().meta({ description: 'One type, or several separated by commas.' }),
     subject: z.string().min(1).max(300).optional(),
     actor: z.string().min(1).max(200).optional(),
     after: eventId.optional(),
@@ -44,7 +44,7 @@ export const queryLedger = defineRoute({
   answers: {
     200: z.strictObject({
       rows: z.array(LedgerRow),
-      head: z.string().meta({ description: 'Id of the newest row of all.' }),
+      head: z.string().meta({ description: 'Id of the newest row.' }),
       nextCursor: z.string().nullable(),
     }),
   },
@@ -57,12 +57,12 @@ export const LedgerVerdict = z
       engine: z.string(),
       rows: z.number().int(),
       head: LedgerHead,
-      heads: z.number().int().meta({ description: 'Exported heads that it was compared with.' }),
+      heads: z.number().int().meta({ description: 'How many exported heads it was compared with.' }),
     }),
     z.strictObject({
       ok: z.literal(false),
       engine: z.string(),
-      rows: z.number().int().meta({ description: 'Rows that are sound, from the first on.' }),
+      rows: z.number().int().meta({ description: 'How many rows are sound, counted from the first.' }),
       id: z.string().meta({ description: 'The row in question.' }),
       problem: z.enum(['changed', 'removed', 'inserted', 'rewritten']),
       fact: z.string(),
@@ -96,7 +96,7 @@ export const downloadLedger = defineRoute({
   op: 'downloadLedger',
   area,
   errors,
-  summary: 'The ledger as JSON lines: {v, engine, after}, each row as it is hashed, {end, rows, head}',
+  summary: 'Downloads the ledger as JSON lines: {v, engine, after}, each row as it is hashed, {end, rows, head}',
   method: 'GET',
   auth: people,
   scope: 'agents:read',
@@ -110,7 +110,7 @@ export const downloadLedger = defineRoute({
 
 export const LedgerExport = z.strictObject({
   dryRun: z.literal(true).optional(),
-  file: z.string().meta({ description: 'In the workspace, below .gantry/ledger/.' }),
+  file: z.string().meta({ description: 'Path in the workspace, below .gantry/ledger/.' }),
   headsFile: z.string(),
   rows: z.number().int(),
   head: LedgerHead,
@@ -121,7 +121,7 @@ export const exportLedger = defineRoute({
   op: 'exportLedger',
   area,
   errors,
-  summary: 'Writes the ledger into a file of the workspace and notes its head, which verify compares with from then on',
+  summary: 'Writes the ledger to a file in the workspace and records its head, with which verify compares from then on',
   method: 'POST',
   auth: people,
   scope: 'bots:act',

@@ -12,7 +12,7 @@ export const steerActions = ['checkpoint', 'consult', 'interrupt'] as const;
 export const SteerRequest = z.strictObject({
   agent: z.string().min(1).max(200),
   action: z.enum(steerActions),
-  note: z.string().min(1).max(20_000).optional().meta({ description: 'Needed for consult: the question.' }),
+  note: z.string().min(1).max(20_000).optional().meta({ description: 'Required for consult: the question.' }),
   dryRun,
 });
 export type SteerRequest = z.infer<typeof SteerRequest>;
@@ -32,7 +32,7 @@ export const Checkpoint = z
     git: z
       .strictObject({ head: z.string(), branch: z.string().nullable(), changed: z.number().int() })
       .nullable()
-      .meta({ description: 'Of its folder, where that is a repository.' }),
+      .meta({ description: 'Of its folder, if that is a repository.' }),
   })
   .meta({ id: 'Checkpoint' });
 export type Checkpoint = z.infer<typeof Checkpoint>;
@@ -44,11 +44,11 @@ export const SteerAnswer = z.union([
     action: z.literal('interrupt'),
     interrupted: z.boolean().meta({
       description:
-        'True: its turn was seen to end. False: it was in no turn, or its turn did not end within a few seconds.',
+        'True: its turn ended. False: it was in no turn, or its turn did not end within a few seconds.',
     }),
     keys: z
       .array(z.string())
-      .meta({ description: 'Keys that were pressed for it; none where its program was told in another way.' }),
+      .meta({ description: 'Keys that were pressed for it; empty if its program was told in another way.' }),
     delivery: Delivery.nullable(),
   }),
   z.strictObject({
@@ -67,7 +67,7 @@ export const listCheckpoints = defineRoute({
   op: 'listCheckpoints',
   area,
   errors,
-  summary: 'Checkpoints, newest first; a bot sees its own',
+  summary: 'Lists checkpoints, newest first; a bot sees its own',
   ...look,
   path: `${base}/steer`,
   owner: 'collection',
@@ -80,7 +80,7 @@ export const steerAgent = defineRoute({
   area,
   errors,
   summary:
-    'checkpoint: notes where a bot stands. consult: asks it in a new thread. interrupt: ends its turn, then sends the note. A bot checkpoints itself, consults anybody, and interrupts those that its team file lets it direct',
+    'checkpoint: records what a bot is doing. consult: asks it in a new thread. interrupt: ends its turn, then sends the note. A bot may checkpoint itself, consult any bot, and interrupt those that its team file lets it direct',
   ...act,
   path: `${base}/steer`,
   owner: { none: 'the address is resolved among the caller’s own bots' },

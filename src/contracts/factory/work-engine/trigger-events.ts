@@ -9,7 +9,7 @@ export const postTrigger = defineRoute({
   area: 'factory',
   errors: 'plain',
   summary:
-    'Anything up to 256 KiB, JSON, a form or text, becomes a ticket of the trigger’s bot; an event that comes again makes one',
+    'Turns a post of up to 256 KiB (JSON, a form or text) into a ticket of the trigger’s bot; a repeated event makes only one',
   method: 'POST',
   path: '/webhooks/triggers/:key',
   auth: ['public'],
@@ -20,7 +20,7 @@ export const postTrigger = defineRoute({
   answers: {
     200: z
       .strictObject({ challenge: z.string() })
-      .meta({ description: 'Slack’s question whether this address is there.' }),
+      .meta({ description: 'Slack’s check that this address exists.' }),
     202: z.strictObject({ status: z.literal('accepted'), eventId: z.string() }),
   },
 });
@@ -40,7 +40,7 @@ export const deliverTrigger = defineRoute({
   op: 'deliverTrigger',
   area: 'link',
   errors: 'plain',
-  summary: 'The cloud brings what was posted to a trigger of this computer; signed for its device',
+  summary: 'Delivers a trigger event from the cloud to this computer; signed for its device',
   method: 'POST',
   path: '/api/v1/runtime/trigger-events',
   auth: ['device'],

@@ -11,7 +11,7 @@ export const SecretName = z
 /** In team.yaml: `env: { NPM_TOKEN: "vault:NPM_TOKEN" }`. */
 export const secretReference = /^vault:(.*)$/s;
 
-const bots = z.array(z.string()).meta({ description: 'Addresses of bots whose team file names it.' });
+const bots = z.array(z.string()).meta({ description: 'Addresses of bots whose team file uses it.' });
 export const Secret = z.strictObject({ name: z.string(), updatedAt: Time, usedBy: bots }).meta({ id: 'Secret' });
 export type Secret = z.infer<typeof Secret>;
 
@@ -19,7 +19,7 @@ export const listSecrets = defineRoute({
   op: 'listSecrets',
   area,
   errors,
-  summary: 'Names of secrets and who uses them; values are never shown',
+  summary: 'Lists the names of secrets and who uses them; values are never shown',
   method: 'GET',
   ...inPerson,
   path: `${base}/vault`,
@@ -29,7 +29,7 @@ export const listSecrets = defineRoute({
       secrets: z.array(Secret),
       missing: z
         .array(z.strictObject({ name: z.string(), usedBy: bots }))
-        .meta({ description: 'Names that team files ask for and the vault does not have.' }),
+        .meta({ description: 'Names that team files use but the vault does not have.' }),
     }),
   },
 });
@@ -38,7 +38,7 @@ export const setSecret = defineRoute({
   op: 'setSecret',
   area,
   errors,
-  summary: 'Keeps a secret, sealed; bots that run already have the old one until they start again',
+  summary: 'Saves a sealed secret; running bots keep the old one until they restart',
   method: 'PUT',
   ...inPerson,
   path: `${base}/vault/:name`,
@@ -54,7 +54,7 @@ export const removeSecret = defineRoute({
   op: 'removeSecret',
   area,
   errors,
-  summary: 'Forgets a secret',
+  summary: 'Deletes a secret',
   method: 'DELETE',
   ...inPerson,
   path: `${base}/vault/:name`,
