@@ -118,7 +118,7 @@ function checkKeys(models: DoctorDeps['models']): DoctorCheck[] {
       state: ok ? 'ok' : 'unknown',
       version: null,
       detail: `${ok ? key : missing} Requests go to ${where}.`,
-      fix: ok ? null : `Give a key in Settings, Set-up, or set ${variables[0]} before Gantry starts.`,
+      fix: ok ? null : `Add a key in Settings > Set-up, or set ${variables[0]} before Gantry starts.`,
     };
   });
 }

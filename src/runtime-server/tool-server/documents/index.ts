@@ -88,7 +88,7 @@ const about: Readonly<Record<Family, string>> = {
   data: 'data or text (csv, tsv, json, jsonl, xml, ipynb, text)',
   archive: 'a zip archive and the documents in it',
   mail: 'a mail with its attachments (eml, msg)',
-  media: 'the metadata of an image or sound file (no recognition)',
+  media: 'an image or sound file (only its metadata, no recognition)',
 };
 
 export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
