@@ -40,7 +40,7 @@ const notifiable = [
   {
     type: 'approval.requested',
     title: 'A bot asks for approval',
-    description: 'An action waits until you approve or reject it.',
+    description: 'Something waits until you approve or reject it.',
     default: true,
     cloudOnly: true,
     payload: z.strictObject(approval),
@@ -48,7 +48,7 @@ const notifiable = [
   {
     type: 'approval.resolved',
     title: 'An approval was answered',
-    description: 'What a bot asked for was approved, rejected or withdrawn.',
+    description: 'You or somebody for you approved, rejected or withdrew what a bot had asked.',
     default: false,
     cloudOnly: true,
     payload: z.strictObject({ ...approval, decision: z.enum(['approve', 'reject']).nullable().optional() }),
@@ -56,14 +56,14 @@ const notifiable = [
   {
     type: 'agent.run.completed',
     title: 'A run has ended',
-    description: 'A hosted bot, an automation or a workflow run ended, with or without success.',
+    description: 'A bot without a terminal, an automation or a flow finished, well or badly.',
     default: false,
     payload: z.strictObject({ ...about, runId: id, status: z.string().max(40), title }),
   },
   {
     type: 'thread.needs_user',
     title: 'A bot needs you',
-    description: 'A bot or a step of a run cannot continue without you.',
+    description: 'A bot or a step of a flow cannot go on without you.',
     default: true,
     payload: z.strictObject({
       ...about,
@@ -74,7 +74,7 @@ const notifiable = [
   },
   {
     type: 'message.received',
-    title: 'A message arrived',
+    title: 'A message has come',
     description: 'Somebody wrote to one of your bots through a channel such as text messages.',
     default: true,
     payload: z.strictObject({
@@ -107,7 +107,7 @@ const notifiable = [
   },
   {
     type: 'vendor.ticket.created',
-    title: 'A vendor’s bot has a ticket',
+    title: 'A ticket for a vendor’s bot',
     description: 'A ticket waits for a bot that runs in somebody else’s app.',
     default: false,
     payload: z.strictObject({ ...about, ticketId: id, title }),
@@ -122,14 +122,14 @@ const notifiable = [
   {
     type: 'subscription.signed_in',
     title: 'A connector is signed in again',
-    description: 'A connector receives events again.',
+    description: 'Events of a connector come again.',
     default: false,
     payload: z.strictObject(subscription),
   },
   {
     type: 'usage.threshold',
-    title: 'Spending reached your budget alert',
-    description: 'Your spending this month reached the alert threshold of your budget, or all of it.',
+    title: 'Spending reached your limit',
+    description: 'What you spent this month crossed the alert of your budget, or the whole budget.',
     default: true,
     cloudOnly: true,
     payload: z.strictObject({
@@ -159,8 +159,8 @@ export const notifiableEvents: readonly (EventType & { readonly type: Notifiable
 const platformEvents: readonly EventType[] = [
   {
     type: 'message.status',
-    title: 'The status of a message changed',
-    description: 'A message sent through a channel was delivered, or failed.',
+    title: 'The state of a message',
+    description: 'A message that was sent through a channel was delivered, or was not.',
     default: false,
     notifiable: false,
     payload: z.strictObject({ ...about, messageId: id, status: z.string().max(40) }),
