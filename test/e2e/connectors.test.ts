@@ -78,8 +78,7 @@ const status = (page: Page, word: string) =>
   page.getByRole('status').getByText(word, { exact: true }).waitFor(patience);
 const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name, exact: typeof name === 'string' });
-const part = (page: Page, name: string) =>
-  page.getByRole('group', { name: 'Which part' }).getByRole('button', { name });
+const part = (page: Page, name: string) => page.getByRole('group', { name: 'View' }).getByRole('button', { name });
 const searchOf = (page: Page) => new URL(page.url()).searchParams;
 
 /** An issue is opened, and its run waits for the person: the page, which looks every four seconds, is opened after that. */
@@ -103,7 +102,7 @@ async function signIn(page: Page, link: Locator): Promise<void> {
 test('before anything is connected, it says what will be here, and the command that lets an app in', async () => {
   const { page } = first;
   await byLetters(page, 'g', 'e', 'Connectors');
-  await page.getByText(/Services of others whose events become work/).waitFor();
+  await page.getByText(/Services that you connect appear here/).waitFor();
   await page.getByText('npx gantry tools approve my-app').waitFor();
   expect(await axe(page)).toEqual([]);
   await picture(page, 'connectors-empty-dark');
@@ -142,9 +141,9 @@ test('a key that the service refuses is an error in words; the right one is type
   const dialog = page.getByRole('dialog', { name: 'Connect a service' });
   await dialog.getByRole('textbox', { name: /^Name/ }).fill('robots');
   await dialog.getByRole('textbox', { name: /^Address/ }).fill(tracker.url);
-  await dialog.getByRole('radio', { name: /^An API key/ }).check();
+  await dialog.getByRole('radio', { name: /^API key/ }).check();
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('Is needed.').waitFor();
+  await dialog.getByText('Required.').waitFor();
   await dialog.getByLabel(/^API key needed/).fill('wrong-key');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
@@ -169,11 +168,11 @@ test('a bot is subscribed by a form made from the event’s own schema', async (
   await form.getByRole('combobox', { name: /^Bot/ }).waitFor();
   await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('project');
   await page.keyboard.press('Control+Enter');
-  await expect.poll(() => form.getByText('Is needed.').count()).toBeGreaterThan(0);
+  await expect.poll(() => form.getByText('Required.').count()).toBeGreaterThan(0);
   // Only a bot that can be held to a mode may be run by a rule; the others are there with the reason.
   await form.getByRole('radio', { name: /run the bot/ }).check();
-  expect(await form.getByRole('option', { name: 'box (cannot)' }).isDisabled()).toBe(true);
-  await form.getByText('Why one bot cannot').click();
+  expect(await form.getByRole('option', { name: 'box (unavailable)' }).isDisabled()).toBe(true);
+  await form.getByText('Why one bot is unavailable').click();
   await form.getByRole('listitem').filter({ hasText: 'box' }).waitFor();
   await looked(page, 'connectors-subscribe');
   await form.getByRole('radio', { name: /^Open a ticket The bot/ }).check();
@@ -182,7 +181,7 @@ test('a bot is subscribed by a form made from the event’s own schema', async (
   await page.keyboard.press('Control+Enter');
   await status(page, 'Listening');
   await page.getByText('project: shed').waitFor();
-  await page.getByText(/^Events will be here as they come/).waitFor();
+  await page.getByText(/^Events appear here as they arrive/).waitFor();
   expect(tracker.subscriptions.list().length).toBe(1);
 });
 
@@ -197,14 +196,14 @@ test('each event opens the way it took, with what it said; one that cannot be ta
   // A row says what its event is about; nothing is known of what could not be taken, but its id.
   await taken.getByRole('button', { name: '#1 The roof leaks', exact: true }).click();
   await page.locator('[data-trail="dead"]').getByRole('button', { name: /^evt_/ }).waitFor();
-  const way = page.getByRole('list', { name: 'The way it took' });
+  const way = page.getByRole('list', { name: 'Path of the event' });
   await expect
     .poll(() => way.getByRole('listitem').allTextContents())
     .toEqual([
       expect.stringMatching(/^Received by the cloud/),
       expect.stringMatching(/^Relayed to this computer\+/),
       expect.stringMatching(/^Ticket opened/),
-      'No rule wanted it',
+      'No rule matched',
     ]);
   await page.getByRole('row').filter({ has: way }).getByText('The roof leaks').waitFor();
   await looked(page, 'connectors-trail');
@@ -215,19 +214,19 @@ test('each event opens the way it took, with what it said; one that cannot be ta
 test('a rule is tried on the events that were before it is there, and its runs wait for the person', async () => {
   const { page } = first;
   await part(page, 'Rules').click();
-  await page.getByText(/Without one an event opens a ticket alone/).waitFor();
+  await page.getByText(/Without a rule, an event only opens a ticket/).waitFor();
   await button(page, 'Add a rule').click();
   const dialog = page.getByRole('dialog', { name: 'Add a rule' });
   await dialog.getByRole('textbox', { name: /^Instructions/ }).fill('Say what is wrong and how it is mended.');
-  await dialog.getByText('Bounds').click();
-  await dialog.getByRole('textbox', { name: 'Gather for' }).fill('9999');
+  await dialog.getByText('Limits').click();
+  await dialog.getByRole('textbox', { name: 'Batch window (seconds)' }).fill('9999');
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('A whole number from 0 to 3600.').waitFor();
-  await dialog.getByRole('textbox', { name: 'Gather for' }).fill('0');
+  await dialog.getByText('Enter a whole number from 0 to 3600.').waitFor();
+  await dialog.getByRole('textbox', { name: 'Batch window (seconds)' }).fill('0');
   await page.keyboard.press('Control+Enter');
   const plan = dialog.getByRole('region', { name: 'Dry run' });
   await plan.getByText(/Of the last 1 event/).waitFor();
-  await plan.getByText('1 would have fit').waitFor();
+  await plan.getByText('1 would have matched').waitFor();
   await plan.getByText('The roof leaks').waitFor();
   await expect.poll(() => focusedName(page)).toBe('Add the rule');
   await looked(page, 'connectors-rule');
@@ -246,7 +245,7 @@ test('a rule is tried on the events that were before it is there, and its runs w
   await go(page, '/inbox');
   await page.getByRole('main').getByRole('link', { name: 'its run' }).click();
   await status(page, 'Waits for you');
-  await page.getByRole('region', { name: 'What came in' }).getByText('The door sticks').waitFor();
+  await page.getByRole('region', { name: 'Event', exact: true }).getByText('The door sticks').waitFor();
   await looked(page, 'connectors-asks');
   await page.getByRole('heading', { level: 2 }).first().click();
   await page.keyboard.press('a');
@@ -303,7 +302,7 @@ test('a rule is paused, changed after its dry run, and removed after its plan', 
   await rule.getByRole('switch').click();
   await rule.getByText('Paused').waitFor();
   await rule.getByRole('switch').click();
-  await rule.getByText('Runs', { exact: true }).waitFor();
+  await rule.getByText('Active', { exact: true }).waitFor();
   await rule.getByRole('button', { name: /^Change / }).click();
   const change = page.getByRole('dialog', { name: 'Change the rule' });
   await change.getByRole('radio', { name: /^Plan only/ }).check();
@@ -315,7 +314,7 @@ test('a rule is paused, changed after its dry run, and removed after its plan', 
   await rule.getByText(/^version/).waitFor();
   await rule.getByRole('button', { name: /^Remove / }).click();
   const remove = page.getByRole('dialog', { name: 'Remove this rule?' });
-  await remove.getByText('Nothing of it waits: no run is cancelled.').waitFor();
+  await remove.getByText('There are no waiting runs to cancel.').waitFor();
   expect(await axe(page)).toEqual([]);
   await remove.getByRole('button', { name: 'Remove', exact: true }).click();
   await remove.waitFor({ state: 'detached' });
@@ -329,7 +328,7 @@ test('a grant that is lost says what to do where it is looked at, and goes on by
   await ownerCall(gantry, 'POST', `/mcp/servers/${searchOf(page).get('connector')}/reconnect`, {});
   await status(page, 'Needs sign-in');
   const trouble = page.locator('[data-trouble="subscription"]');
-  await trouble.getByText(/Sign in again\. It then continues/).waitFor();
+  await trouble.getByText(/Sign in again\. The subscription then continues/).waitFor();
   await health(page, 'tracker', 'Needs sign-in');
   await looked(page, 'connectors-lost');
   await signIn(page, trouble.getByRole('link', { name: 'Sign in to tracker' }));
@@ -371,10 +370,10 @@ test('an app that was let in is there with what it is told, which the person end
   await looked(page, 'connectors-app');
   await button(page, /^End /).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByText(/It is told once, at 127\.0\.0\.1/).waitFor();
+  await dialog.getByText(/Gantry tells the app once, at 127\.0\.0\.1/).waitFor();
   expect(await axe(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'End', exact: true }).click();
-  await page.getByText('It is subscribed to nothing now.').waitFor();
+  await page.getByText('This app has no subscriptions.').waitFor();
   await expect.poll(() => other.ended.length, patience).toBe(1);
   await client.close();
   await page.keyboard.press('Escape');
@@ -393,7 +392,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     if (size === narrow) {
       await page.locator('[data-subscription]').click();
       await page.locator('[data-trail="ticket"]').first().getByRole('button').click();
-      await page.getByRole('list', { name: 'The way it took' }).waitFor();
+      await page.getByRole('list', { name: 'Path of the event' }).waitFor();
       await looked(page, 'connectors-trail');
       await part(page, 'Runs').click();
       await page.locator('[data-run]', { hasText: 'Done' }).click();
@@ -412,17 +411,17 @@ test('an ended subscription leaves its runs to read, and a service goes with all
   await page.locator('[data-subscription]').first().click();
   await button(page, 'End').click();
   const end = page.getByRole('dialog', { name: 'End issue.opened?' });
-  await end.getByText(/Tickets of its \d+ events, and what ran, can still be read/).waitFor();
+  await end.getByText(/Tickets of its \d+ events and past runs stay readable/).waitFor();
   await end.getByRole('button', { name: 'End', exact: true }).click();
-  await page.getByRole('heading', { name: /Ended, with runs to read/ }).waitFor();
+  await page.getByRole('heading', { name: /Ended subscriptions/ }).waitFor();
   await expect.poll(() => tracker.subscriptions.list().length).toBe(0);
   await page.getByRole('region', { name: /Ended/ }).getByRole('button').click();
-  await page.getByText('It was ended. What it ran can still be read.').waitFor();
+  await page.getByText('This subscription has ended. Its runs stay readable.').waitFor();
   await page.locator('[data-run]', { hasText: 'Done' }).waitFor();
   await page.keyboard.press('Escape');
   await button(page, 'Remove').click();
   const remove = page.getByRole('dialog', { name: 'Remove tracker?' });
-  await remove.getByText('Its sign-in is revoked, and forgotten here.').waitFor();
+  await remove.getByText('Its sign-in is revoked and deleted from this computer.').waitFor();
   expect(await axe(page)).toEqual([]);
   await remove.getByRole('button', { name: 'Remove', exact: true }).click();
   await page.locator('[data-connector="tracker"]').waitFor({ state: 'detached' });

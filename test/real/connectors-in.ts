@@ -72,7 +72,7 @@ export async function playIn(around: Around): Promise<void> {
     const dialog = page.getByRole('dialog', { name: 'Connect a service' });
     await dialog.getByRole('textbox', { name: 'Name' }).fill('tracker');
     await dialog.getByRole('textbox', { name: 'Address' }).fill(tracker.url);
-    await dialog.getByRole('radio', { name: /A sign-in/ }).check();
+    await dialog.getByRole('radio', { name: /^Sign-in/ }).check();
     await app.picture('2-connect', 'all');
     await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
     await page.getByRole('link', { name: 'Sign in to tracker' }).first().waitFor();

@@ -35,7 +35,7 @@ export function AppPage({
         isEmpty={() => app === undefined}
         empty={
           <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
-            No such app is let in now. Its key may have been revoked.
+            This app has no access. Its key may have been revoked.
           </Empty>
         }
       >
@@ -55,12 +55,12 @@ function Body({ app }: { app: EdgeApp }) {
     <div className="min-w-0">
       <section aria-label={`App ${app.clientName}`} className="border-b border-line p-3">
         <dl className="flex max-w-[760px] flex-col gap-1">
-          <Fact name="Let in">
+          <Fact name="Approved">
             <Ago at={app.approvedAt} />
           </Fact>
-          <Fact name="May">
+          <Fact name="Permissions">
             {app.scopes.length === 0 ? (
-              <span className="text-muted">nothing</span>
+              <span className="text-muted">none</span>
             ) : (
               app.scopes.map((scope) => (
                 <span key={scope} title={scope} className="block">
@@ -75,14 +75,14 @@ function Body({ app }: { app: EdgeApp }) {
         </dl>
         <p className="mt-2 max-w-[640px] text-muted">
           {app.clientId.startsWith('key:')
-            ? 'To keep it out altogether, revoke its key in the settings under API keys.'
-            : 'To keep it out altogether, end at your sign-in provider what you granted it.'}
+            ? 'To remove its access, revoke its key under Settings, API keys.'
+            : 'To remove its access, revoke the grant at your sign-in provider.'}
         </p>
       </section>
       {app.subscriptions.length === 0 ? (
-        <Empty>It is subscribed to nothing now.</Empty>
+        <Empty>This app has no subscriptions.</Empty>
       ) : (
-        <ul aria-label="What it is told" onKeyDown={moveByArrows}>
+        <ul aria-label="Subscriptions" onKeyDown={moveByArrows}>
           {app.subscriptions.map((one) => (
             <Row key={one.id} subscription={one} title={titleOf(one.event)} onEnd={() => setEnding(one)} />
           ))}
@@ -91,7 +91,7 @@ function Body({ app }: { app: EdgeApp }) {
       {ending !== null && (
         <ConfirmDialog
           title={`End ${titleOf(ending.event)} for ${app.clientName}?`}
-          description="It cannot be taken back; the app may ask again while it is let in."
+          description="This cannot be undone; the app can subscribe again while it has access."
           label="End"
           onClose={() => setEnding(null)}
           act={async () => {
@@ -100,8 +100,8 @@ function Body({ app }: { app: EdgeApp }) {
           }}
         >
           <ul className="list-disc pl-5">
-            <li>It is told once, at {ending.callbackHost}, that you ended it.</li>
-            <li>Nothing more is sent of it; what waits is dropped.</li>
+            <li>Gantry tells the app once, at {ending.callbackHost}.</li>
+            <li>No more events are sent. Those still waiting are dropped.</li>
           </ul>
         </ConfirmDialog>
       )}
@@ -121,7 +121,7 @@ function Row({ subscription, title, onEnd }: { subscription: EdgeSubscription; t
           {title}
         </span>
         <span className="block truncate text-meta text-muted">
-          of {about}
+          from {about}
           {words === null ? '' : ` · ${words}`} · to {callbackHost}
         </span>
       </span>

@@ -15,7 +15,7 @@ export function BotField({
   value,
   problem,
   runs,
-  says = 'Each event opens a ticket for it, once.',
+  says = 'Each event opens one ticket for this bot.',
   onChange,
 }: {
   bots: readonly AutomationBot[];
@@ -39,13 +39,13 @@ export function BotField({
         problem={problem}
         description={
           chosen !== undefined && chosen.reason !== null
-            ? `It gets tickets; no rule can run it: ${chosen.reason}`
+            ? `This bot gets tickets, but rules cannot run it: ${chosen.reason}`
             : says
         }
         value={value}
         onChange={onChange}
       >
-        <option value="">{bots.length === 0 ? 'There is no bot on this computer' : ''}</option>
+        <option value="">{bots.length === 0 ? 'No bots on this computer' : ''}</option>
         {able.map((bot) => (
           <option key={bot.id} value={bot.id}>
             {nameOf(bot)}
@@ -53,14 +53,14 @@ export function BotField({
         ))}
         {unable.map((bot) => (
           <option key={bot.id} value={bot.id} disabled>
-            {nameOf(bot)} (cannot)
+            {nameOf(bot)} (unavailable)
           </option>
         ))}
       </SelectField>
       {unable.length > 0 && (
         <details>
           <summary className="w-fit rounded-control text-meta text-muted pointer-coarse:py-2">
-            Why {unable.length === 1 ? 'one bot' : `${unable.length} bots`} cannot
+            Why {unable.length === 1 ? 'one bot is' : `${unable.length} bots are`} unavailable
           </summary>
           <ul className="mt-1 list-disc pl-5 text-meta text-muted">
             {unable.map((bot) => (
@@ -86,7 +86,7 @@ export function ModeChoice<M extends RuleMode | ExecutionMode>({
 }) {
   return (
     <Choice
-      legend="How it may act"
+      legend="Mode"
       name="mode"
       value={value}
       onChange={onChange}

@@ -36,7 +36,7 @@ export function ConnectorDialog({
   return (
     <ActDialog
       title={connector === null ? 'Connect a service' : `Change ${connector.name}`}
-      description="A service that speaks MCP: its events become work for your bots, and its tools are there for them, too."
+      description="A service that speaks MCP. Its events become work for your bots, and they can use its tools."
       label={connector === null ? 'Connect' : 'Save'}
       busyLabel={connector === null ? 'Connecting' : 'Saving'}
       act={save}
@@ -46,20 +46,20 @@ export function ConnectorDialog({
         <TextField
           label="Name"
           required
-          description="Yours for it, such as tracker."
+          description="Your name for it, e.g. tracker."
           {...text('name')}
           maxLength={100}
         />
         <AddressField {...text('url')} />
         <Choice
-          legend="It knows you by"
+          legend="Authentication"
           name="auth"
           value={draft.auth}
           onChange={(auth) => set({ auth })}
           choices={[
-            { key: 'oauth', word: 'A sign-in', says: 'On its own page, in a tab of its own' },
-            { key: 'api_key', word: 'An API key', says: 'Sent with every request' },
-            { key: 'none', word: 'Nothing', says: 'It is open to everybody who reaches it' },
+            { key: 'oauth', word: 'Sign-in', says: 'On the service’s own page, in a new tab' },
+            { key: 'api_key', word: 'API key', says: 'Sent with every request' },
+            { key: 'none', word: 'None', says: 'Anyone who can reach the service can use it' },
           ]}
         />
         {draft.auth === 'api_key' && (
@@ -67,21 +67,21 @@ export function ConnectorDialog({
             <TextField
               label="API key"
               required
-              description="Kept as a secret: nobody is shown it again."
+              description="Stored as a secret and never shown again."
               {...text('key')}
               type="password"
               autoComplete="new-password"
             />
             <TextField
               label="Header"
-              description="Where the key goes; Authorization, with “Bearer” before it, if left empty."
+              description="The header that carries the key. Empty: Authorization, with “Bearer” before the key."
               {...text('header')}
               className="font-mono text-code"
             />
           </>
         )}
         {draft.auth === 'oauth' && (
-          <ClientFields title="Client" says="where its provider gave you one" client={draft} text={text} />
+          <ClientFields title="Client" says="only if the provider gave you one" client={draft} text={text} />
         )}
       </ActForm>
     </ActDialog>

@@ -80,14 +80,14 @@ export function problemsOf(draft: ConnectorDraft, connector: Connector | null): 
   const wrong = { name: nameProblem(draft.name.trim()), url: urlProblem(url) };
   if (wrong.name !== null) problems.name = wrong.name;
   if (wrong.url !== null) problems.url = wrong.url;
-  if (draft.auth === 'api_key' && draft.key.trim() === '') problems.key = 'Is needed.';
+  if (draft.auth === 'api_key' && draft.key.trim() === '') problems.key = 'Required.';
   // Secrets go where they were meant to go.
   if (connector !== null && url !== connector.url) {
     if (draft.auth === 'api_key' && draft.key === hiddenSecret) {
-      problems.key ??= 'Type it again: it was given for another address.';
+      problems.key ??= 'Enter it again: the address has changed.';
     }
     if (draft.auth === 'oauth' && draft.clientSecret === hiddenSecret) {
-      problems.clientSecret = 'Type it again: it was given for another address.';
+      problems.clientSecret = 'Enter it again: the address has changed.';
     }
   }
   if (Object.keys(problems).length > 0) return problems;

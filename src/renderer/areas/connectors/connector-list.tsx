@@ -31,14 +31,14 @@ export function ConnectorList({
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
     <div onKeyDown={moveByArrows}>
       {failure !== null && <Problem error={failure} />}
-      <h2 className="px-3 pt-2 text-meta text-muted">Events from</h2>
+      <h2 className="px-3 pt-2 text-meta text-muted">Services</h2>
       <ListStates
         source={connectors}
         skeleton={<SkeletonRows count={3} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Button onClick={onConnect}>Connect a service</Button>}>
-            Services of others whose events become work for your bots, such as an issue tracker, will be here.
+            Services that you connect appear here, such as an issue tracker. Their events become work for your bots.
           </Empty>
         }
       >
@@ -63,14 +63,14 @@ export function ConnectorList({
           </ul>
         )}
       </ListStates>
-      <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Events to</h2>
+      <h2 className="border-t border-line px-3 pt-2 text-meta text-muted">Apps</h2>
       <ListStates
         source={apps}
         skeleton={<SkeletonRows count={1} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Command text="npx gantry tools approve my-app" />}>
-            Apps of others that you let in to hear of your bots’ events will be here. The command lets one in.
+            Apps that you approve to follow your bots’ events appear here. Approve one with this command:
           </Empty>
         }
       >

@@ -31,7 +31,7 @@ export function ConnectorPage({ id, connector, source, go, onBack }: WithinConne
       <OpenBar back="Back to all connectors" onBack={onBack} title={connector?.name ?? 'Connector'} />
       {connector === undefined ? (
         <NotThere source={source} label="Show all connectors" onBack={onBack}>
-          There is no such connector here. It may have been removed.
+          This connector was not found. It may have been removed.
         </NotThere>
       ) : (
         // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the rows inside
@@ -99,9 +99,9 @@ function About({
       {error !== null && (
         <Trouble of="connector" needsPerson={status === 'needs_reauth'}>
           {signInAddress(connector) !== null
-            ? 'Sign in on its own page; Gantry then connects.'
+            ? 'Sign in on the service’s page. Gantry then connects.'
             : status === 'needs_reauth' && auth.type === 'api_key'
-              ? 'It does not take this key. Give it another one: Change.'
+              ? 'The service rejected this key. Choose Change to enter another.'
               : error}
         </Trouble>
       )}
@@ -109,7 +109,7 @@ function About({
         <Fact name="Address">
           <span className="font-mono text-code wrap-anywhere">{connector.url}</span>
         </Fact>
-        <Fact name="Signed in">
+        <Fact name="Authentication">
           {auth.type === 'oauth' || (auth.type === 'none' && status === 'needs_reauth') ? (
             <SignIn id={id} status={status} />
           ) : (
@@ -126,7 +126,7 @@ function About({
       {open === 'sign-out' && (
         <ConfirmDialog
           title={`Sign out of ${name}?`}
-          description="You can sign in again; what was listened for goes on then."
+          description="You can sign in again. Its subscriptions resume then."
           label="Sign out"
           onClose={() => setOpen(null)}
           act={async () => {
@@ -135,12 +135,12 @@ function About({
           }}
         >
           <ul className="list-disc pl-5">
-            <li>Its provider is told to revoke what it gave, where it takes that; here it is forgotten.</li>
+            <li>Gantry forgets the sign-in and asks the provider to revoke it, if the provider supports that.</li>
             {listened > 0 && (
               <li>
                 {listened === 1
-                  ? 'Its one subscription hears nothing until then.'
-                  : `Its ${listened} subscriptions hear nothing until then.`}
+                  ? 'Its subscription receives no events until then.'
+                  : `Its ${listened} subscriptions receive no events until then.`}
               </li>
             )}
             <li>Its tools cannot be called until then.</li>
@@ -152,8 +152,8 @@ function About({
           title={open === 'remove' ? `Remove ${name}?` : `Disable ${name}?`}
           description={
             open === 'remove'
-              ? 'It cannot be taken back; it can be connected again.'
-              : 'Its subscriptions go; enabled again, it has none.'
+              ? 'This cannot be undone; you can connect it again.'
+              : 'Its subscriptions end and are not restored when you enable it again.'
           }
           label={open === 'remove' ? 'Remove' : 'Disable'}
           onClose={() => setOpen(null)}
@@ -189,14 +189,16 @@ function Ends({
     <ul className="list-disc pl-5">
       <li>
         {connector.subscriptionCount === 0
-          ? 'No subscription goes: it has none.'
-          : `${countWords(connector.subscriptionCount, 'subscription')} ${connector.subscriptionCount === 1 ? 'is' : 'are'} ended${subscriptions.length === 0 ? '' : `: ${subscriptions.map(({ name }) => name).join(', ')}`}.`}
+          ? 'It has no subscriptions to end.'
+          : `Ends ${countWords(connector.subscriptionCount, 'subscription')}${subscriptions.length === 0 ? '' : `: ${subscriptions.map(({ name }) => name).join(', ')}`}.`}
       </li>
       {connector.subscriptionCount > 0 && (
-        <li>Their rules go, and runs that have not begun are cancelled. Tickets and what ran can still be read.</li>
+        <li>
+          Their rules are deleted and runs that have not started are cancelled. Tickets and past runs stay readable.
+        </li>
       )}
-      {connector.toolCount > 0 && <li>Its {countWords(connector.toolCount, 'tool')} can be called no more.</li>}
-      {removes && connector.auth.type === 'oauth' && <li>Its sign-in is revoked, and forgotten here.</li>}
+      {connector.toolCount > 0 && <li>Its {countWords(connector.toolCount, 'tool')} can no longer be called.</li>}
+      {removes && connector.auth.type === 'oauth' && <li>Its sign-in is revoked and deleted from this computer.</li>}
       {removes && connector.auth.type === 'api_key' && <li>Its key is deleted from this computer.</li>}
     </ul>
   );
@@ -204,7 +206,7 @@ function Ends({
 
 function Known({ auth }: { auth: Connector['auth'] }) {
   if (auth.type !== 'api_key')
-    return <span className="text-muted">not needed: it is open to everybody who reaches it</span>;
+    return <span className="text-muted">none: anyone who can reach the service can use it</span>;
   return (
     <>
       {authWords.api_key}, in <span className="font-mono text-code">{auth.header ?? 'Authorization'}</span>{' '}
@@ -220,11 +222,11 @@ function SignIn({ id, status }: { id: string; status: Connector['status'] }) {
     queryKey: [...queries.connectorSignIn(id).queryKey, status],
   });
   if (data === undefined) return <span className="text-faint">…</span>;
-  if (data.status === 'not_asked') return <span className="text-muted">it has not asked for it</span>;
-  if (data.status === 'needs_reauth') return <span className="text-muted">not now</span>;
+  if (data.status === 'not_asked') return <span className="text-muted">not requested yet</span>;
+  if (data.status === 'needs_reauth') return <span className="text-muted">signed out</span>;
   return (
     <>
-      {data.issuer === null ? 'yes' : <span className="wrap-anywhere">at {data.issuer}</span>}
+      {data.issuer === null ? 'signed in' : <span className="wrap-anywhere">signed in at {data.issuer}</span>}
       {data.scopes.length > 0 && <span className="text-muted"> for {data.scopes.join(', ')}</span>}
     </>
   );

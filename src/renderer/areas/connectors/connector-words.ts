@@ -20,11 +20,14 @@ export const authWords: Readonly<Record<Connector['auth']['type'], string>> = {
 export const modeWords: Readonly<Record<ExecutionMode, { readonly word: string; readonly says: string }>> = {
   REQUIRE_APPROVAL: {
     word: 'Ask me first',
-    says: 'Each run waits until you approve it, and acts only where no permission is needed',
+    says: 'Each run waits for your approval, then does only what needs no permission',
   },
-  PLAN_ONLY: { word: 'Plan only', says: 'It reads and writes down what it would do; it changes nothing' },
-  ACCEPT_EDITS: { word: 'Change files', says: 'It also changes files; what else needs a permission is refused' },
-  BYPASS_PERMISSIONS: { word: 'As the bot is set up', says: 'For tickets alone: no rule can run with it' },
+  PLAN_ONLY: { word: 'Plan only', says: 'The bot reads and says what it would do, but changes nothing' },
+  ACCEPT_EDITS: {
+    word: 'Change files',
+    says: 'The bot may change files; anything else that needs permission is refused',
+  },
+  BYPASS_PERMISSIONS: { word: 'As the bot is set up', says: 'Only for tickets; rules cannot use it' },
 };
 
 /** `repo: gantry, labels: bug, ui`; null: no arguments. */
@@ -41,23 +44,24 @@ const isTransient = (reason: SubscriptionReason): boolean => (transientReasons a
 /** What a person can do about a subscription that does not listen; Gantry retries automatically where that may help. */
 export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error'>): string | null {
   // Where it says what is wrong, it says that already.
-  if (status === 'needs_reauth') return error === null ? 'Sign in again; it then continues.' : 'It then continues.';
+  if (status === 'needs_reauth')
+    return error === null ? 'Sign in again to continue.' : 'The subscription then continues.';
   if (status !== 'error' || error === null) return null;
-  if (error.reason === 'not_paired') return 'Pair this computer with a cloud: events arrive there. It then continues.';
+  if (error.reason === 'not_paired') return 'Pair this computer with a cloud to continue: events arrive there.';
   if (isTransient(error.reason)) return 'Gantry tries again every minute.';
   switch (error.reason) {
     case 'event_not_found':
-      return 'The server offers this event no more. End the subscription, or try again once it does.';
+      return 'The server no longer offers this event. End the subscription, or try again once it does.';
     case 'too_many_subscriptions':
-      return 'No more of them are taken. End one that you do not need, then try again.';
+      return 'The server accepts no more subscriptions. End one that you do not need, then try again.';
     case 'unsupported':
       return 'The server cannot post this event. End the subscription.';
     case 'invalid_arguments':
-      return 'The server does not take these arguments. End it, and subscribe with others.';
+      return 'The server rejected these arguments. End the subscription and subscribe with others.';
     case 'challenge_failed':
-      return 'The server could not reach the address that it was given. Look whether your cloud can be reached from there, then try again.';
+      return 'The server could not reach the callback address. Check that it can reach your cloud, then try again.';
     case 'terminated':
-      return 'The server ended it. Try again to renew the subscription.';
+      return 'The server ended the subscription. Try again to renew it.';
     default:
       return 'Try again; if it keeps failing, ask the operator of the server.';
   }
@@ -83,14 +87,14 @@ export function stepsOf(event: TrailEvent): readonly TrailStep[] {
     missing,
     jobId,
   });
-  if (status === 'gap') return [step('The server said that events before this are missing', receivedAt ?? relayedAt)];
+  if (status === 'gap') return [step('The server reported missing events before this one', receivedAt ?? relayedAt)];
   const steps = [step('Received by the cloud', receivedAt)];
-  if (status === 'waiting') return [...steps, step('Waits for this computer', null, true)];
-  if (status === 'expired') return [...steps, step('Given up after 24 hours without this computer', null, true)];
+  if (status === 'waiting') return [...steps, step('Waiting for this computer', null, true)];
+  if (status === 'expired') return [...steps, step('Expired after waiting 24 hours for this computer', null, true)];
   if (relayedAt !== null) steps.push(step('Relayed to this computer', relayedAt));
   if (ticketId === null) return [...steps, step(status === 'dead' ? 'Refused' : 'No ticket', null, true)];
   steps.push(step('Ticket opened', relayedAt));
-  if (runs.length === 0) return [...steps, step('No rule wanted it', null, true)];
+  if (runs.length === 0) return [...steps, step('No rule matched', null, true)];
   return [...steps, ...runs.map((run) => step('Run', run.at, false, run.id))];
 }
 
@@ -98,7 +102,7 @@ export function stepsOf(event: TrailEvent): readonly TrailStep[] {
 export function runsWords(event: TrailEvent): string {
   switch (event.status) {
     case 'waiting':
-      return event.reason ?? 'waits for this computer';
+      return event.reason ?? 'waiting for this computer';
     case 'expired':
       return event.reason ?? 'waited 24 hours for this computer';
     case 'gap':
@@ -107,18 +111,18 @@ export function runsWords(event: TrailEvent): string {
       return event.reason ?? '';
     default:
   }
-  if (event.runs.length === 0) return 'ticket alone';
+  if (event.runs.length === 0) return 'ticket only';
   return countWords(event.runs.length, 'run');
 }
 
 /** What bounds a rule, as far as it is not what every rule has. */
 export function limitWords(rule: RuleConfig): string {
   return [
-    rule.batchSeconds === 0 ? 'at once' : `gathers events for ${secondsWords(rule.batchSeconds)}`,
+    rule.batchSeconds === 0 ? 'no batching' : `batches events for ${secondsWords(rule.batchSeconds)}`,
     `at most ${rule.maxRunsPerDay} a day`,
     `${secondsWords(rule.timeoutSeconds)} each`,
     ...(rule.dailySpendThresholdUsd === null ? [] : [`$${rule.dailySpendThresholdUsd} a day`]),
-    ...(rule.match === null ? [] : ['only events that fit its schema']),
+    ...(rule.match === null ? [] : ['only events that match its filter']),
   ].join(' · ');
 }
 

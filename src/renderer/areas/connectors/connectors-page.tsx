@@ -136,7 +136,7 @@ export function ConnectorsPage() {
   );
 }
 
-/** What is listened for anywhere; what needs the person first. */
+/** The subscriptions of all connectors; those that need the person come first. */
 function AllSubscriptions({ source, go }: { source: ListSource<readonly Connector[]>; go: Go }) {
   const { queries } = useConnectorServices();
   const connectors = source.data ?? [];
@@ -149,7 +149,7 @@ function AllSubscriptions({ source, go }: { source: ListSource<readonly Connecto
   return (
     <section aria-label="Subscriptions" className="min-w-0" onKeyDown={moveByArrows}>
       <header className="flex h-10 shrink-0 items-center gap-2 border-b border-line bg-panel px-3 max-sm:border-t pointer-coarse:h-12">
-        <h2 className="min-w-0 flex-1 truncate font-semibold">What is listened for</h2>
+        <h2 className="min-w-0 flex-1 truncate font-semibold">Subscriptions</h2>
       </header>
       <ListStates
         // Its problem is shown beside the list of services.
@@ -160,8 +160,8 @@ function AllSubscriptions({ source, go }: { source: ListSource<readonly Connecto
         empty={
           <p data-state="empty" className="max-w-[640px] p-3 text-muted">
             {connectors.length === 0
-              ? 'Connect a service, choose one of its events and the bot that it is work for. Each event opens a ticket for the bot, once; a rule may also run the bot by itself, and never with more than you allowed.'
-              : 'Nothing yet. Open a service and choose one of its events.'}
+              ? 'Connect a service, then choose an event and the bot that handles it. Each event opens one ticket for the bot. A rule can also run the bot, with only the permissions that you allow.'
+              : 'No subscriptions yet. Open a service and choose one of its events.'}
           </p>
         }
       >

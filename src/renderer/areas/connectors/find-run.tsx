@@ -21,7 +21,7 @@ export function FindRun({ run, go, onBack }: { run: string; go: Go; onBack: () =
       <OpenBar back="Back to all connectors" onBack={onBack} title="Run" />
       {gone ? (
         <Empty action={<Button onClick={onBack}>Show all connectors</Button>}>
-          There is no such run on this computer. Its service may have been removed.
+          This run was not found on this computer. Its service may have been removed.
         </Empty>
       ) : (
         <ListStates fill source={found} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>

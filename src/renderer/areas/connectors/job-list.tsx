@@ -57,9 +57,11 @@ export function JobList({
         skeleton={<SkeletonRows count={6} height={runRowHeight} />}
         empty={
           status === undefined ? (
-            <Empty>Runs that rules begin will be here, with what each wrote.</Empty>
+            <Empty>Runs that rules start appear here, with their output.</Empty>
           ) : (
-            <Empty action={<Button onClick={() => onNarrow({})}>Show all runs</Button>}>No run is in this state.</Empty>
+            <Empty action={<Button onClick={() => onNarrow({})}>Show all runs</Button>}>
+              No runs have this status.
+            </Empty>
           )
         }
       >

@@ -81,22 +81,20 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
               <TextView text={error} label="What went wrong" maxLines={12} wrap />
             </Part>
           )}
-          <Part title="What it wrote">
+          <Part title="Output">
             {output === null ? (
-              <p className="text-muted">
-                {job.attempts.length === 0 ? 'It has not run yet.' : 'Nothing is there yet.'}
-              </p>
+              <p className="text-muted">{job.attempts.length === 0 ? 'This run has not started.' : 'No output yet.'}</p>
             ) : (
-              <ReadText text={output} label="Output" markdown="rather" maxLines={30} />
+              <ReadText text={output} label="Output text" markdown="rather" maxLines={30} />
             )}
           </Part>
           {job.ticketId !== null && (
-            <Part title={job.eventIds.length === 1 ? 'What came in' : 'What came in first'}>
+            <Part title={job.eventIds.length === 1 ? 'Event' : 'First event'}>
               <TicketData id={job.ticketId} />
             </Part>
           )}
-          <Part title="What it was told">
-            <TextView text={config.instructions} label="Instructions" maxLines={12} wrap />
+          <Part title="Instructions">
+            <TextView text={config.instructions} label="Instruction text" maxLines={12} wrap />
           </Part>
         </div>
         <aside
@@ -105,10 +103,10 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
         >
           <dl className="flex flex-col gap-1">
             <Fact name="Bot">{nameOf(config.botId)}</Fact>
-            <Fact name="May act">
+            <Fact name="Mode">
               <span title={modeWords[config.executionMode].says}>{modeWords[config.executionMode].word}</span>
             </Fact>
-            <Fact name="Bounds">{limitWords(config)}</Fact>
+            <Fact name="Limits">{limitWords(config)}</Fact>
             <Fact name="Events">
               <ul>
                 {job.eventIds.map((eventId, index) => (
@@ -123,7 +121,7 @@ function Body({ id, sub, job }: { id: string; sub: string; job: Job }) {
                 <ShortId id={job.ticketId} />
               </Fact>
             )}
-            <Fact name="Made">
+            <Fact name="Created">
               <Ago at={job.createdAt} />
             </Fact>
           </dl>
@@ -219,9 +217,7 @@ function Verbs({ id, sub, job }: { id: string; sub: string; job: Job }) {
             </Button>
           );
         })}
-        {job.status === 'awaiting_approval' && (
-          <span className="text-muted">It begins once you approve it, and not before.</span>
-        )}
+        {job.status === 'awaiting_approval' && <span className="text-muted">It starts only after you approve it.</span>}
       </div>
       {act.failure !== null && <Problem error={act.failure} />}
     </div>
@@ -256,7 +252,7 @@ function History({ id, sub, job }: { id: string; sub: string; job: Job }) {
     queries.jobEvents(id, sub, job.id, `${job.status} ${job.attempts.length} ${job.reason ?? ''}`),
   );
   return (
-    <Part title="What it went through">
+    <Part title="History">
       {data === undefined ? (
         <SkeletonRows count={3} />
       ) : (

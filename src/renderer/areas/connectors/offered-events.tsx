@@ -14,7 +14,7 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
       {subscriptions.length > 0 && (
         <section aria-labelledby="listened-for">
           <Heading id="listened-for" count={subscriptions.length}>
-            What is listened for
+            Subscriptions
           </Heading>
           <SubscriptionRows subscriptions={subscriptions} onOpen={(one) => open(one.id)} />
         </section>
@@ -24,31 +24,28 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
           id="offered"
           count={connector.enabled && events.supported && events.error === null ? events.events.length : null}
         >
-          Events it offers
+          Available events
         </Heading>
         {!connector.enabled ? (
-          <p className="p-3 text-muted">
-            It is disabled: nothing is listened for. Enabled again, it is asked what it offers.
-          </p>
+          <p className="p-3 text-muted">This connector is disabled. Enable it to list its events.</p>
         ) : events.error?.needsReauth === true || connector.status === 'needs_reauth' ? (
           <p className="p-3 text-muted">
-            They are listed here once {connector.auth.type === 'api_key' ? 'it takes the key' : 'you have signed in'}.
+            Events appear here once{' '}
+            {connector.auth.type === 'api_key' ? 'the service accepts the key' : 'you have signed in'}.
           </p>
         ) : events.error !== null && events.error.message === connector.error ? (
-          <p className="p-3 text-muted">They are listed here once the server answers; Gantry keeps asking.</p>
+          <p className="p-3 text-muted">Events appear here once the server answers. Gantry keeps trying.</p>
         ) : events.error !== null ? (
           <p data-state="error" className="flex gap-2 p-3">
             <CircleX className="mt-0.5 size-4 shrink-0 text-fail" aria-hidden="true" />
             <span className="min-w-0 break-words">
-              {events.error.message} <span className="text-muted">Gantry keeps asking.</span>
+              {events.error.message} <span className="text-muted">Gantry keeps trying.</span>
             </span>
           </p>
         ) : !events.supported ? (
-          <p className="p-3 text-muted">
-            It offers no events; only its tools can be used. They are on the page of the tools.
-          </p>
+          <p className="p-3 text-muted">This service offers tools but no events. Its tools are on the Tools page.</p>
         ) : events.events.length === 0 ? (
-          <p className="p-3 text-muted">It offers no event to you now.</p>
+          <p className="p-3 text-muted">This service offers you no events at the moment.</p>
         ) : (
           <ul>
             {events.events.map((one) => {
@@ -83,7 +80,7 @@ export function OfferedEvents({ connector, events, go }: { connector: Connector;
       {archivedSubscriptions.length > 0 && (
         <section aria-labelledby="archived">
           <Heading id="archived" count={archivedSubscriptions.length}>
-            Ended, with runs to read
+            Ended subscriptions
           </Heading>
           <ul>
             {archivedSubscriptions.map((one) => (

@@ -71,7 +71,7 @@ export function RuleDialog({
   return (
     <ActDialog
       title={rule === null ? 'Add a rule' : 'Change the rule'}
-      description={`Runs a bot on events ${subscription.name}. What it would have done with the last ones is shown first.`}
+      description={`Runs a bot on ${subscription.name} events. First see which past events it would have matched.`}
       label={plan === null ? 'Try on past events' : rule === null ? 'Add the rule' : 'Save the rule'}
       busyLabel={plan === null ? 'Trying' : 'Saving'}
       act={write}
@@ -119,17 +119,17 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
     >
       <p>
         {looked === 0 ? (
-          'There is no past event yet to try it on.'
+          'There are no past events to try it on.'
         ) : (
           <>
-            Of the last {countWords(looked, 'event')}{' '}
-            <span className="font-medium">{matches.length} would have fit</span>, in {countWords(runs, 'run')}.
+            Of the last {countWords(looked, 'event')},{' '}
+            <span className="font-medium">{matches.length} would have matched</span>, in {countWords(runs, 'run')}.
           </>
         )}
       </p>
       {matches.length > 0 && (
         <ul
-          aria-label="Events that would have fit"
+          aria-label="Events that would have matched"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
           tabIndex={0}
           className="mt-1 max-h-40 overflow-y-auto text-meta text-muted"
@@ -145,12 +145,9 @@ function PlanShown({ plan, changes }: { plan: Plan; changes: boolean }) {
         </ul>
       )}
       {changes && pending.length > 0 && (
-        <p className="mt-1">
-          {countWords(pending.length, 'run')} that {pending.length === 1 ? 'waits is' : 'wait are'} held to the stricter
-          mode, too.
-        </p>
+        <p className="mt-1">The stricter mode also applies to {countWords(pending.length, 'waiting run')}.</p>
       )}
-      <p className="mt-1 text-meta text-muted">Nothing has run. Past events stay as they are; only new ones run it.</p>
+      <p className="mt-1 text-meta text-muted">Nothing has run. The rule applies only to new events.</p>
     </section>
   );
 }

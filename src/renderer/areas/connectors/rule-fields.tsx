@@ -33,7 +33,7 @@ export function RuleFields({
       {withBot && (
         <BotField
           runs
-          says="It runs with the events of this subscription."
+          says="The bot that handles this subscription’s events."
           bots={bots}
           value={draft.botId}
           problem={problems.botId}
@@ -43,7 +43,7 @@ export function RuleFields({
       <AreaField
         label="Instructions"
         required
-        description="What it does with the events. Their data goes along as a quotation of somebody else, never as instructions."
+        description="What the bot does with the events. Event data is passed as quoted text, never as instructions."
         {...text('instructions')}
         rows={3}
         className={area}
@@ -59,38 +59,38 @@ export function RuleFields({
         onToggle={(event) => setOpen(event.currentTarget.open)}
       >
         <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
-          Bounds <span className="font-normal text-meta text-muted">when it runs, how often and how long</span>
+          Limits <span className="font-normal text-meta text-muted">when it runs, how often and how long</span>
         </summary>
         <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
           <div className="grid gap-3 sm:grid-cols-2">
             <TextField
-              label="Gather for"
-              description="Batch window in seconds. Events in the window share one run."
+              label="Batch window (seconds)"
+              description="Events in the window share one run."
               {...text('batchSeconds')}
               inputMode="numeric"
             />
             <TextField
-              label="Runs a day"
-              description="At most, in any 24 hours."
+              label="Runs per day"
+              description="The most in any 24 hours."
               {...text('maxRunsPerDay')}
               inputMode="numeric"
             />
             <TextField
-              label="Time of a run"
-              description="Seconds; after that it is ended."
+              label="Time limit (seconds)"
+              description="A longer run is stopped."
               {...text('timeoutSeconds')}
               inputMode="numeric"
             />
             <TextField
-              label="Dollars a day"
+              label="Daily budget (USD)"
               description="As reported by runs. Empty: no limit."
               {...text('dailySpend')}
               inputMode="decimal"
             />
           </div>
           <AreaField
-            label="Only events that fit"
-            description="JSON Schema on the data of an event; all, if left empty. Those that do not fit open a ticket alone."
+            label="Event filter"
+            description="JSON Schema for the event data. Other events only open a ticket. Empty: all events run."
             {...text('match')}
             rows={2}
             spellCheck={false}
@@ -98,8 +98,8 @@ export function RuleFields({
             className={`${area} font-mono text-code`}
           />
           <AreaField
-            label="What comes out"
-            description="How its answer should look."
+            label="Expected output"
+            description="What the answer should look like."
             {...text('expectedOutput')}
             rows={2}
             className={area}

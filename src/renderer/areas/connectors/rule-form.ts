@@ -48,7 +48,7 @@ const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 function whole(text: string, least: number, most: number): string | undefined {
   const value = Number(text);
   if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return undefined;
-  return `A whole number from ${least} to ${most}.`;
+  return `Enter a whole number from ${least} to ${most}.`;
 }
 
 /** `cannot`: why the bot that is chosen cannot be run by a rule; null: it can, or none is chosen. */
@@ -58,19 +58,19 @@ export function problemsOfRule(draft: RuleDraft, cannot: string | null = null): 
     maxRunsPerDay: whole(draft.maxRunsPerDay, 1, 1000),
     timeoutSeconds: whole(draft.timeoutSeconds, 30, 1800),
   };
-  if (draft.botId === '') problems.botId = 'Is needed.';
-  else if (cannot !== null) problems.botId = `No rule can run it: ${cannot}`;
-  if (draft.instructions.trim() === '') problems.instructions = 'Is needed.';
+  if (draft.botId === '') problems.botId = 'Required.';
+  else if (cannot !== null) problems.botId = `Rules cannot run this bot: ${cannot}`;
+  if (draft.instructions.trim() === '') problems.instructions = 'Required.';
   for (const [name, most] of [
     ['instructions', longestInstructions],
     ['expectedOutput', longestExpectedOutput],
   ] as const) {
     const bytes = bytesOf(draft[name]);
-    if (bytes > most) problems[name] = `Has ${bytes} bytes; at most ${most} are taken.`;
+    if (bytes > most) problems[name] = `Too long: ${bytes} bytes. At most ${most}.`;
   }
   const spend = Number(draft.dailySpend);
   if (draft.dailySpend.trim() !== '' && !(spend > 0 && spend <= 1_000_000)) {
-    problems.dailySpend = 'Dollars, more than 0; empty for no bound.';
+    problems.dailySpend = 'Enter an amount above 0, or leave it empty for no limit.';
   }
   if (draft.match.trim() !== '') {
     const problem = jsonProblem(draft.match);

@@ -35,7 +35,7 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={add}>
-            Rules that run a bot by itself on each event will be here. Without one an event opens a ticket alone.
+            Rules that run a bot on each event appear here. Without a rule, an event only opens a ticket.
           </Empty>
         }
       >
@@ -53,11 +53,7 @@ export function RuleList({ subscription, onRuns }: { subscription: Subscription;
               ))}
             </ul>
             <div className="p-3">
-              {list.length < mostRules ? (
-                add
-              ) : (
-                <span className="text-muted">There are {mostRules}, which is the most.</span>
-              )}
+              {list.length < mostRules ? add : <span className="text-muted">Limit reached: {mostRules} rules.</span>}
             </div>
           </>
         )}
@@ -120,9 +116,9 @@ function RuleRow({
         </button>
         <span className="inline-flex items-center gap-2">
           <span aria-hidden="true" className="text-muted">
-            {rule.paused ? 'Paused' : 'Runs'}
+            {rule.paused ? 'Paused' : 'Active'}
           </span>
-          <Switch label={`Runs: ${name}`} on={!rule.paused} disabled={pause.busy} onChange={() => pause.run()} />
+          <Switch label={`Active: ${name}`} on={!rule.paused} disabled={pause.busy} onChange={() => pause.run()} />
         </span>
         <IconButton label={`Change ${name}`} onClick={onChange}>
           <Pencil aria-hidden="true" />
@@ -163,18 +159,18 @@ function RemoveDialog({
         <ul className="list-disc pl-5">
           <li>
             {cancels.length === 0 ? (
-              'Nothing of it waits: no run is cancelled.'
+              'There are no waiting runs to cancel.'
             ) : (
               <>
-                {countWords(cancels.length, 'run')} that {cancels.length === 1 ? 'waits is' : 'wait are'} cancelled.{' '}
+                Cancels {countWords(cancels.length, 'waiting run')}.{' '}
                 <button type="button" onClick={onRuns} className="rounded-control text-accent underline">
                   Show the runs
                 </button>
               </>
             )}
           </li>
-          <li>What runs now goes on, and what ran can still be read.</li>
-          <li>Events open a ticket as before.</li>
+          <li>Current runs continue, and past runs stay readable.</li>
+          <li>Events still open tickets.</li>
         </ul>
       )}
       label={() => 'Remove'}

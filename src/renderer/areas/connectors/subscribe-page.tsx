@@ -48,8 +48,8 @@ export function SubscribePage({ id, connector, go, onBack, event }: WithinConnec
         skeleton={<SkeletonRows count={8} />}
         isEmpty={() => one === undefined}
         empty={
-          <Empty action={<Button onClick={onBack}>Show what it offers</Button>}>
-            {events.data?.error?.message ?? `It offers no event called ${event} now.`}
+          <Empty action={<Button onClick={onBack}>Show available events</Button>}>
+            {events.data?.error?.message ?? `This service offers no event named ${event}.`}
           </Empty>
         }
       >
@@ -84,7 +84,7 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
   const wrong = runs
     ? problemsOfRule(rule, cannotRun(bots.data, rule.botId))
     : rule.botId === ''
-      ? { botId: 'Is needed.' }
+      ? { botId: 'Required.' }
       : {};
   const shown: typeof wrong = tried ? wrong : {};
 
@@ -139,12 +139,12 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
         draft={args}
         problems={tried ? problems : {}}
         onChange={setArgs}
-        title="Which of them"
-        none="All of them: it takes no arguments."
+        title="Arguments"
+        none="This event takes no arguments."
       />
       <section aria-labelledby="whose" className="flex min-w-0 flex-col gap-3">
         <h2 id="whose" className="font-semibold">
-          Whose work it is
+          Who handles it
         </h2>
         <ListStates source={bots} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
           {(list) => (
@@ -157,13 +157,13 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
                 onChange={(botId) => setRule((old) => ({ ...old, botId }))}
               />
               <Choice
-                legend="With each event"
+                legend="For each event"
                 name="what"
                 value={runs ? 'runs' : 'ticket'}
                 onChange={(what) => setRuns(what === 'runs')}
                 choices={[
-                  { key: 'ticket', word: 'Open a ticket', says: 'The bot is told that it waits' },
-                  { key: 'runs', word: 'Open a ticket and run the bot', says: 'By a rule, with your instructions' },
+                  { key: 'ticket', word: 'Open a ticket', says: 'The bot is notified' },
+                  { key: 'runs', word: 'Open a ticket and run the bot', says: 'A rule runs it with your instructions' },
                 ]}
               />
               {runs ? (
@@ -182,9 +182,13 @@ function Body({ id, event, onDone }: { id: string; event: EventDefinition; onDon
         </ListStates>
       </section>
       <details>
-        <summary className="w-fit rounded-control text-muted pointer-coarse:py-2">What such an event says</summary>
+        <summary className="w-fit rounded-control text-muted pointer-coarse:py-2">Event data</summary>
         <div className="mt-2">
-          <TextView text={JSON.stringify(event.payloadSchema, null, 2)} label="Schema of its data" maxLines={16} />
+          <TextView
+            text={JSON.stringify(event.payloadSchema, null, 2)}
+            label="Schema of the event data"
+            maxLines={16}
+          />
         </div>
       </details>
       {subscribe.failure !== null && <Problem error={subscribe.failure} />}

@@ -63,8 +63,8 @@ export function SubscriptionPage({
         skeleton={<SkeletonRows count={8} />}
         isEmpty={() => one === undefined && ended === undefined}
         empty={
-          <Empty action={<Button onClick={onBack}>Show what is listened for</Button>}>
-            There is no such subscription here. It may have been ended.
+          <Empty action={<Button onClick={onBack}>Show subscriptions</Button>}>
+            This subscription was not found. It may have ended.
           </Empty>
         }
       >
@@ -73,11 +73,13 @@ export function SubscriptionPage({
             {one !== undefined ? (
               <About subscription={one} connector={connector} onEnded={() => go({ connector: id }, true)} />
             ) : (
-              <p className="border-b border-line p-3 text-muted">It was ended. What it ran can still be read.</p>
+              <p className="border-b border-line p-3 text-muted">
+                This subscription has ended. Its runs stay readable.
+              </p>
             )}
             <div className="flex h-10 items-center border-b border-line bg-panel px-3 pointer-coarse:h-12">
               <Ways
-                label="Which part"
+                label="View"
                 start
                 value={part}
                 ways={[
@@ -146,7 +148,7 @@ function About({
     <section aria-label={`Subscription to ${name}`} className="flex flex-col gap-3 border-b border-line p-3">
       <div className="flex flex-wrap items-center gap-2">
         <p className="min-w-0 flex-1 basis-40 break-words">
-          {argumentWords(subscription.arguments) ?? <span className="text-muted">All of them: no arguments.</span>}
+          {argumentWords(subscription.arguments) ?? <span className="text-muted">All events: no arguments.</span>}
         </p>
         <span className="inline-flex gap-2">
           <Button icon={Pencil} kind="quiet" onClick={() => setOpen('change')}>
@@ -182,21 +184,21 @@ function About({
           <span className="tabular-nums">{subscription.eventCount}</span>
           {subscription.lastEventAt !== null && (
             <span className="text-muted">
-              , the last <Ago at={subscription.lastEventAt} />
+              , last <Ago at={subscription.lastEventAt} />
             </span>
           )}
         </Fact>
-        <Fact name="May act">
+        <Fact name="Mode">
           <span title={modeWords[subscription.executionMode].says}>{modeWords[subscription.executionMode].word}</span>
         </Fact>
         <Fact name="Renewed by">
           {subscription.refreshBefore === null ? (
-            <span className="text-muted">it is not held now</span>
+            <span className="text-muted">not active</span>
           ) : (
             <Moment at={subscription.refreshBefore} />
           )}
         </Fact>
-        <Fact name="Since">
+        <Fact name="Created">
           <Ago at={subscription.createdAt} />
         </Fact>
         <Fact name="Id">
@@ -205,20 +207,20 @@ function About({
       </dl>
       {subscription.historyLostAt !== null && (
         <p className="text-muted">
-          The server said that events from before <Moment at={subscription.historyLostAt} /> may be missing.
+          The server reported that events from before <Moment at={subscription.historyLostAt} /> may be missing.
         </p>
       )}
       {subscription.expiredCount > 0 && (
         <p className="text-muted">
-          {countWords(subscription.expiredCount, 'event')} waited 24 hours for this computer and{' '}
-          {subscription.expiredCount === 1 ? 'was' : 'were'} given up; the server is asked for them when it is renewed.
+          {countWords(subscription.expiredCount, 'event')} waited 24 hours for this computer and expired. Gantry asks
+          the server for {subscription.expiredCount === 1 ? 'it' : 'them'} at the next renewal.
         </p>
       )}
       {open === 'change' && <ChangeDialog subscription={subscription} onClose={() => setOpen(null)} />}
       {open === 'end' && (
         <ConfirmDialog
           title={`End ${name}?`}
-          description="It cannot be taken back; the event can be subscribed to again."
+          description="This cannot be undone; you can subscribe to the event again."
           label="End"
           onClose={() => setOpen(null)}
           act={async () => {
@@ -228,12 +230,12 @@ function About({
           }}
         >
           <ul className="list-disc pl-5">
-            <li>The server is told to post no more of it; what still waits at the cloud is dropped.</li>
-            <li>Its rules go, and runs that have not begun are cancelled.</li>
+            <li>The server is asked to stop sending events. Events still waiting in the cloud are dropped.</li>
+            <li>Its rules are deleted and runs that have not started are cancelled.</li>
             <li>
               {subscription.eventCount === 0
-                ? 'No ticket was opened by it.'
-                : `Tickets of its ${countWords(subscription.eventCount, 'event')}, and what ran, can still be read.`}
+                ? 'It opened no tickets.'
+                : `Tickets of its ${countWords(subscription.eventCount, 'event')} and past runs stay readable.`}
             </li>
           </ul>
         </ConfirmDialog>

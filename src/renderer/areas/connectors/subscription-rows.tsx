@@ -35,16 +35,16 @@ export function SubscriptionRows({
                 <span className="block truncate font-mono text-code">{one.name}</span>
                 <span className="block truncate text-meta text-muted" title={words ?? undefined}>
                   {connectorName !== undefined && `${connectorName(one.connectorId)}${words === null ? '' : ' · '}`}
-                  {words ?? (connectorName === undefined ? 'all of them' : '')}
+                  {words ?? (connectorName === undefined ? 'all events' : '')}
                 </span>
               </span>
-              <span className="min-w-0 truncate text-muted max-sm:hidden" title="Whose work it becomes">
+              <span className="min-w-0 truncate text-muted max-sm:hidden" title="The bot that handles it">
                 {nameOf(one.botId)}
               </span>
               <Status look={subscriptionStatus[one.status]} wire={one.status} />
               <span className="text-right text-meta text-muted tabular-nums max-sm:hidden">
                 {one.eventCount === 0 || one.lastEventAt === null ? (
-                  'no event yet'
+                  'no events yet'
                 ) : (
                   <>
                     {countWords(one.eventCount, 'event')} · <Ago at={one.lastEventAt} />

@@ -9,7 +9,7 @@ export function TicketData({ id }: { id: string }) {
   const ticket = useQuery(queries.ticket(id));
   return (
     <ListStates source={ticket} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
-      {(data) => <TextView text={JSON.stringify(data.data, null, 2)} label="What it said" maxLines={12} wrap />}
+      {(data) => <TextView text={JSON.stringify(data.data, null, 2)} label="Event data" maxLines={12} wrap />}
     </ListStates>
   );
 }

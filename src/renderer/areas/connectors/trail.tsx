@@ -43,9 +43,7 @@ export function Trail({
         cursor={cursor}
         onCursor={onCursor}
         skeleton={<SkeletonRows count={8} />}
-        empty={
-          <Empty>Events will be here as they come, each with the way it took: received, relayed, ticket, run.</Empty>
-        }
+        empty={<Empty>Events appear here as they arrive, each with its path: received, relayed, ticket, run.</Empty>}
       >
         {(events) => (
           <table className="w-full table-fixed border-collapse">
@@ -59,7 +57,7 @@ export function Trail({
                   Event
                 </th>
                 <th scope="col" className={`${head} max-sm:hidden`}>
-                  What became of it
+                  Result
                 </th>
                 <th scope="col" className={`${head} w-24 text-right max-sm:w-22`}>
                   Received
@@ -135,7 +133,7 @@ function Way({ event, onRun }: { event: TrailEvent; onRun: (run: string) => void
   const began = event.receivedAt ?? event.relayedAt;
   return (
     <div className="flex min-w-0 flex-col gap-2 sm:pl-26">
-      <ol aria-label="The way it took" className="flex flex-col gap-1">
+      <ol aria-label="Path of the event" className="flex flex-col gap-1">
         {stepsOf(event).map((step, index) => {
           const run = event.runs.find(({ id }) => id === step.jobId);
           return (

@@ -48,7 +48,7 @@ test('a secret is typed again for another address, and nothing is wrong with the
   const draft = draftOf(tracker);
   expect(problemsOf(draft, tracker)).toEqual({});
   expect(problemsOf({ ...draft, url: 'https://other.example.com/mcp' }, tracker)).toEqual({
-    key: 'Type it again: it was given for another address.',
+    key: 'Enter it again: the address has changed.',
   });
   expect(problemsOf({ ...draft, url: 'https://other.example.com/mcp', key: 'new' }, tracker)).toEqual({});
   const oauth: Connector = { ...tracker, auth: { type: 'oauth', clientId: 'me', clientSecret: '•••' } };
@@ -59,7 +59,7 @@ test('what is missing or cannot be is said at its field', () => {
   expect(problemsOf({ ...draftOf(null), auth: 'api_key' }, null)).toEqual({
     name: 'Is needed.',
     url: 'Is needed.',
-    key: 'Is needed.',
+    key: 'Required.',
   });
   expect(problemsOf({ ...typed, name: 'Big Name' }, null)).toHaveProperty('name');
   expect(problemsOf({ ...typed, name: 'file' }, null).name).toMatch(/family/);

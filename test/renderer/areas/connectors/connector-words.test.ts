@@ -24,7 +24,7 @@ test('whatever is wrong with a subscription, it is said what to do; what passes 
   expect(adviceOf(failed('not_paired'))).toMatch(/^Pair/);
   expect(adviceOf(failed('terminated'))).not.toMatch(/^Gantry tries again/);
   expect(adviceOf({ status: 'needs_reauth', error: null })).toMatch(/^Sign in/);
-  expect(adviceOf({ ...failed('needs_reauth'), status: 'needs_reauth' })).toBe('It then continues.');
+  expect(adviceOf({ ...failed('needs_reauth'), status: 'needs_reauth' })).toBe('The subscription then continues.');
   expect(adviceOf({ status: 'active', error: null })).toBeNull();
   expect(adviceOf({ status: 'pending', error: null })).toBeNull();
   expect(mayRetry(failed('terminated'))).toBe(true);
@@ -47,16 +47,16 @@ const words = (one: TrailEvent) => stepsOf(one).map(({ word, missing }) => (miss
 test('the way of an event ends where the event did', () => {
   expect(words(event)).toEqual(['Received by the cloud', 'Relayed to this computer', 'Ticket opened', 'Run']);
   expect(stepsOf(event).at(-1)?.jobId).toBe('job_1');
-  expect(words({ ...event, runs: [] }).at(-1)).toBe('(No rule wanted it)');
+  expect(words({ ...event, runs: [] }).at(-1)).toBe('(No rule matched)');
   const away = { ...event, relayedAt: null, ticketId: null, runs: [] };
-  expect(words({ ...away, status: 'waiting' })).toEqual(['Received by the cloud', '(Waits for this computer)']);
-  expect(words({ ...away, status: 'expired' }).at(-1)).toMatch(/Given up after 24 hours/);
+  expect(words({ ...away, status: 'waiting' })).toEqual(['Received by the cloud', '(Waiting for this computer)']);
+  expect(words({ ...away, status: 'expired' }).at(-1)).toMatch(/Expired after waiting 24 hours/);
   expect(words({ ...event, status: 'dead', ticketId: null, runs: [] })).toEqual([
     'Received by the cloud',
     'Relayed to this computer',
     '(Refused)',
   ]);
-  expect(words({ ...away, status: 'gap' })).toEqual(['The server said that events before this are missing']);
+  expect(words({ ...away, status: 'gap' })).toEqual(['The server reported missing events before this one']);
   for (const status of ['waiting', 'dead', 'expired', 'gap'] as const) {
     expect(runsWords({ ...away, status, reason: 'Why.' })).toBe('Why.');
   }
@@ -68,9 +68,9 @@ test('arguments, bounds and verbs are said in words', () => {
     'project: gantry, labels: a, b, deep: {"x":1}, all: true, none: null',
   );
   const rule = { ...ruleDefaults, botId: 'b', instructions: 'i' };
-  expect(limitWords(rule)).toBe('at once · at most 20 a day · 5 min each');
+  expect(limitWords(rule)).toBe('no batching · at most 20 a day · 5 min each');
   expect(limitWords({ ...rule, batchSeconds: 90, dailySpendThresholdUsd: 2, match: {} })).toBe(
-    'gathers events for 90 s · at most 20 a day · 5 min each · $2 a day · only events that fit its schema',
+    'batches events for 90 s · at most 20 a day · 5 min each · $2 a day · only events that match its filter',
   );
   expect(jobStatuses.map((status) => `${status}: ${verbsOf({ status }).join(' ')}`)).toEqual([
     'batching: stop',

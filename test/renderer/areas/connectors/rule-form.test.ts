@@ -54,9 +54,9 @@ test('instructions are counted in bytes, bounds are whole numbers within theirs,
     expect(problemsOfRule({ ...fresh, batchSeconds }), batchSeconds).toHaveProperty('batchSeconds');
   }
   expect(problemsOfRule({ ...fresh, maxRunsPerDay: '0', timeoutSeconds: '29', dailySpend: '0' })).toEqual({
-    maxRunsPerDay: 'A whole number from 1 to 1000.',
-    timeoutSeconds: 'A whole number from 30 to 1800.',
-    dailySpend: 'Dollars, more than 0; empty for no bound.',
+    maxRunsPerDay: 'Enter a whole number from 1 to 1000.',
+    timeoutSeconds: 'Enter a whole number from 30 to 1800.',
+    dailySpend: 'Enter an amount above 0, or leave it empty for no limit.',
   });
   for (const match of ['{', '[]', 'true', 'null']) {
     expect(problemsOfRule({ ...fresh, match }), match).toHaveProperty('match');
@@ -64,6 +64,6 @@ test('instructions are counted in bytes, bounds are whole numbers within theirs,
 });
 
 test('a bot that cannot be held to a mode is refused with its reason before anything is sent', () => {
-  expect(problemsOfRule({ ...fresh, botId: '' }).botId).toBe('Is needed.');
-  expect(problemsOfRule(fresh, 'It runs in a pane.').botId).toBe('No rule can run it: It runs in a pane.');
+  expect(problemsOfRule({ ...fresh, botId: '' }).botId).toBe('Required.');
+  expect(problemsOfRule(fresh, 'It runs in a pane.').botId).toBe('Rules cannot run this bot: It runs in a pane.');
 });
