@@ -91,7 +91,7 @@ test('before anything ran, the place says what will be here, and keys alone lead
       return heading.isVisible();
     })
     .toBe(true);
-  await page.getByText(/^Runs will be here: steps that you write/).waitFor();
+  await page.getByText(/^Runs appear here: steps that you write/).waitFor();
   await page.getByText(/^Hosted computers are off for your project|^This Gantry hosts no computers/).waitFor();
   expect(await axe(page)).toEqual([]);
   await picture(page, 'computers-empty-dark');
@@ -103,7 +103,7 @@ test('before anything ran, the place says what will be here, and keys alone lead
 test('a run is put together from the schemas of its steps, says what is missing, fills a form of two pages and is played back', async () => {
   const { page } = first;
   await page.keyboard.press('Control+Enter');
-  await page.getByText('Is needed.').waitFor();
+  await page.getByText('Required.').waitFor();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Order for Ada');
   await page.getByRole('textbox', { name: /^Address/ }).fill(`${origin}/`);
   const add = async (member: string, texts: Readonly<Record<string, string>>) => {
@@ -114,12 +114,12 @@ test('a run is put together from the schemas of its steps, says what is missing,
       await step.getByRole('textbox', { name: new RegExp(`^${name}`) }).fill(text);
     }
   };
-  await add('left_click', { Where: 'over there' });
+  await add('left_click', { Target: 'over there' });
   await page.keyboard.press('Control+Enter');
   await page.locator('[aria-invalid="true"]').waitFor();
   await page
     .locator('[data-action="left_click"]')
-    .getByRole('textbox', { name: /^Where/ })
+    .getByRole('textbox', { name: /^Target/ })
     .fill('120, 170');
   await add('type', { Text: 'Ada Lovelace' });
   await add('key', { Keys: 'Return' });
@@ -128,7 +128,7 @@ test('a run is put together from the schemas of its steps, says what is missing,
   await add('key', { Keys: 'Return' });
   await add('get_page_text', {});
   await page.keyboard.press('Control+Enter');
-  await page.getByRole('toolbar', { name: 'The run' }).waitFor();
+  await page.getByRole('toolbar', { name: 'Run controls' }).waitFor();
   await status(page, 'Done');
   const steps = page.getByRole('list', { name: 'Steps' });
   await steps.getByText('Type •••• (6 characters)').waitFor();
@@ -140,7 +140,7 @@ test('a run is put together from the schemas of its steps, says what is missing,
   await expect
     .poll(() => replay.locator('img').evaluate((one: HTMLImageElement) => one.naturalWidth))
     .toBeGreaterThan(300);
-  await replay.getByRole('button', { name: 'The one before' }).click();
+  await replay.getByRole('button', { name: 'Previous picture' }).click();
   await expect.poll(() => replay.locator('[data-replay]').getAttribute('data-replay')).not.toBe(last);
   await replay.getByRole('slider', { name: 'Picture' }).press('End');
   await expect.poll(() => replay.locator('[data-replay]').getAttribute('data-replay')).toBe(last);
@@ -252,7 +252,7 @@ test('a step that asks is answered beside the picture', async () => {
     .waitFor();
   await looked(page, 'computers-asks', { light: false });
   await control(page, 'approve').click();
-  await expect.poll(() => page.locator('[data-entry]', { hasText: 'You said yes' }).count()).toBeGreaterThan(0);
+  await expect.poll(() => page.locator('[data-entry]', { hasText: /^Approved/ }).count()).toBeGreaterThan(0);
   await status(page, 'Needs you');
   await page
     .getByRole('article')
@@ -303,13 +303,13 @@ test.skipIf(existsSync(helper))(
     await go(page, '/');
     await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
     await go(page, '/computers');
-    await page.getByText(/^Computers that Gantry hosts for your programs will be here/).waitFor();
-    await page.getByRole('button', { name: 'Settings of hosted computers' }).click();
-    const settings = page.getByRole('dialog', { name: 'Settings of hosted computers' });
-    await settings.getByRole('combobox', { name: 'Who answers when a call asks' }).selectOption('api_key');
-    await settings.getByRole('textbox', { name: /^Computers that one key/ }).fill('11');
-    await settings.getByText('From 1 to 10.').waitFor();
-    await settings.getByRole('textbox', { name: /^Computers that one key/ }).fill('3');
+    await page.getByText(/^Computers that Gantry hosts for your programs appear here/).waitFor();
+    await page.getByRole('button', { name: 'Hosted computer settings' }).click();
+    const settings = page.getByRole('dialog', { name: 'Hosted computer settings' });
+    await settings.getByRole('combobox', { name: 'Who answers approvals' }).selectOption('api_key');
+    await settings.getByRole('textbox', { name: /^Running computers per key/ }).fill('11');
+    await settings.getByText('Enter a number from 1 to 10.').waitFor();
+    await settings.getByRole('textbox', { name: /^Running computers per key/ }).fill('3');
     expect(await axe(page)).toEqual([]);
     await page.keyboard.press('Control+Enter');
     await settings.waitFor({ state: 'detached' });

@@ -88,7 +88,7 @@ export async function playApp(around: Around): Promise<void> {
       await app.picture('2-form', 'all');
       const from = performance.now();
       await page.keyboard.press('Control+Enter');
-      await page.getByRole('toolbar', { name: 'The run' }).waitFor();
+      await page.getByRole('toolbar', { name: 'Run controls' }).waitFor();
       const id = runIdOf(page);
       await status(page, 'Needs you');
       const asked = seconds(from);
@@ -132,10 +132,10 @@ export async function playApp(around: Around): Promise<void> {
         .fill(
           `Order at ${shop.origin}/ for Grace Hopper, Arlington, Spain, with the PIN of the context. Done when it says thank you.`,
         );
-      await page.getByRole('checkbox', { name: 'Keep a video' }).check();
+      await page.getByRole('checkbox', { name: 'Record a video' }).check();
       await app.picture('6-task', 'all');
       await page.keyboard.press('Control+Enter');
-      await page.getByRole('toolbar', { name: 'The run' }).waitFor();
+      await page.getByRole('toolbar', { name: 'Run controls' }).waitFor();
       id = runIdOf(page);
       await page.getByRole('img', { name: 'Live view' }).waitFor({ timeout: 60_000 });
       await app.picture('7-live');
@@ -184,7 +184,7 @@ export async function playApp(around: Around): Promise<void> {
   await scenes.scene('the finished run is played back, with its video', async () => {
     const replay = page.getByRole('region', { name: 'Replay' });
     await replay.waitFor();
-    await replay.getByRole('button', { name: 'The one before' }).click();
+    await replay.getByRole('button', { name: 'Previous picture' }).click();
     const pictures = await replay.getByRole('slider', { name: 'Picture' }).getAttribute('max');
     await app.picture('11-replay', 'all');
     await replay.getByRole('button', { name: 'Video', exact: true }).click();
@@ -223,7 +223,7 @@ async function writeSteps(page: Page, shop: Shop, order: Order): Promise<void> {
       await step.getByRole('textbox', { name: new RegExp(`^${name}`) }).fill(text);
     }
   };
-  const click = (place: string) => add('left_click', { Where: place });
+  const click = (place: string) => add('left_click', { Target: place });
   const type = (text: string) => add('type', { Text: text });
   const key = (keys: string) => add('key', { Keys: keys });
   const { name = '', mail = '', town = '', country = '', pin = '', note = '' } = order;

@@ -59,29 +59,31 @@ function spotOf(name: string, schema: unknown): Spot | null {
 }
 
 const titles: Readonly<Record<string, string>> = {
-  target: 'Where',
-  coordinate: 'Where',
-  from: 'From',
-  start_coordinate: 'From',
-  region: 'Part',
+  target: 'Target',
+  coordinate: 'Position',
+  from: 'Start',
+  start_coordinate: 'Start',
+  region: 'Region',
   url: 'Address',
   text: 'Text',
   value: 'Value',
   duration: 'Seconds',
   scroll_direction: 'Direction',
-  scroll_amount: 'Clicks of the wheel',
+  scroll_amount: 'Scroll steps',
   tab_id: 'Tab',
-  repeat: 'Times',
-  query: 'What',
+  repeat: 'Repeat',
+  query: 'Search for',
   filter: 'Elements',
   depth: 'Depth',
   ref: 'Element',
 };
 
 const spotWords = ({ numbers, ref }: Spot): string => {
-  if (numbers === 4) return 'Left, top, right, bottom in the picture, such as 0, 0, 200, 120.';
-  if (numbers === 0) return 'The ref of an element, as “Read page” says it.';
-  return ref ? 'A place in the picture, such as 312, 480, or the ref of an element.' : 'Such as 312, 480.';
+  if (numbers === 4) return 'Left, top, right, bottom in the picture, e.g. 0, 0, 200, 120.';
+  if (numbers === 0) return 'The ref of an element, as “Read page” shows it.';
+  return ref
+    ? 'A point in the picture, e.g. 312, 480, or the ref of an element.'
+    : 'A point in the picture, e.g. 312, 480.';
 };
 
 /** Keys such as ctrl+a, which are no text. */

@@ -136,7 +136,7 @@ export function ActionEditor({
           );
         })}
       </ol>
-      {none && <p className="mt-1 text-meta text-fail">At least one step is needed.</p>}
+      {none && <p className="mt-1 text-meta text-fail">Add at least one step.</p>}
       <Button
         icon={Plus}
         data-add="true"

@@ -48,7 +48,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
         <h2 className="flex-1 text-meta text-muted">Hosted</h2>
         {enabled && (
           <>
-            <IconButton label="Settings of hosted computers" onClick={() => setDialog('settings')}>
+            <IconButton label="Hosted computer settings" onClick={() => setDialog('settings')}>
               <Settings2 aria-hidden="true" />
             </IconButton>
             <IconButton label="Create a hosted computer" onClick={() => setDialog('create')}>
@@ -68,7 +68,7 @@ export function ComputerList({ hosted, go }: { hosted: string | null; go: Go }) 
           isEmpty={(data) => data.length === 0}
           empty={
             <Empty action={<Button onClick={() => setDialog('create')}>Create a computer</Button>}>
-              Computers that Gantry hosts for your programs will be here, with what they use.
+              Computers that Gantry hosts for your programs appear here, with their usage.
             </Empty>
           }
         >
@@ -121,7 +121,7 @@ function HostedRow({
       <span className="flex items-center gap-1.5 text-meta text-muted">
         <Status look={hostedStatus(computer)} wire={computer.status} />
         <span>
-          · made <Ago at={computer.created_at} />
+          · created <Ago at={computer.created_at} />
         </span>
       </span>
     </PlaceRow>

@@ -18,7 +18,7 @@ export interface ControlBarProps {
 
 export function ControlBar({ paused, mine, ...on }: ControlBarProps) {
   return (
-    <div role="toolbar" aria-label="The run" className="grid grid-cols-2 gap-1.5 sm:flex">
+    <div role="toolbar" aria-label="Run controls" className="grid grid-cols-2 gap-1.5 sm:flex">
       {paused ? (
         <Place act={on.onResume} name="resume" keys="p" icon={<CirclePlay aria-hidden="true" />}>
           Resume

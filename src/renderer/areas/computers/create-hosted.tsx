@@ -34,7 +34,7 @@ export function CreateHosted({
   return (
     <ActDialog
       title="Create a hosted computer"
-      description="A desktop and a browser of its own, for your programs."
+      description="A separate desktop and browser for your programs."
       label="Create"
       busyLabel="Creating"
       act={create}
@@ -43,14 +43,14 @@ export function CreateHosted({
       <ActForm act={create}>
         <TextField
           label="Name"
-          description="Chosen for you, if left empty."
+          description="Empty: chosen for you."
           value={name}
           maxLength={longestName}
           onChange={setName}
         />
         <ul className="list-disc pl-5 text-muted">
-          <li>It starts at once and counts minutes while it runs; asleep or stopped it counts none.</li>
-          <li>It reaches public addresses alone, nothing in your network.</li>
+          <li>It starts at once. Minutes count only while it runs, not while it sleeps or is stopped.</li>
+          <li>It reaches only public addresses, nothing in your network.</li>
           <li>It sleeps when idle and wakes with the next call.</li>
         </ul>
       </ActForm>

@@ -66,7 +66,7 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
               <Fact name="Id">
                 <ShortId id={id} />
               </Fact>
-              <Fact name="Made">
+              <Fact name="Created">
                 <Ago at={computer.created_at} />
               </Fact>
               {computer.account_id !== null && <Fact name="Account">{computer.account_id}</Fact>}
@@ -78,7 +78,7 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
               </Fact>
             </dl>
             <p className="border-t border-line px-3 py-2 text-muted">
-              What it costs is in{' '}
+              Its cost is in{' '}
               <Link to="/settings/usage" className="rounded-control text-accent underline">
                 Usage
               </Link>
@@ -99,11 +99,11 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
           <Card title="From a program">
             <div className="flex flex-col items-start gap-2 px-3 py-2">
               <p className="text-muted">
-                With a{' '}
+                Calls go to this address, with a{' '}
                 <Link to="/settings/keys" className="rounded-control text-accent underline">
                   key
                 </Link>{' '}
-                of the scope “computers”, calls go here:
+                that has the scope “computers”:
               </p>
               <Command text={`${window.location.origin}/v1/computers/${id}/toolset`} />
             </div>
@@ -113,7 +113,7 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
       {asking !== null && (
         <ConfirmDialog
           title={asking === 'stop' ? `Stop ${computer.name}?` : `Delete ${computer.name}?`}
-          description={asking === 'stop' ? 'It can be started again; its files stay.' : 'This cannot be taken back.'}
+          description={asking === 'stop' ? 'You can start it again. Its files stay.' : 'This cannot be undone.'}
           label={asking === 'stop' ? 'Stop' : 'Delete'}
           act={async () => {
             if (asking === 'stop') return put(await api.hosted.stopHostedComputer({ params: { id } }));
@@ -124,10 +124,10 @@ function Body({ computer, onGone }: { computer: HostedComputer; onGone: () => vo
           onClose={() => setAsking(null)}
         >
           <ul className="flex list-disc flex-col gap-1 pl-5 text-muted">
-            <li>Every program on it ends now, and what it had not saved is gone.</li>
+            <li>Every program on it ends now, and unsaved work is lost.</li>
             {asking === 'delete' && <li>Its files, its browser’s sign-ins and its downloads are removed.</li>}
             <li>
-              Counted so far: {used.minutes} minutes, actions: {used.actions}. No more will be
+              Used so far: {used.minutes} minutes, {used.actions} actions. Nothing more is counted
               {asking === 'stop' ? ' until it starts' : ''}.
             </li>
           </ul>
@@ -167,7 +167,7 @@ function Screen({
         </Button>
         <p id="leave-view" className="min-w-0 flex-1 text-meta text-muted">
           {hands.mine
-            ? 'What you click and type in the picture happens there. Ctrl Shift L leaves the picture.'
+            ? 'Your clicks and typing in the picture go to the computer. Ctrl Shift L leaves the picture.'
             : view.next !== null && `Next: ${view.next.words}`}
         </p>
       </div>
@@ -197,21 +197,21 @@ function Screen({
 
 function notLiveWords({ status, sleeping }: HostedComputer): string {
   if (sleeping) return 'It is asleep and counts no minutes. The next call wakes it.';
-  if (status === 'provisioning' || status === 'starting') return 'It starts. Its screen will be here.';
-  if (status === 'error') return 'It could not go on. What happened is below.';
-  return status === 'stopping' ? 'It stops.' : 'It is stopped.';
+  if (status === 'provisioning' || status === 'starting') return 'It is starting. Its screen will appear here.';
+  if (status === 'error') return 'It failed. The events below say why.';
+  return status === 'stopping' ? 'It is stopping.' : 'It is stopped.';
 }
 
 function Events({ id }: { id: string }) {
   const { queries } = useHandsServices();
   const events = useQuery(queries.hostedEvents(id));
   return (
-    <Card title="What happened">
+    <Card title="Events">
       <ListStates
         source={events}
         skeleton={<SkeletonRows count={3} />}
         isEmpty={(list) => list.length === 0}
-        empty={<Empty>What it does and what is done with it will be here.</Empty>}
+        empty={<Empty>Starts, stops, actions and approvals appear here.</Empty>}
       >
         {(list) => (
           <ol className="max-h-96 overflow-y-auto">

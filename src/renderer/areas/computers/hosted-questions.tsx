@@ -23,7 +23,7 @@ export function HostedQuestions({ id }: { id: string }) {
         <article key={one.id} className="flex min-w-0 flex-col gap-2 rounded-panel border border-line bg-panel p-3">
           <p className="flex items-center gap-1.5 text-meta">
             <Hand className="size-3.5 text-need" aria-hidden="true" />
-            <span className="text-need">Waits for you</span>
+            <span className="text-need">Waiting for you</span>
             <span className="text-muted">· {one.risk} risk ·</span>
             <span className="text-muted">
               <Ago at={one.requested_at} />

@@ -16,7 +16,8 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
   const [browser, setBrowser] = useState(settings.browser_toolset);
   const [most, setMost] = useState(String(settings.per_key_concurrency));
   const count = /^\d{1,2}$/.test(most.trim()) ? Number(most) : 0;
-  const problem = count < 1 || count > mostKeyConcurrency ? `From 1 to ${mostKeyConcurrency}.` : undefined;
+  const problem =
+    count < 1 || count > mostKeyConcurrency ? `Enter a number from 1 to ${mostKeyConcurrency}.` : undefined;
   const save = useAct(async () => {
     const body = { approval_mode: answers, browser_toolset: browser, per_key_concurrency: count };
     client.setQueryData(keys.hostedSettings, await api.hosted.changeComputerSettings({ body }));
@@ -24,8 +25,8 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
   });
   return (
     <ActDialog
-      title="Settings of hosted computers"
-      description="They hold for every key of your project; a key cannot change them."
+      title="Hosted computer settings"
+      description="These apply to every key of your project. A key cannot change them."
       label="Save"
       busyLabel="Saving"
       act={save}
@@ -33,13 +34,13 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
       onClose={onClose}
     >
       <SelectField
-        label="Who answers when a call asks"
+        label="Who answers approvals"
         value={answers}
         onChange={setAnswers}
         options={{ owner: 'You, here', api_key: 'You, or a program with a key' }}
       />
       <TextField
-        label="Computers that one key may run at once"
+        label="Running computers per key"
         problem={problem}
         value={most}
         inputMode="numeric"
@@ -49,7 +50,7 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
       <div className="flex items-center gap-3">
         <div className="min-w-0 flex-1">
           <p className="font-medium">Browser tools</p>
-          <p className="text-meta text-muted">Off: programs get the desktop alone.</p>
+          <p className="text-meta text-muted">Off: programs get only the desktop.</p>
         </div>
         <Switch label="Browser tools" on={browser} onChange={setBrowser} />
       </div>
@@ -58,7 +59,7 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
         <Link to="/settings/keys" className="rounded-control text-accent underline">
           key
         </Link>{' '}
-        of the scope “computers”.
+        that has the scope “computers”.
       </p>
     </ActDialog>
   );

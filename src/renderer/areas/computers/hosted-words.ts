@@ -3,27 +3,27 @@ import type { HostedEvent } from '../../../contracts/hosted-computers/computer.t
 import { actionWords } from './run-words.ts';
 
 const plain: Readonly<Record<HostedEvent['type'], string>> = {
-  'computer.created': 'It was made',
-  'computer.started': 'It started',
-  'computer.sleeping': 'It fell asleep',
-  'computer.woken': 'It woke',
-  'computer.stopped': 'It stopped',
-  'computer.deleted': 'It was deleted',
-  'computer.failed': 'It could not go on',
+  'computer.created': 'Created',
+  'computer.started': 'Started',
+  'computer.sleeping': 'Went to sleep',
+  'computer.woken': 'Woke up',
+  'computer.stopped': 'Stopped',
+  'computer.deleted': 'Deleted',
+  'computer.failed': 'The computer failed',
   'action.completed': 'Done',
   'action.failed': 'Failed',
   'action.denied': 'Not allowed',
-  'approval.required': 'It asks you',
-  'approval.resolved': 'It was answered',
-  'control.taken': 'Control was taken',
-  'control.released': 'Control was given back',
-  'spend_cap.reached': 'The spend cap is reached',
+  'approval.required': 'Asks for approval',
+  'approval.resolved': 'Approval answered',
+  'control.taken': 'Control taken',
+  'control.released': 'Control given back',
+  'spend_cap.reached': 'Spend cap reached',
 };
 
 /** Of members whose words need what was handed in: events of hosted computers do not have it. */
 const withoutInput: Readonly<Record<string, string>> = {
   find: 'Look for an element',
-  form_input: 'Fill a field in',
+  form_input: 'Fill in a field',
   hold_key: 'Hold keys',
   key: 'Press keys',
   navigate: 'Open a page',

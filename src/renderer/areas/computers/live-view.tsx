@@ -129,12 +129,10 @@ export function LiveView({
         )}
         {gone !== null ? (
           <Said words={gone.message}>
-            <Button onClick={onAgain}>Look again</Button>
+            <Button onClick={onAgain}>Try again</Button>
           </Said>
         ) : frame === null ? (
-          <Said
-            words={link === 'waiting' ? 'The picture does not come. It is asked for again.' : 'The picture comes.'}
-          />
+          <Said words={link === 'waiting' ? 'No picture yet. Gantry keeps trying.' : 'Loading the picture…'} />
         ) : link === 'waiting' ? (
           <Said words="The connection was lost. Reconnecting…" />
         ) : null}

@@ -44,12 +44,12 @@ export function Replay({ pictures, video, chosen, pictureOf, onChoose }: ReplayP
         <div className="aspect-[16/10] w-full overflow-hidden rounded-panel border border-line bg-terminal">
           {shown === undefined ? (
             <p className="flex h-full items-center justify-center p-3 text-center text-muted">
-              It ended before anything was seen.
+              The run ended before its first picture.
             </p>
           ) : (
             <img
               src={pictureOf(shown.id)}
-              alt={`Seen after “${shown.entry.words}”`}
+              alt={`The screen after “${shown.entry.words}”`}
               data-replay={shown.id}
               className="size-full object-contain"
             />
@@ -59,7 +59,7 @@ export function Replay({ pictures, video, chosen, pictureOf, onChoose }: ReplayP
       <div className="flex min-h-7 items-center gap-1.5">
         {way === 'pictures' && pictures.length > 1 && (
           <>
-            <IconButton label="The one before" disabled={at <= 0} onClick={() => go(at - 1)}>
+            <IconButton label="Previous picture" disabled={at <= 0} onClick={() => go(at - 1)}>
               <ChevronLeft aria-hidden="true" />
             </IconButton>
             <IconButton
@@ -71,7 +71,7 @@ export function Replay({ pictures, video, chosen, pictureOf, onChoose }: ReplayP
             >
               {playing ? <Pause aria-hidden="true" /> : <Play aria-hidden="true" />}
             </IconButton>
-            <IconButton label="The next one" disabled={isLast} onClick={() => go(at + 1)}>
+            <IconButton label="Next picture" disabled={isLast} onClick={() => go(at + 1)}>
               <ChevronRight aria-hidden="true" />
             </IconButton>
             <input
@@ -91,7 +91,7 @@ export function Replay({ pictures, video, chosen, pictureOf, onChoose }: ReplayP
         )}
         {video !== null && (
           <Ways
-            label="How to play it back"
+            label="Replay as"
             value={way}
             ways={[
               { key: 'pictures', word: 'Pictures' },

@@ -30,7 +30,7 @@ const scopes: Readonly<Record<TargetScope, string>> = {
 const asks: Readonly<Record<NonNullable<RunOptions['approvals']>, string>> = {
   on_risk: 'Before anything risky',
   always: 'Before every step that changes something',
-  never: 'Never: what would ask is not done',
+  never: 'Never: refuse instead of asking',
 };
 
 export function RunForm({ onBack, onStarted }: { onBack: () => void; onStarted: (runId: string) => void }) {
@@ -83,9 +83,9 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
   );
   const stepsProblem =
     steps.trim() !== '' && !(/^\d{1,3}$/.test(steps.trim()) && Number(steps) >= 1 && Number(steps) <= mostSteps)
-      ? `From 1 to ${mostSteps}.`
+      ? `Enter a number from 1 to ${mostSteps}.`
       : undefined;
-  const taskProblem = mode !== 'direct' && task.trim() === '' ? 'Is needed.' : undefined;
+  const taskProblem = mode !== 'direct' && task.trim() === '' ? 'Required.' : undefined;
   const wrong =
     stepsProblem !== undefined ||
     taskProblem !== undefined ||
@@ -143,7 +143,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <div className="[&>fieldset]:ml-0">
           <Ways
-            label="How it runs"
+            label="Mode"
             value={mode}
             ways={runModes.map((key) => ({ key, word: modeWords[key].word }))}
             onChange={setMode}
@@ -155,7 +155,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         <>
           <TextField
             label="Name"
-            description="What it is called in the list."
+            description="The run’s name in the list."
             value={task}
             maxLength={200}
             onChange={setTask}
@@ -176,7 +176,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           label="Task"
           required
           problem={tried ? taskProblem : undefined}
-          description="Say what is to be done and how to know that it is done."
+          description="Say what to do and how to tell that it is done."
           value={task}
           rows={4}
           maxLength={20_000}
@@ -185,12 +185,12 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         />
       )}
       <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">
-        <SelectField label="Where" value={scope} options={scopes} onChange={setScope} />
-        <SelectField label="Asks you" value={approvals} options={asks} onChange={setApprovals} />
+        <SelectField label="Runs in" value={scope} options={scopes} onChange={setScope} />
+        <SelectField label="Asks for approval" value={approvals} options={asks} onChange={setApprovals} />
         <TextField
-          label="Steps at most"
+          label="Step limit"
           problem={stepsProblem}
-          description={mode === 'direct' ? 'All of them, if left empty.' : `${usualSteps}, if left empty.`}
+          description={mode === 'direct' ? 'Empty: all of them.' : `Empty: ${usualSteps}.`}
           value={steps}
           inputMode="numeric"
           onChange={setSteps}
@@ -198,7 +198,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
         {mode !== 'direct' && (
           <TextField
             label="Model"
-            description="The one of the settings, if left empty."
+            description="Empty: the model from the settings."
             value={model}
             spellCheck={false}
             onChange={setModel}
@@ -209,13 +209,13 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
           label="Browser"
           value={session}
           options={Object.fromEntries([
-            ['', 'A new one'],
+            ['', 'A new browser'],
             ...sessions.map((one) => [one.session_id, one.browser?.title || one.browser?.url || one.session_id]),
           ])}
           onChange={setSession}
         />
         <Check on={record} onChange={setRecord} className="self-start sm:mt-7 pointer-coarse:min-h-10">
-          Keep a video
+          Record a video
         </Check>
       </div>
       {start.failure !== null && <Problem error={start.failure} />}

@@ -23,7 +23,7 @@ export function RunList({ onOpen, onStart }: { onOpen: (id: string) => void; onS
         isEmpty={(list) => list.length === 0}
         empty={
           <Empty action={<Button onClick={onStart}>Run something</Button>}>
-            Runs will be here: steps that you write, or a task that a model does in the browser or on the desktop while
+            Runs appear here: steps that you write, or a task that a model does in the browser or on the desktop while
             you watch.
           </Empty>
         }

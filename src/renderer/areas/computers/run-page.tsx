@@ -214,12 +214,12 @@ function RunStage({
           <div className="flex min-h-7 flex-wrap items-center gap-2">
             {hands.mine ? (
               <p id="leave-view" className="text-meta text-muted">
-                What you click and type in the picture happens there. Ctrl Shift L leaves the picture.
+                Your clicks and typing in the picture go to the computer. Ctrl Shift L leaves the picture.
               </p>
             ) : null}
             {run.target_scope === 'auto' && (
               <Ways
-                label="Which screen"
+                label="Screen"
                 value={toolset}
                 ways={[
                   { key: 'browser', word: 'Browser' },
@@ -277,7 +277,7 @@ function saysNow(run: Run, question: string | null, now: string | null, mine: bo
   if (run.status === 'paused' && run.pause !== null) {
     return mine ? 'Paused while you have control' : pauseWords[run.pause.reason];
   }
-  if (run.approval !== null) return `Waits for you: ${question ?? 'a step that asks'}`;
+  if (run.approval !== null) return `Waiting for you: ${question ?? 'a step needs approval'}`;
   if (run.status === 'running' && now !== null) return `Now: ${now}`;
   return '';
 }
@@ -286,22 +286,22 @@ function RunFacts({ run }: { run: Run }) {
   const { usage, started_at: started, finished_at: finished } = run;
   return (
     <dl className="flex flex-col gap-1 px-3 py-2">
-      <Fact name="How">{modeWords[run.mode].word}</Fact>
+      <Fact name="Mode">{modeWords[run.mode].word}</Fact>
       <Fact name="Steps">
         <span className="tabular-nums">
           {run.steps} of {run.max_steps}
         </span>
       </Fact>
-      <Fact name="Took">
+      <Fact name="Duration">
         {started === null ? (
-          'not yet'
+          'not started'
         ) : finished === null ? (
           <Elapsed since={started} />
         ) : (
           <span className="tabular-nums">{tookWords(Date.parse(finished) - Date.parse(started))}</span>
         )}
       </Fact>
-      <Fact name="Began">
+      <Fact name="Created">
         <Ago at={run.created_at} />
       </Fact>
       {usage.model !== null && (

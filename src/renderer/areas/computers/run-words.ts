@@ -2,16 +2,16 @@
 import type { Run, RunMode } from '../../../contracts/computer-use/run.ts';
 
 export const modeWords: Readonly<Record<RunMode, { readonly word: string; readonly says: string }>> = {
-  direct: { word: 'Step by step', says: 'Does the steps that you write, one after the other.' },
-  intent: { word: 'Task', says: 'A model does the task by itself and asks before anything risky.' },
+  direct: { word: 'Step by step', says: 'Runs the steps that you write, in order.' },
+  intent: { word: 'Task', says: 'A model does the task and asks you before anything risky.' },
   assist: { word: 'Together', says: 'A model does the task and asks you before each step that changes something.' },
 };
 
 export const pauseWords: Readonly<Record<NonNullable<Run['pause']>['reason'], string>> = {
   person: 'Paused by you',
   takeover: 'Paused while a person has control',
-  control_elsewhere: 'Paused: mouse or keyboard of the computer were used',
-  budget: 'Paused: its money is spent',
+  control_elsewhere: 'Paused: somebody used the computer’s mouse or keyboard',
+  budget: 'Paused: its budget is spent',
 };
 
 /** Milliseconds → `0.4 s`, `12 s`. */
@@ -30,7 +30,7 @@ export function actionWords(toolset: string, member: string, input: Input = {}):
     case 'left_click':
       return `Click${at}`;
     case 'right_click':
-      return `Click right${at}`;
+      return `Right-click${at}`;
     case 'double_click':
       return `Double-click${at}`;
     case 'left_click_drag':
@@ -53,7 +53,7 @@ export function actionWords(toolset: string, member: string, input: Input = {}):
     case 'javascript_exec':
       return 'Run a script in the page';
     case 'file_upload':
-      return `Hand files over${at}`;
+      return `Upload files${at}`;
     case 'find':
       return `Find “${cut(input.query)}”`;
     default: {

@@ -49,12 +49,12 @@ export function entriesOf(events: readonly RunEvent[]): Entry[] {
         break;
       case 'approval.required':
         question = entries.length;
-        entries.push({ ...blank(index, at), words: 'Asks you', state: 'waits' });
+        entries.push({ ...blank(index, at), words: 'Asks for approval', state: 'waits' });
         break;
       case 'approval.resolved':
         patch(question, {
           state: 'note',
-          words: data.decision === 'approved' ? 'You said yes' : 'It was not approved',
+          words: data.decision === 'approved' ? 'Approved' : 'Not approved',
         });
         question = null;
         break;

@@ -9,7 +9,7 @@ const looks: Readonly<
   Record<EntryState, { icon: LucideIcon | 'ring'; tone: StatusLook['tone']; word: string; className: string }>
 > = {
   note: { icon: Minus, tone: 'faint', word: '', className: 'text-faint' },
-  running: { icon: 'ring', tone: 'accent', word: 'Under way: ', className: 'text-accent' },
+  running: { icon: 'ring', tone: 'accent', word: 'Running: ', className: 'text-accent' },
   done: { icon: Check, tone: 'muted', word: 'Done: ', className: 'text-muted' },
   failed: { icon: CircleX, tone: 'fail', word: 'Failed: ', className: 'text-fail' },
   denied: { icon: Ban, tone: 'muted', word: 'Not allowed: ', className: 'text-muted' },
@@ -67,7 +67,7 @@ export function Timeline({
                     key={id}
                     type="button"
                     disabled={onChoose === undefined}
-                    aria-label={`Show what was seen after “${entry.words}”`}
+                    aria-label={`Show the screen after “${entry.words}”`}
                     aria-pressed={id === chosen}
                     onClick={() => onChoose?.(id)}
                     className="h-[50px] w-20 overflow-hidden rounded-control border border-line bg-terminal hover:border-line-strong disabled:cursor-default aria-pressed:border-accent"

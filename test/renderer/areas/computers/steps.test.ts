@@ -40,7 +40,7 @@ test('an action is one entry with what came of it and what was seen after it', (
   expect(entries.map(({ words, state, detail }) => [words, state, detail])).toEqual([
     ['The run has started.', 'note', null],
     ['Click at e1', 'done', '0.4 s'],
-    ['You said yes', 'note', null],
+    ['Approved', 'note', null],
     ['Type •••• (3 characters)', 'failed', 'Nothing has the focus.'],
     ['Nothing has the focus.', 'failed', null],
   ]);
