@@ -96,7 +96,7 @@ test('a browser has none of it: not among the settings, not among the commands',
   expect(await page.getByRole('option', { name: 'Settings: Desktop' }).count()).toBe(0);
   await page.keyboard.press('Escape');
   await go(page, '/settings/desktop');
-  await page.getByText('These settings are those of the desktop app').waitFor();
+  await page.getByText('These settings are for the desktop app').waitFor();
   expect(signedIn.errors).toEqual([]);
 });
 
@@ -107,7 +107,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await looked(page, 'desktop-settings', { light: true });
     const states: [DesktopState['update'], RegExp][] = [
       [{ kind: 'off', why: 'No feed of new versions is set (GANTRY_UPDATE_FEED).' }, /No feed of new versions/],
-      [{ kind: 'downloading', version: '0.2.0', percent: 40 }, /40 % fetched/],
+      [{ kind: 'downloading', version: '0.2.0', percent: 40 }, /40 % downloaded/],
       [{ kind: 'failed', why: 'net::ERR_INTERNET_DISCONNECTED' }, /ERR_INTERNET_DISCONNECTED/],
       [{ kind: 'ready', version: '0.2.0', waits: '2 runs go on' }, /Not installed: 2 runs go on/],
     ];
@@ -117,7 +117,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     }
     await looked(page, 'desktop-update', { light: true });
     await say(page, { kind: 'state', state: { ...fresh, servers: 'attached', hasTray: false, canOpenAtLogin: false } });
-    await page.getByText('They run in another program and go on without this app.').waitFor();
+    await page.getByText('They run in another program and keep running without this app.').waitFor();
     await page.getByText('This desktop has no tray').waitFor();
     expect(await page.getByRole('switch').count()).toBe(0);
     expect(seen.errors).toEqual([]);
@@ -135,7 +135,7 @@ test('each choice goes to main as it was made, and what main answers is shown', 
   await page.getByRole('button', { name: 'Open logs' }).click();
   const made = [{ closeToTray: true }, { openAtLogin: true }, { notifications: 'none' }, 'open-logs'];
   await expect.poll(() => calls(page)).toEqual(made);
-  await page.getByRole('button', { name: 'Look for updates' }).click();
+  await page.getByRole('button', { name: 'Check for updates' }).click();
   await page.getByRole('alert').waitFor();
   expect(await calls(page)).toEqual([...made, 'check-updates']);
   expect(seen.errors).toEqual([]);
@@ -152,8 +152,8 @@ test('main leads to a page or by a window event of the app; other words do nothi
   await page.getByRole('heading', { name: 'Floor', level: 1 }).waitFor();
   expect(new URL(page.url()).origin).toBe(gantry.origin);
   await page.goto(`${gantry.origin}/settings/notifications`);
-  await page.getByText('Notifications of your system').waitFor();
-  await page.getByRole('link', { name: 'Which ones' }).click();
+  await page.getByText('System notifications').waitFor();
+  await page.getByRole('link', { name: 'Choose which' }).click();
   await page.getByText('Stay in the tray').waitFor();
   expect(seen.errors).toEqual([]);
 });

@@ -109,7 +109,7 @@ test.each([
   await page.locator('h1', { hasText: place }).waitFor();
   if (path === '/floor') await page.locator('[data-bot="bot-000@demo"]').waitFor();
   if (path === '/') await page.getByRole('list', { name: 'Bots at work' }).waitFor();
-  if (path === '/settings/usage') await page.getByRole('table', { name: 'What each bot used' }).waitFor();
+  if (path === '/settings/usage') await page.getByRole('table', { name: 'Usage by bot' }).waitFor();
   await expect.poll(() => page.locator('[data-state="loading"]').count()).toBe(0);
   await expect.poll(() => rowsIn(page)).toBeLessThan(mostRows);
   await page.setViewportSize({ width: 1440, height: 420 });

@@ -47,7 +47,7 @@ test('a stranger at a cloud sees who signs people in, and comes back to the page
   expect(await axe(page)).toEqual([]);
   await picture(page, 'sign-in-dark');
   await signInThrough(page, 'ada', reach.origin);
-  await page.getByText('Computers that you pair will be here').waitFor();
+  await page.getByText('Computers that you pair appear here').waitFor();
   await expect.poll(() => new URL(page.url()).pathname).toBe('/settings/computers');
   await page.goto(`${reach.origin}/floor`);
   await page.getByRole('heading', { name: 'Pair your first computer' }).waitFor();
@@ -93,7 +93,7 @@ test('a computer is let in by its code, typed by hand, after the page said which
   const row = page.locator('[data-computer]');
   await row.getByText('Linked').waitFor({ timeout: 20_000 });
   await row.getByRole('button', { name: /^Rename/ }).click();
-  await page.getByRole('textbox', { name: /^New name of/ }).fill('tower');
+  await page.getByRole('textbox', { name: /^New name for/ }).fill('tower');
   await page.keyboard.press('Enter');
   await row.getByText('tower', { exact: true }).waitFor();
 });
@@ -102,7 +102,7 @@ test('another one is paired from its own page, which shows the code, waits, and 
   const { url } = await laptop.gantry.openUrl('/settings/computers');
   const own = await visit(browser, url);
   const { page } = own;
-  await page.getByRole('textbox', { name: 'Address of the cloud' }).fill(reach.origin);
+  await page.getByRole('textbox', { name: 'Cloud address' }).fill(reach.origin);
   await page.getByRole('button', { name: 'Pair with this cloud' }).click();
   await page.getByText('Waiting for your approval').waitFor();
   const link = await page.getByRole('link', { name: 'Open here' }).getAttribute('href');
@@ -124,7 +124,7 @@ test('another one is paired from its own page, which shows the code, waits, and 
   const id = (await laptop.pairing()).computerId;
   const row = ada.page.locator(`[data-computer="${id}"]`);
   await row.getByRole('button', { name: /^Rename/ }).click();
-  await ada.page.getByRole('textbox', { name: /^New name of/ }).fill('laptop');
+  await ada.page.getByRole('textbox', { name: /^New name for/ }).fill('laptop');
   await ada.page.keyboard.press('Enter');
   await row.getByText('laptop', { exact: true }).waitFor();
   // The page's stream goes over to the new home: the one it had is cut.
@@ -253,7 +253,7 @@ test('preferences are switched and go back to their defaults; a device is regist
   const summary = page.locator('[data-reach]');
   await summary.getByText('Only open tabs reach you.').waitFor();
   await page.getByRole('button', { name: 'Reset all to default' }).click();
-  await page.getByText('as they are by default').waitFor();
+  await page.getByText('all at their defaults').waitFor();
 
   const device = reach.service.device();
   await page.evaluate(async (subscription) => {
@@ -267,7 +267,7 @@ test('preferences are switched and go back to their defaults; a device is regist
   await page.reload();
   await summary.getByText('A push reaches one device.').waitFor();
   await page.getByRole('button', { name: 'Send a test to Phone' }).click();
-  await page.getByText('Its push service took the test.').waitFor();
+  await page.getByText('Its push service accepted the test.').waitFor();
   await expect.poll(() => JSON.parse(device.received[0] ?? 'null')).toMatchObject({ type: 'test' });
   await looked(page, 'notifications');
   device.expire();
@@ -280,7 +280,7 @@ test('spending is empty until something was spent; a budget is checked before it
   await go(page, '/settings/usage');
   await page.getByText('Nothing was spent.').waitFor();
   await page.getByRole('textbox', { name: /^Budget/ }).fill('twenty');
-  await page.getByText('An amount such as 20 or 12.50.').waitFor();
+  await page.getByText('Enter an amount such as 20 or 12.50.').waitFor();
   await page.getByRole('textbox', { name: /^Budget/ }).fill('20');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved.', { exact: true }).waitFor();

@@ -211,7 +211,7 @@ async function playWith({ scenes, app, product, env }: Around): Promise<void> {
       near(minutes.cents, minutes.quantity * cents.computer_minute);
       near(actions.cents, actions.quantity * cents.computer_action);
       await page.goto(`${product.origin}/settings/usage`);
-      await page.getByText('Actions on a hosted computer').waitFor();
+      await page.getByText('Hosted computer actions').waitFor();
       await app.picture('23-usage', 'all');
       return `${minutes.quantity} minutes (${byClock}), ${actions.quantity} actions (${calls} calls carried out); in ${month}: ${minutes.cents} + ${actions.cents} = ${spentCents} cents at ${JSON.stringify(cents)}; ${events.map(({ type }) => type).join(' ')}`;
     },

@@ -153,7 +153,7 @@ async function play(): Promise<void> {
   await scene('the browser takes pushes', async () => {
     await page.goto(`${urls.cloud}/settings/notifications`);
     await firefox.click('Switch on');
-    await until('that it is on', async () => (await firefox.words()).includes('This browser takes pushes'));
+    await until('that it is on', async () => (await firefox.words()).includes('This browser receives pushes'));
     await firefox.click('Send a test to Firefox on Linux');
     const [test] = await until('the test', async () => {
       const shown = (await firefox.alerts()).filter(({ title }) => title !== '');

@@ -67,8 +67,8 @@ function SignOut({ embedded }: { embedded: boolean }) {
         name="Sign out"
         effect={
           embedded
-            ? 'Forgets this browser and ends its pushes; a new address lets it in again. Bots go on.'
-            : 'Ends this session and the pushes to this browser. Bots go on; other browsers and computers stay signed in.'
+            ? 'Forgets this browser and ends its pushes. A new one-time link signs it in again. Bots keep running.'
+            : 'Ends this session and the pushes to this browser. Bots keep running; other browsers and computers stay signed in.'
         }
       >
         <Button onClick={() => void signOut()}>Sign out</Button>

@@ -26,17 +26,17 @@ export function BotSpending() {
   const spending = useQuery({ ...queries.spending, staleTime: 0, refetchInterval: lookEvery });
   return (
     <>
-      <Card title="Bots of this computer">
+      <Card title="Bots on this computer">
         <ListStates
           source={spending}
           skeleton={<SkeletonRows count={3} height={32} />}
           isEmpty={(data) => data.month.requests === 0 && data.holds.length === 0}
-          empty={<Empty>No bot used a model this month. What they use is read from their own transcripts.</Empty>}
+          empty={<Empty>No bot has used a model this month. Usage is read from the bots’ own transcripts.</Empty>}
         >
           {(data) => <Bots spending={data} />}
         </ListStates>
       </Card>
-      <Card title="Limits a day">
+      <Card title="Daily limits">
         <ListStates source={spending} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
           {(data) => <Limits spending={data} />}
         </ListStates>
@@ -66,7 +66,7 @@ function Bots({ spending }: { spending: Spending }) {
       </FirstRows>
       {unpricedModels.length > 0 && (
         <p className="border-t border-line px-3 py-2 text-meta text-muted">
-          No price is known of {unpricedModels.join(', ')}: their tokens count, their cost does not. Add prices under{' '}
+          No price is known for {unpricedModels.join(', ')}: tokens are counted, cost is not. Add prices under{' '}
           <code>models.prices</code> in settings.json.
         </p>
       )}
@@ -76,7 +76,7 @@ function Bots({ spending }: { spending: Spending }) {
 
 function UsedTable({ used }: { used: readonly Spending['bots'][number][] }) {
   return (
-    <table aria-label="What each bot used" className="w-full table-fixed border-collapse text-left">
+    <table aria-label="Usage by bot" className="w-full table-fixed border-collapse text-left">
       <thead className="text-meta text-muted">
         <tr>
           <th className="px-3 py-1.5 font-normal">Bot</th>
@@ -130,8 +130,8 @@ function Limits({ spending }: { spending: Spending }) {
   return (
     <>
       <About>
-        Who has reached a limit takes no more messages until it is raised, you let it go on once, or the day (UTC) is
-        over. What is under way goes on.
+        A bot that reaches a limit takes no more messages until you raise the limit, let the bot continue once, or the
+        day (UTC) ends. Work in progress continues.
       </About>
       <FirstRows rows={spending.limits} first={20} what="limits">
         {(shown) => shown.map((limit) => <LimitRow key={limit.subject} limit={limit} />)}
@@ -140,7 +140,7 @@ function Limits({ spending }: { spending: Spending }) {
       <div className="border-t border-line">
         <Setting
           name="Wait out usage limits"
-          effect="A bot that its provider stops waits for the reset that is named, and goes on by itself. Off: it waits for you."
+          effect="A bot that its provider stops continues at the announced reset. Off: it waits for you."
         >
           <Switch
             label="Wait out usage limits"
@@ -189,7 +189,7 @@ function LimitRow({ limit }: { limit: SpendLimit }) {
         </span>
       </p>
       <input
-        aria-label={`Limit of ${subjectWords(subject)}, in dollars a day`}
+        aria-label={`Daily limit of ${subjectWords(subject)} (USD)`}
         value={text}
         inputMode="decimal"
         autoComplete="off"
@@ -219,7 +219,7 @@ function NewLimit({ taken }: { taken: readonly string[] }) {
   const setting = useSetLimit();
   const subject = free.includes(chosen) ? chosen : free[0];
   const cents = centsOf(text);
-  const problem = text.trim() !== '' && cents === null ? 'An amount such as 5 or 12.50.' : undefined;
+  const problem = text.trim() !== '' && cents === null ? 'Enter an amount such as 5 or 12.50.' : undefined;
   if (subject === undefined) return null;
   return (
     <form
@@ -232,14 +232,14 @@ function NewLimit({ taken }: { taken: readonly string[] }) {
       }}
     >
       <div className="grid gap-3 sm:grid-cols-2">
-        <SelectField label="Who" value={subject} onChange={setChosen}>
+        <SelectField label="Applies to" value={subject} onChange={setChosen}>
           {free.map((one) => (
             <option key={one} value={one}>
               {subjectWords(one)}
             </option>
           ))}
         </SelectField>
-        <TextField label="Dollars a day" problem={problem} value={text} inputMode="decimal" onChange={setText} />
+        <TextField label="Daily limit (USD)" problem={problem} value={text} inputMode="decimal" onChange={setText} />
       </div>
       {setting.failure !== null && <Problem error={setting.failure} />}
       <div>

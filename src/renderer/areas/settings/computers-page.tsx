@@ -34,7 +34,7 @@ export function ComputersPage() {
           source={computers}
           skeleton={<SkeletonRows count={2} height={60} />}
           isEmpty={(data) => data.computers.length === 0}
-          empty={<Empty>Computers that you pair will be here, whether they can be reached, and since when.</Empty>}
+          empty={<Empty>Computers that you pair appear here, with their connection status.</Empty>}
         >
           {(data) => (
             <ul>
@@ -66,9 +66,9 @@ export function ComputersPage() {
           onClose={() => setRevoking(null)}
         >
           <ul className="flex list-disc flex-col gap-1 pl-4 text-muted">
-            <li>Its link ends now, with every pane and stream that is open over it.</li>
+            <li>Its link ends now, with every pane and stream open over it.</li>
             <li>Its keys are revoked. Nobody there can act for you.</li>
-            <li>Its bots run on, and can be reached on that computer alone.</li>
+            <li>Its bots keep running and can be reached only on that computer.</li>
           </ul>
         </ConfirmDialog>
       )}
@@ -143,7 +143,7 @@ function ComputerRow({
               <Button
                 onClick={() => void change({ default: true })}
                 aria-label={`Make default: ${name}`}
-                title="The one that answers when no computer is named"
+                title="Used when no computer is named"
               >
                 Make default
               </Button>
@@ -181,7 +181,7 @@ function RenameForm({
       onKeyDown={(event) => event.key === 'Escape' && onCancel()}
     >
       <input
-        aria-label={`New name of ${name}`}
+        aria-label={`New name for ${name}`}
         value={text}
         maxLength={120}
         ref={(element) => element?.focus()}
@@ -203,12 +203,12 @@ function PairAnother() {
     <Card title="Pair a computer">
       <div className="flex flex-col items-start gap-2 px-3 py-2.5">
         <p className="text-muted">
-          Run this on it and follow the link that it prints; without a terminal, open Gantry there and pair it under
-          Settings, Computers.
+          Run this on the computer and follow the link that it prints. Without a terminal, open Gantry there and pair it
+          under Settings, Computers.
         </p>
         <Command text={`npx gantry pair ${window.location.origin}`} />
         <Link to="/pair" className="text-muted underline decoration-line-strong hover:text-ink">
-          It shows you a code: type it in
+          Enter the code that it shows
         </Link>
       </div>
     </Card>

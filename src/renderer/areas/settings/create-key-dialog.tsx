@@ -33,7 +33,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
         open
         onOpenChange={(open) => !open && onClose()}
         title="Copy the key now"
-        description="Gantry keeps only a fingerprint of it: nobody can show it to you again."
+        description="Gantry keeps only a fingerprint of it and cannot show it again."
         footer={
           <Button kind="primary" onClick={onClose}>
             I have it
@@ -43,8 +43,8 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
         <div className="flex flex-col items-start gap-3" data-secret="true">
           <Command text={secret} />
           <p className="text-muted">
-            Send it as <code className="font-mono text-code text-ink">Authorization: Bearer …</code>. Lost or seen by
-            somebody else: revoke it and create another.
+            Send it as <code className="font-mono text-code text-ink">Authorization: Bearer …</code>. If it is lost or
+            somebody else has seen it, revoke it and create another.
           </p>
         </div>
       </Dialog>
@@ -54,7 +54,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
   return (
     <ActDialog
       title="Create an API key"
-      description="Give it no more than its program needs."
+      description="Give it only the permissions that its program needs."
       label="Create"
       act={create}
       ready={ready}
@@ -76,7 +76,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
           onChange={setName}
         />
         <fieldset>
-          <legend className="pb-1 font-medium">May</legend>
+          <legend className="pb-1 font-medium">Permissions</legend>
           {grantable.map((scope) => (
             <Check
               key={scope}
@@ -90,8 +90,8 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
           ))}
         </fieldset>
         <SelectField
-          label="Ends"
-          description="After that it is refused."
+          label="Expires"
+          description="After that, Gantry refuses it."
           value={String(days ?? '')}
           onChange={(value) => setDays(value === '' ? null : Number(value))}
         >

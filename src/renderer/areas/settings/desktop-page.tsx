@@ -19,7 +19,7 @@ import { control, Setting } from './parts.tsx';
 
 const choiceWords = {
   'unless-pushed': 'Unless pushed elsewhere',
-  all: 'All of them',
+  all: 'All',
   none: 'None',
 } as const;
 
@@ -28,7 +28,7 @@ export function DesktopPage() {
   if (desktop === null)
     return (
       <Card title="Desktop">
-        <Empty>These settings are those of the desktop app, and this is a browser.</Empty>
+        <Empty>These settings are for the desktop app. This is a browser.</Empty>
       </Card>
     );
   return <InApp desktop={desktop} />;
@@ -55,7 +55,7 @@ function InApp({ desktop }: { desktop: Desktop }) {
           name="Files"
           effect={
             <>
-              In <span className="font-mono text-code break-all">{state.logs}</span>. Tokens and keys are taken out of
+              In <span className="font-mono text-code break-all">{state.logs}</span>. Tokens and keys are removed from
               them.
             </>
           }
@@ -82,7 +82,7 @@ function ThisApp({
     <Card title="This app">
       <Setting
         name="Notifications"
-        effect="Shown by your system while no window of Gantry is in front. Which events there are is set under Notifications."
+        effect="Your system shows them while no Gantry window is in front. Choose the events under Notifications."
       >
         <select
           aria-label="Notifications"
@@ -104,8 +104,8 @@ function ThisApp({
         name="Stay in the tray"
         effect={
           hasTray
-            ? 'Closing the last window leaves Gantry running; the tray shows what runs and who needs you.'
-            : 'This desktop has no tray: closing the last window ends the app.'
+            ? 'Closing the last window leaves Gantry running. The tray shows what runs and who needs you.'
+            : 'This desktop has no tray. Closing the last window quits the app.'
         }
       >
         {hasTray && (
@@ -118,7 +118,7 @@ function ThisApp({
         )}
       </Setting>
       {canOpenAtLogin && (
-        <Setting name="Start when you sign in" effect="Without a window, in the tray.">
+        <Setting name="Start when you sign in" effect="Starts in the tray, without a window.">
           <Switch
             label="Start when you sign in"
             on={settings.openAtLogin}
@@ -131,8 +131,8 @@ function ThisApp({
         name="Servers"
         effect={
           servers === 'own'
-            ? 'They run in this app and end with it. Bots and their panes run on.'
-            : 'They run in another program and go on without this app.'
+            ? 'They run in this app and stop with it. Bots and their panes keep running.'
+            : 'They run in another program and keep running without this app.'
         }
       />
     </Card>
@@ -154,7 +154,7 @@ function Updates({
       <Setting name={updateName(update)} effect={<UpdateEffect update={update} />}>
         {check && (
           <Button disabled={busy} onClick={() => act('check-updates')}>
-            Look for updates
+            Check for updates
           </Button>
         )}
         {update.kind === 'ready' && (
@@ -172,17 +172,17 @@ function updateName(update: DesktopState['update']): string {
     case 'off':
       return 'Off';
     case 'current':
-      return update.checkedAt === null ? 'Not looked yet' : 'This is the newest version';
+      return update.checkedAt === null ? 'Not checked yet' : 'Gantry is up to date';
     case 'checking':
-      return 'Looking for a new version';
+      return 'Checking for updates';
     case 'downloading':
-      return `Fetching ${update.version}`;
+      return `Downloading ${update.version}`;
     case 'ready':
       return `${update.version} is ready`;
     case 'installing':
       return `Installing ${update.version}`;
     case 'failed':
-      return 'The last look failed';
+      return 'The last check failed';
   }
 }
 
@@ -192,22 +192,22 @@ function UpdateEffect({ update }: { update: DesktopState['update'] }) {
       return update.why;
     case 'current':
       return update.checkedAt === null ? (
-        'Looked for every four hours while the app runs.'
+        'Gantry checks every four hours while the app runs.'
       ) : (
         <>
-          Looked <Ago at={update.checkedAt} />; again every four hours.
+          Checked <Ago at={update.checkedAt} />. Gantry checks every four hours.
         </>
       );
     case 'checking':
-      return 'The feed of new versions is asked.';
+      return 'Asking the update feed for a new version.';
     case 'downloading':
-      return `${update.percent} % fetched. Nothing changes until you install it.`;
+      return `${update.percent} % downloaded. Nothing changes until you install it.`;
     case 'ready':
       return update.waits === null
-        ? 'Installed when you say so, and only while nothing runs.'
+        ? 'Gantry installs it when you say so, and only while nothing runs.'
         : `Not installed: ${update.waits}. Try again once nothing runs.`;
     case 'installing':
-      return 'The app closes and comes back.';
+      return 'The app closes and reopens.';
     case 'failed':
       return update.why;
   }

@@ -25,7 +25,7 @@ export function GeneralPage() {
     values[name] === defaultSettings[name] ? 'default' : 'this browser';
   return (
     <>
-      <Card title="Appearance" aside="kept in this browser">
+      <Card title="Appearance" aside="stored in this browser">
         <Setting name="Theme" effect="Colours of every page and terminal." source={source('theme')}>
           <select
             aria-label="Theme"
@@ -60,21 +60,21 @@ export function GeneralPage() {
           />
         </Setting>
         <Setting
-          name="Terminal drawing"
-          effect="The graphics card draws faster; plain elements work everywhere."
+          name="Terminal rendering"
+          effect="The graphics card is faster; plain HTML works everywhere."
           source={source('terminalRenderer')}
         >
           <select
-            aria-label="Terminal drawing"
+            aria-label="Terminal rendering"
             value={values.terminalRenderer}
             onChange={(event) => settings.set({ terminalRenderer: event.target.value === 'dom' ? 'dom' : 'auto' })}
             className={control}
           >
-            <option value="auto">Graphics card if it works</option>
-            <option value="dom">Plain elements</option>
+            <option value="auto">Graphics card if available</option>
+            <option value="dom">Plain HTML</option>
           </select>
         </Setting>
-        <Setting name="Screen reader" effect="Terminals read out what they print." source={source('screenReader')}>
+        <Setting name="Screen reader" effect="Terminals read out their output." source={source('screenReader')}>
           <input
             type="checkbox"
             aria-label="Screen reader"

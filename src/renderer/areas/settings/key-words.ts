@@ -15,11 +15,11 @@ export const lifetimes = [
 const day = 86_400_000;
 
 export function expiryWords(expiresAt: string | null, now: number): string {
-  if (expiresAt === null) return 'never ends';
+  if (expiresAt === null) return 'never expires';
   const left = Date.parse(expiresAt) - now;
-  if (left <= 0) return 'has ended';
-  if (left < day) return 'ends today';
+  if (left <= 0) return 'expired';
+  if (left < day) return 'expires today';
   // A key that was just made for 90 days does not say 89.
   const days = Math.round(left / day);
-  return days === 1 ? 'ends in a day' : `ends in ${days} days`;
+  return days === 1 ? 'expires in a day' : `expires in ${days} days`;
 }

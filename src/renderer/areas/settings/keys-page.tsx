@@ -29,15 +29,17 @@ export function KeysPage() {
     <>
       <Card title="API keys" aside={list.data === undefined ? undefined : `${list.data.keys.length}`}>
         <About>
-          For programs that call Gantry for you. Two live keys may share a name: create the second, move your program
-          over to it, then revoke the first, and nothing stops meanwhile.
+          Programs use keys to call Gantry for you. To replace a key without downtime, create another with the same
+          name, switch your program to it, then revoke the first.
         </About>
         <ListStates
           source={list}
           skeleton={<SkeletonRows count={3} height={64} />}
           isEmpty={(data) => data.keys.length === 0}
           empty={
-            <Empty action={create}>Keys that you create will be here, with what each may do and when it ends.</Empty>
+            <Empty action={create}>
+              Keys that you create appear here, with their permissions and when they expire.
+            </Empty>
           }
         >
           {(data) => (
@@ -61,7 +63,7 @@ export function KeysPage() {
       {revoking !== null && (
         <ConfirmDialog
           title={`Revoke ${revoking.name}?`}
-          description="This cannot be taken back."
+          description="This cannot be undone."
           label="Revoke"
           act={async () => {
             await api.identity.revokeKey({ params: { id: revoking.id } });
@@ -70,12 +72,13 @@ export function KeysPage() {
           onClose={() => setRevoking(null)}
         >
           <p className="text-muted">
-            Whatever uses <code className="font-mono text-code text-ink">{revoking.prefix}…</code> is refused from now
-            on
-            {revoking.lastUsedAt === null ? '; it was never used.' : '.'}{' '}
-            {revoking.lastUsedAt !== null && (
+            Programs that use <code className="font-mono text-code text-ink">{revoking.prefix}…</code> are refused from
+            now on.{' '}
+            {revoking.lastUsedAt === null ? (
+              'It was never used.'
+            ) : (
               <>
-                It was used <Ago at={revoking.lastUsedAt} />.
+                It was last used <Ago at={revoking.lastUsedAt} />.
               </>
             )}
           </p>
@@ -104,7 +107,7 @@ function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }) 
             created <Ago at={apiKey.createdAt} />
           </span>
           <span>{expiryWords(apiKey.expiresAt, now)}</span>
-          {apiKey.resource !== null && <span className="break-all">opens {apiKey.resource} alone</span>}
+          {apiKey.resource !== null && <span className="break-all">opens only {apiKey.resource}</span>}
           <span>
             {apiKey.lastUsedAt === null ? (
               'never used'

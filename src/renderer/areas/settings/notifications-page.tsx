@@ -101,7 +101,7 @@ function ReachCard({
             </ul>
             {data.lastOutcome !== null && (
               <p className="text-meta text-muted">
-                The newest event ({titleOf(data.lastOutcome.event)}) {outcomeWords[data.lastOutcome.outcome]},{' '}
+                The latest event ({titleOf(data.lastOutcome.event)}) {outcomeWords[data.lastOutcome.outcome]},{' '}
                 <Ago at={data.lastOutcome.at} />.
               </p>
             )}
@@ -132,13 +132,12 @@ function ReachRow({ line }: { line: ReachLine }) {
 }
 
 const stateWords: Readonly<Record<PushState, string>> = {
-  insecure:
-    'Browsers give push only to pages over https, or on this computer itself. Open Gantry over https to use it.',
-  unsupported: 'This browser has no push. On a phone, add the page to the home screen first; else use another browser.',
-  denied:
-    'Notifications of this page are blocked in this browser. Allow them left of the address, then come back here.',
-  off: 'Nothing is pushed to this browser yet. Switched on, questions come with buttons to answer them.',
-  on: 'This browser takes pushes, also while no tab of Gantry is open.',
+  insecure: 'Browsers allow push only over https or on this computer itself. Open Gantry over https to use it.',
+  unsupported:
+    'This browser does not support push. On a phone, first add the page to the home screen; otherwise use another browser.',
+  denied: 'This browser blocks notifications from this page. Allow them next to the address, then come back here.',
+  off: 'Push is off in this browser. When it is on, approvals come with buttons to answer them.',
+  on: 'This browser receives pushes, even while no Gantry tab is open.',
 };
 
 /** Reads the state of pushes again, whatever the result. */
@@ -185,9 +184,9 @@ function ThisBrowserCard({ state }: { state: PushState | undefined }) {
 function ThisAppCard() {
   return (
     <Card title="This app">
-      <Setting name="Notifications of your system" effect="While the app runs it shows what happens by itself.">
+      <Setting name="System notifications" effect="The app shows notifications while it runs.">
         <Link to="/settings/desktop" className="rounded-control text-accent underline">
-          Which ones
+          Choose which
         </Link>
       </Setting>
     </Card>
@@ -203,7 +202,9 @@ function DevicesCard({ source, told }: { source: ListSource<{ devices: PushDevic
         skeleton={<SkeletonRows count={2} height={52} />}
         isEmpty={(data) => data.devices.length === 0}
         empty={
-          <Empty>Browsers and phones that take pushes will be here. Open Gantry on each and switch it on there.</Empty>
+          <Empty>
+            Browsers and phones that receive pushes appear here. Open Gantry on each and switch push on there.
+          </Empty>
         }
       >
         {(data) => (
@@ -250,7 +251,8 @@ function DeviceRow({ device }: { device: PushDevice }) {
             run(async () => {
               setSaid(null);
               const { outcome, detail } = await api.notifications.testPush({ body: { deviceId: device.id } });
-              const words = outcome === 'sent' ? 'Its push service took the test.' : `${deviceOutcomeWords[outcome]}.`;
+              const words =
+                outcome === 'sent' ? 'Its push service accepted the test.' : `${deviceOutcomeWords[outcome]}.`;
               setSaid(detail === null ? words : `${words} ${detail}`);
             })
           }

@@ -72,13 +72,13 @@ function Unpaired() {
       }}
     >
       <p className="text-muted">
-        Paired with a Gantry cloud, this computer can be reached from your other devices, and you hear of what matters
-        there. Bots stay here; while the cloud is away they work on.
+        Pair this computer with a Gantry cloud to reach it and get its notifications on your other devices. Bots stay
+        here and keep working while the cloud is away.
       </p>
       <div className="flex w-full flex-wrap items-end gap-2">
         <div className="min-w-52 flex-1">
           <TextField
-            label="Address of the cloud"
+            label="Cloud address"
             value={url}
             type="text"
             inputMode="url"
@@ -88,7 +88,7 @@ function Unpaired() {
           />
         </div>
         <Button kind="primary" type="submit" disabled={busy || url.trim() === ''}>
-          {busy ? 'Asking' : 'Pair with this cloud'}
+          {busy ? 'Pairing' : 'Pair with this cloud'}
         </Button>
       </div>
       {failure !== null && <Problem error={failure} />}
@@ -104,7 +104,7 @@ function Waiting({ pairing }: { pairing: LocalPairing }) {
   return (
     <div className="flex flex-col items-start gap-3">
       <p className="text-muted">
-        Open this link where you are signed in at {hostOf(pairing.cloudUrl)}, type this code, and approve:
+        Open this link where you are signed in at {hostOf(pairing.cloudUrl)}, enter this code, and approve:
       </p>
       <p className="font-mono text-page tracking-[0.12em]" data-code="true">
         {pairing.userCode}
@@ -156,7 +156,7 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
           <Chip>home cloud</Chip>
         </p>
         <p className="text-muted">
-          Paired by {user?.name ?? 'you'}. Questions, notifications and spending of this computer are there.
+          Paired by {user?.name ?? 'you'}. This computer’s approvals, notifications and spending are there.
         </p>
         {skew !== null && <p>The clock of this computer is {skew} its cloud’s: set its time.</p>}
       </div>
@@ -166,14 +166,14 @@ function Paired({ pairing }: { pairing: LocalPairing }) {
       {ending && (
         <ConfirmDialog
           title={`Unpair from ${hostOf(cloudUrl)}?`}
-          description="This computer is its own home again."
+          description="This computer becomes its own home again."
           label="Unpair"
           act={async () => put(await api.pairing.endLocalPairing({ query: {} }))}
           onClose={() => setEnding(false)}
         >
           <ul className="flex list-disc flex-col gap-1 pl-4 text-muted">
-            <li>Nobody reaches it from elsewhere any more; bots run on here.</li>
-            <li>What waits for an answer at the cloud can no longer be answered there.</li>
+            <li>It can no longer be reached from elsewhere. Bots keep running here.</li>
+            <li>Approvals that wait at the cloud can no longer be answered there.</li>
             <li>Bots that your other computers started here can be stopped only from this computer.</li>
           </ul>
         </ConfirmDialog>

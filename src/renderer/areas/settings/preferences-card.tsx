@@ -22,7 +22,7 @@ export function PreferencesCard({ told }: { told: boolean }) {
       title="Push me when"
       aside={
         changed.length === 0 ? (
-          'as they are by default'
+          'all at their defaults'
         ) : (
           <button
             type="button"

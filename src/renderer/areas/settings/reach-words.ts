@@ -16,25 +16,25 @@ export interface ReachLine {
 }
 
 export const deviceOutcomeWords: Readonly<Record<NonNullable<PushDevice['lastOutcome']> | 'gone', string>> = {
-  sent: 'its push service took the last push',
-  refused: 'its push service refused our key',
-  too_large: 'the last push was too large for it',
+  sent: 'its push service accepted the last push',
+  refused: 'its push service refused Gantry’s key',
+  too_large: 'the last push was too large',
   unreachable: 'its push service could not be reached',
-  gone: 'it is gone and was removed',
+  gone: 'it no longer exists and was removed',
 };
 
 export const outcomeWords: Readonly<Record<NotificationOutcome, string>> = {
   claimed: 'is being sent',
-  sent: 'was taken by a device',
-  off: 'was not pushed: that is off',
+  sent: 'reached a device',
+  off: 'was not pushed: you turned it off',
   unreachable: 'reached no device',
-  skipped: 'was not pushed: too old, too many, or told another way',
+  skipped: 'was not pushed: too old, too many, or already shown another way',
 };
 
 const browserWords: Readonly<Record<PushState, string | null>> = {
   insecure: 'Not this browser: it allows push only over https.',
-  unsupported: 'Not this browser: it has no push.',
-  denied: 'Not this browser: notifications of this page are blocked in it.',
+  unsupported: 'Not this browser: it does not support push.',
+  denied: 'Not this browser: it blocks notifications from this page.',
   off: null,
   on: null,
 };
@@ -44,15 +44,15 @@ export function reachLines(reach: Reach, devices: readonly PushDevice[], browser
     {
       key: 'tab',
       way: 'yes',
-      text: 'This tab, while it is open: questions and bots that need you show in it at once.',
+      text: 'This tab, while it is open: it immediately shows approvals and bots that need you.',
     },
   ];
   if (!reach.pushConfigured) {
     lines.push({ key: 'keys', way: 'no', text: 'No device: this server has no push keys, so nothing is sent.' });
   } else if (!reach.working) {
-    lines.push({ key: 'sink', way: 'no', text: 'No device: events are not being turned into pushes at the moment.' });
+    lines.push({ key: 'sink', way: 'no', text: 'No device: no pushes are being sent at the moment.' });
   } else if (devices.length === 0) {
-    lines.push({ key: 'none', way: 'no', text: 'No device: none is registered.' });
+    lines.push({ key: 'none', way: 'no', text: 'No device: you have not registered one.' });
   }
   if (reach.pushConfigured && reach.working) {
     for (const device of devices) {
@@ -61,7 +61,7 @@ export function reachLines(reach: Reach, devices: readonly PushDevice[], browser
       lines.push({
         key: id,
         way: works ? 'yes' : 'no',
-        text: `${name}: ${lastOutcome === null ? 'nothing was sent to it yet' : deviceOutcomeWords[lastOutcome]}`,
+        text: `${name}: ${lastOutcome === null ? 'nothing sent yet' : deviceOutcomeWords[lastOutcome]}`,
         ...(lastSentAt === null ? {} : { at: lastSentAt }),
       });
     }
@@ -72,7 +72,7 @@ export function reachLines(reach: Reach, devices: readonly PushDevice[], browser
     lines.push({
       key: `away ${one.id}`,
       way: 'later',
-      text: `What happens on ${one.name} comes when it is back; it was last seen`,
+      text: `Events on ${one.name} arrive when it is back; it was last seen`,
       at: one.since,
     });
   }
@@ -82,7 +82,7 @@ export function reachLines(reach: Reach, devices: readonly PushDevice[], browser
 /** The one sentence above them. */
 export function reachSummary(reach: Reach, devices: readonly PushDevice[]): string {
   if (!reach.pushConfigured || !reach.working || devices.length === 0) return 'Only open tabs reach you.';
-  if (reach.reachable === 0) return 'Only open tabs reach you: no device took its last push.';
+  if (reach.reachable === 0) return 'Only open tabs reach you: no device accepted its last push.';
   if (reach.reachable === reach.devices) {
     return reach.devices === 1 ? 'A push reaches one device.' : `A push reaches ${reach.devices} devices.`;
   }

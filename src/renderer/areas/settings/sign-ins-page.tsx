@@ -19,12 +19,12 @@ export function SignInsPage() {
   const [ending, setEnding] = useState<SignIn | null>(null);
   return (
     <Card title="Sign-ins" aside={signIns.data === undefined ? undefined : `${signIns.data.sessions.length}`}>
-      <About>Browsers and computers that act as you. One that you do not know: sign it out.</About>
+      <About>Browsers and computers that act as you. Sign out any that you do not recognize.</About>
       <ListStates
         source={signIns}
         skeleton={<SkeletonRows count={3} height={52} />}
         isEmpty={(data) => data.sessions.length === 0}
-        empty={<Empty>Browsers that you signed in with will be here.</Empty>}
+        empty={<Empty>Browsers that you sign in with appear here.</Empty>}
       >
         {(data) => (
           <ul>
@@ -81,7 +81,7 @@ function SignInRow({ signIn, onEnd }: { signIn: SignIn; onEnd: () => void }) {
         <Link
           to="/settings/computers"
           className="text-meta text-muted underline decoration-line-strong hover:text-ink"
-          title="It ends with its pairing"
+          title="Unpair the computer to end it"
         >
           Ends with its pairing
         </Link>

@@ -35,11 +35,11 @@ export function UsagePage() {
         aside={
           shown !== null && (
             <span className="flex items-center">
-              <IconButton label="The month before" onClick={() => setMonth(monthPlus(shown, -1))}>
+              <IconButton label="Previous month" onClick={() => setMonth(monthPlus(shown, -1))}>
                 <ChevronLeft aria-hidden="true" />
               </IconButton>
               <IconButton
-                label="The month after"
+                label="Next month"
                 disabled={shown === thisMonth}
                 onClick={() => setMonth(monthPlus(shown, 1))}
               >
@@ -55,8 +55,8 @@ export function UsagePage() {
           isEmpty={(data) => data.lines.length === 0}
           empty={
             <Empty>
-              Nothing was spent. What bots and runs on computers use of models is counted here at list prices, and what
-              hosted computers use. A program that you pay by subscription costs you no more for it.
+              Nothing was spent. Models used by bots and computer runs are counted here at list prices, along with
+              hosted computers. A program that you pay for by subscription costs you nothing extra.
             </Empty>
           }
         >
@@ -69,7 +69,7 @@ export function UsagePage() {
         </ListStates>
       </Card>
       <BotSpending />
-      <Card title="Budget of a month">
+      <Card title="Monthly budget">
         <ListStates source={budget} skeleton={<SkeletonRows count={2} />} isEmpty={() => false} empty={null}>
           {(data) => <BudgetForm budget={data} />}
         </ListStates>
@@ -118,10 +118,10 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
     >
       <thead className="text-meta text-muted">
         <tr>
-          <th className="px-3 py-1.5 font-normal">For what</th>
+          <th className="px-3 py-1.5 font-normal">Item</th>
           <th className="w-1/4 px-3 py-1.5 font-normal max-sm:w-2/5">Bot</th>
           <th className="w-1/5 px-3 py-1.5 font-normal max-sm:hidden">Computer</th>
-          <th className="w-32 px-3 py-1.5 text-right font-normal max-sm:hidden">How much</th>
+          <th className="w-32 px-3 py-1.5 text-right font-normal max-sm:hidden">Quantity</th>
           <th className="w-24 px-3 py-1.5 text-right font-normal">Spent</th>
         </tr>
       </thead>
@@ -133,7 +133,7 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
               <p className="text-meta text-muted tabular-nums sm:hidden">{amount(line)}</p>
             </td>
             <td className="truncate px-3 py-1.5">
-              <Named id={line.botId} name={line.botId?.startsWith(ofRuns) ? 'Runs on a computer' : botOf(line.botId)} />
+              <Named id={line.botId} name={line.botId?.startsWith(ofRuns) ? 'Computer runs' : botOf(line.botId)} />
             </td>
             <td className="truncate px-3 py-1.5 text-muted max-sm:hidden">
               <Named id={line.computerId} name={computerOf(line.computerId)} />
@@ -151,10 +151,10 @@ function Lines({ lines }: { lines: readonly UsageLine[] }) {
 const ofRuns = 'computer-use:';
 
 const purposes: Readonly<Record<Exclude<UsageLine['kind'], 'model'>, string>> = {
-  computer_minute: 'Minutes of a hosted computer',
-  computer_action: 'Actions on a hosted computer',
+  computer_minute: 'Hosted computer minutes',
+  computer_action: 'Hosted computer actions',
   phone_number: 'Phone number',
-  phone_registration: 'Registration of a phone number',
+  phone_registration: 'Phone number registration',
   phone_text: 'Texts',
   phone_call: 'Calls',
 };
@@ -208,8 +208,8 @@ function BudgetForm({ budget }: { budget: Budget }) {
   const { amount, percent } = typed ?? textsOf(budget);
   const cents = amount.trim() === '' ? null : centsOf(amount);
   const alert = /^\d{1,3}$/.test(percent.trim()) ? Number(percent) : 0;
-  const problem = amount.trim() !== '' && cents === null ? 'An amount such as 20 or 12.50.' : undefined;
-  const percentProblem = alert < 1 || alert > 100 ? 'From 1 to 100.' : undefined;
+  const problem = amount.trim() !== '' && cents === null ? 'Enter an amount such as 20 or 12.50.' : undefined;
+  const percentProblem = alert < 1 || alert > 100 ? 'Enter a number from 1 to 100.' : undefined;
   const changed = cents !== budget.budgetCents || alert !== budget.alertPercent;
   const isSaved = !changed && saved?.budgetCents === budget.budgetCents && saved.alertPercent === budget.alertPercent;
   const { busy, failure, run } = useAct(async () => {
@@ -229,21 +229,21 @@ function BudgetForm({ budget }: { budget: Budget }) {
       }}
     >
       <p className="text-muted">
-        You are told once when spending reaches the share below, and once when it reaches all of it. It stops nothing:
-        limits a day do.
+        Gantry notifies you once at the share below and once at the full budget. A budget stops nothing; daily limits
+        do.
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
         <TextField
-          label="Budget, in dollars"
-          description="Empty: none."
+          label="Budget (USD)"
+          description="Empty: no budget."
           problem={problem}
           value={amount}
           inputMode="decimal"
           onChange={(value) => setTyped({ amount: value, percent })}
         />
         <TextField
-          label="Tell me at, in percent"
-          description="Of the budget."
+          label="Alert at (%)"
+          description="Percent of the budget."
           problem={percentProblem}
           value={percent}
           inputMode="numeric"

@@ -33,14 +33,14 @@ describe('what reaches a person is said truthfully', () => {
       ['phone', 'yes'],
       ['laptop', 'no'],
     ]);
-    expect(lines[2]?.text).toContain('refused our key');
-    expect(reachSummary(reach({ reachable: 0 }), [device('phone', 'unreachable')])).toContain('no device took');
+    expect(lines[2]?.text).toContain('refused Gantry’s key');
+    expect(reachSummary(reach({ reachable: 0 }), [device('phone', 'unreachable')])).toContain('no device accepted');
   });
 
   test.each<[Partial<Reach>, readonly PushDevice[], string]>([
     [{ pushConfigured: false }, [device('phone', 'sent')], 'no push keys'],
-    [{ working: false }, [device('phone', 'sent')], 'not being turned into pushes'],
-    [{ devices: 0, reachable: 0 }, [], 'none is registered'],
+    [{ working: false }, [device('phone', 'sent')], 'no pushes are being sent'],
+    [{ devices: 0, reachable: 0 }, [], 'you have not registered one'],
   ])('%j with %j reaches open tabs only', (more, devices, why) => {
     expect(reachSummary(reach(more), devices)).toContain('Only open tabs reach you');
     const lines = reachLines(reach(more), devices, 'off');
@@ -84,11 +84,11 @@ test('the end of a key is said in days, and that it has none or is over', () => 
   const now = Date.parse(at);
   const inDays = (days: number) => expiryWords(new Date(now + days * 86_400_000).toISOString(), now);
   expect([expiryWords(null, now), inDays(90), inDays(1), inDays(0.5), inDays(-1)]).toEqual([
-    'never ends',
-    'ends in 90 days',
-    'ends in a day',
-    'ends today',
-    'has ended',
+    'never expires',
+    'expires in 90 days',
+    'expires in a day',
+    'expires today',
+    'expired',
   ]);
 });
 
