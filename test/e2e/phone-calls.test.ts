@@ -44,7 +44,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   await status(page, 'Needs registration');
   await phone.call('POST', `/api/v1/phone/demo/handsets/${encodeURIComponent(bens)}/text`, { to: ours, text: 'Hi' });
   await page.locator('[data-conversation]').waitFor(patience);
-  await page.getByRole('group', { name: 'Which part' }).getByRole('button', { name: 'Calls' }).click();
+  await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Calls' }).click();
   const add = page.getByRole('form', { name: 'Add a transfer target' });
   await add.getByRole('textbox', { name: 'Name' }).fill('Chloe, workshop');
   await add.getByRole('textbox', { name: 'Number' }).fill('202 555 0104');
@@ -60,7 +60,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   await dialog.getByRole('button', { name: 'Invites and consent' }).waitFor();
   await dialog.getByRole('textbox', { name: /^Number/ }).fill('202 555 0102');
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('It may: they texted this number first.').waitFor(patience);
+  await dialog.getByText('Allowed: they texted this number first.').waitFor(patience);
   await expect.poll(() => focusedName(page)).toBe('Call now');
   await page.keyboard.press('Enter');
   await dialog.waitFor({ state: 'detached', ...patience });
@@ -82,7 +82,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached', ...patience });
-  await page.getByText('Is being asked').waitFor(patience);
+  await page.getByText('Being asked').waitFor(patience);
   await looked(page, 'phone-call');
   await atHandset(page, 'Chloe', 'Answer');
   // A key that is pressed before the question answers nothing, as on any phone.
@@ -91,7 +91,7 @@ test('a call is refused with what to do, allowed to who texted, held, and handed
     .waitFor(patience);
   await atHandset(page, 'Chloe', 'Press 1');
   await back();
-  await page.getByText('Took it over').waitFor(patience);
+  await page.getByText('Accepted').waitFor(patience);
   await atHandset(page, 'Ben', 'Hang up');
   await back();
   await status(page, 'Ended');

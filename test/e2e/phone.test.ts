@@ -33,7 +33,7 @@ test('on every page it says that the carrier is simulated, and the place of the 
     })
     .toBe(true);
   await banner.waitFor();
-  await page.getByText('Numbers that people reach your bots by will be here.').waitFor();
+  await page.getByText('Phone numbers of your bots appear here.').waitFor();
   expect(await axe(page)).toEqual([]);
 });
 
@@ -51,7 +51,7 @@ test('a number is searched, planned with its cost, and bought for a bot', async 
     .locator('option', { hasText: 'Choose a bot' })
     .waitFor({ state: 'attached' });
   await dialog.getByRole('combobox', { name: /^Bot/ }).selectOption({ label: 'clerk' });
-  await dialog.getByText(/It will be 1 of the 10 numbers of your plan/).waitFor();
+  await dialog.getByText(/It will be 1 of the 10 numbers in your plan/).waitFor();
   await looked(page, 'phone-buy');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached', ...patience });
@@ -88,7 +88,7 @@ test('a registration is looked over before any fee, filed, and corrected at the 
   await plan.getByRole('row').first().waitFor(patience);
   await looked(page, 'phone-form-plan');
   await button(form, 'File it').click();
-  await status(page, 'Needs correcting');
+  await status(page, 'Needs correction');
   await page.locator('[data-step="brand"] .text-fail, [data-step="brand"].text-fail').first().waitFor();
   await looked(page, 'phone-rejected');
   await button(page, /^Correct the/).click();
@@ -107,7 +107,7 @@ test('what is registered is corrected where it still can be, and the number text
   const { page } = first;
   await button(page, 'Correct the details').click();
   const form = page.getByRole('form', { name: 'Registration' });
-  await form.getByText(/^Change what is no longer right/).waitFor(patience);
+  await form.getByText(/^Change what is out of date/).waitFor(patience);
   await expect.poll(() => form.getByRole('textbox', { name: /^Legal name/ }).getAttribute('readonly')).not.toBe(null);
   // What is empty and stays so is not asked for.
   await expect.poll(() => form.getByRole('textbox', { name: /^(Terms|Privacy)/ }).count()).toBe(0);
@@ -118,7 +118,7 @@ test('what is registered is corrected where it still can be, and the number text
   await form.getByText(/is no address of a website/).waitFor(patience);
   await website.fill('https://shop.bikes.example');
   await page.keyboard.press('Control+Enter');
-  await form.getByText(/The carriers are told what changes: website\./).waitFor(patience);
+  await form.getByText(/The carriers get these changes: website\./).waitFor(patience);
   await looked(page, 'phone-correction');
   await button(form, 'Correct it').click();
   await page.getByText('The carriers took the correction (website).').waitFor(patience);
@@ -158,7 +158,7 @@ test('a correction under way and a refused one are said on the card; the refused
     await page.setViewportSize(wide);
   };
   await page.reload();
-  await card.getByText(/A correction is under way: website, sample messages/).waitFor(patience);
+  await card.getByText(/A correction is in review: website, sample messages/).waitFor(patience);
   await seen('phone-correction-pending');
   Object.assign(correction, {
     state: 'refused',
@@ -166,7 +166,7 @@ test('a correction under way and a refused one are said on the card; the refused
     problems: [{ field: 'website', text: 'The website cannot be reached.' }],
     decidedAt: '2026-03-02T10:05:00.000Z',
   });
-  await card.getByText(/was refused, and what was registered still holds/).waitFor(patience);
+  await card.getByText(/was refused\. The current registration still holds/).waitFor(patience);
   await seen('phone-correction-refused');
   await button(card, 'Correct the website').click();
   await form.getByText('The website cannot be reached.').waitFor();
@@ -174,7 +174,7 @@ test('a correction under way and a refused one are said on the card; the refused
   await seen('phone-correction-again');
   await page.goBack();
   await button(card, 'Dismiss').click();
-  await card.getByText(/was refused, and what was registered still holds/).waitFor({ state: 'detached' });
+  await card.getByText(/was refused\. The current registration still holds/).waitFor({ state: 'detached' });
   await expect.poll(() => focusedName(page)).toBe('Correct the details');
   await page.reload();
   await button(card, 'Correct the details').click();
@@ -189,7 +189,7 @@ test('what a handset texts reaches the bot, whose answer is in the conversation 
   const { page } = first;
   phone.model.script(() => text('Yes, it is ready. We are open until six.'));
   await button(page, 'Text it from a handset').click();
-  await button(page, 'Handset').click();
+  await button(page, 'Add handset').click();
   await page.getByRole('dialog').getByRole('textbox', { name: /^Name/ }).fill('Bea');
   await page.keyboard.press('Control+Enter');
   const bea = handset(page, 'Bea');
@@ -222,7 +222,7 @@ test('STOP closes the composer with the reason and is never shown to the bot; on
   await page.locator('[data-refused]', { hasText: 'They said STOP.' }).waitFor(patience);
   await page.getByRole('log').getByText('Not shown to the bot').waitFor(patience);
   await looked(page, 'phone-stop');
-  await page.getByRole('group', { name: 'Which part' }).getByRole('button', { name: 'Consent' }).click();
+  await page.getByRole('group', { name: 'View' }).getByRole('button', { name: 'Consent' }).click();
   await page.locator('[data-entry="stop"]').waitFor(patience);
   await say('START');
   await page.getByRole('textbox', { name: /^Text to/ }).waitFor(patience);
@@ -259,7 +259,7 @@ test('a sole proprietor enters the code that came to their phone; a wrong one is
   await button(form, 'File it').click(patience);
   await status(page, 'Needs a code');
   const entry = page.getByRole('form', { name: 'Code' });
-  await entry.getByText('It was texted to +1 202 555 0104.').waitFor();
+  await entry.getByText('Texted to +1 202 555 0104.').waitFor();
   await entry.getByRole('textbox').fill('000000');
   await page.keyboard.press('Enter');
   await entry.getByRole('alert').waitFor(patience);
@@ -294,7 +294,7 @@ test('a port says what is missing, is refused for its PIN, corrected at that fie
   await status(page, 'Port needs details');
   const card = page.getByRole('region', { name: 'Port', exact: true });
   await card.getByText(/The other carrier still needs: .*PIN/).waitFor(patience);
-  await button(card, 'Give what is missing').click();
+  await button(card, 'Add the missing details').click();
   for (const [name, value] of [
     ['Name on the account', 'Corner Bikes LLC'],
     ['Authorized person', 'Ada Lovelace'],
@@ -311,14 +311,14 @@ test('a port says what is missing, is refused for its PIN, corrected at that fie
   await dialog
     .getByLabel(/^Letter of authorization/)
     .setInputFiles({ ...pdf, name: 'no.pdf', buffer: Buffer.from('no') });
-  await dialog.getByText('This is no PDF.').waitFor();
+  await dialog.getByText('This file is not a PDF.').waitFor();
   await dialog.getByLabel(/^Letter of authorization/).setInputFiles(pdf);
   await dialog.getByLabel(/^Last bill/).setInputFiles(pdf);
   await looked(page, 'phone-port-details');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached', ...patience });
   await button(card, 'Refuse the PIN').click(patience);
-  await status(page, 'Port needs correcting');
+  await status(page, 'Port needs correction');
   await card.getByText('The PIN is wrong.').waitFor();
   await looked(page, 'phone-port-refused');
   await button(card, 'Correct the PIN').click();
@@ -329,7 +329,7 @@ test('a port says what is missing, is refused for its PIN, corrected at that fie
   for (const words of [/^Both carriers have agreed/, /^Calls are here\. Texts follow/, 'The number is here.']) {
     await expect
       .poll(async () => {
-        const next = button(card, 'Go on');
+        const next = button(card, 'Continue');
         const said = card.getByText(words);
         if ((await said.count()) === 1 || !(await next.isVisible())) return said.count();
         await next.click();
@@ -347,7 +347,7 @@ test('the person’s own phone counts once a text with the code that is shown ha
   await go(page, '/phone?page=own');
   const form = page.getByRole('form', { name: 'My own phone' });
   await button(form, 'Get a code').click();
-  await form.getByText('Write it as +1 202 555 0123.').waitFor();
+  await form.getByText('Enter it as +1 202 555 0123.').waitFor();
   await form.getByRole('textbox', { name: /^Your phone/ }).fill('202 555 0102');
   await form.getByRole('combobox').selectOption({ label: '+1 303 555 0150' });
   await button(form, 'Get a code').click();
@@ -361,16 +361,16 @@ test('the person’s own phone counts once a text with the code that is shown ha
     to: '+13035550150',
     text: words,
   });
-  await page.getByText(/^It answers approvals by texts to/).waitFor(patience);
+  await page.getByText(/^This phone answers approvals by texts to/).waitFor(patience);
 });
 
 test('an invite is made and withdrawn, a number is moved to another bot, and released after what it ends is said', async () => {
   const { page } = first;
   await go(page, '/phone');
   await page.locator('[data-number]', { hasText: '+1 303 555 0150' }).click();
-  const parts = page.getByRole('group', { name: 'Which part' });
+  const parts = page.getByRole('group', { name: 'View' });
   await parts.getByRole('button', { name: 'Consent' }).click();
-  await button(page, 'Make an invite').click();
+  await button(page, 'Create invite').click();
   const invite = page.locator('[data-invite="open"]');
   await invite.getByText(/\/sms\/invite\//).waitFor(patience);
   await looked(page, 'phone-consent');
@@ -385,7 +385,7 @@ test('an invite is made and withdrawn, a number is moved to another bot, and rel
   await invite.waitFor({ state: 'detached', ...patience });
   await page.locator('[data-number]', { hasText: '+1 303 555 0177' }).click();
   await button(page, 'Release').click();
-  await dialog.getByText(/arrive nowhere/).waitFor();
+  await dialog.getByText(/no longer arrive/).waitFor();
   expect(await axe(page)).toEqual([]);
   await button(dialog, 'Release').click();
   await dialog.waitFor({ state: 'detached', ...patience });

@@ -34,19 +34,19 @@ export const words = (e164: string): string => e164.replace(/^\+1(\d{3})(\d{3})(
 /** By the list at the left, as a hand goes. */
 export async function openHandsets(page: Page): Promise<void> {
   await page.locator('[data-page="handsets"]').click();
-  await page.getByRole('region', { name: 'Speed of the carrier' }).waitFor();
+  await page.getByRole('region', { name: 'Carrier speed' }).waitFor();
 }
 
 export async function openNumber(page: Page, e164: string, part?: 'Texts' | 'Calls' | 'Consent'): Promise<void> {
   await page.locator('[data-number]', { hasText: words(e164) }).click();
-  const parts = page.getByRole('group', { name: 'Which part' });
+  const parts = page.getByRole('group', { name: 'View' });
   await parts.waitFor();
   if (part !== undefined) await button(parts, part).click();
 }
 
 /** One more person with a phone; answers their number. The page of the handsets is open. */
 export async function addHandset(page: Page, name: string): Promise<string> {
-  await page.getByRole('main').getByRole('button', { name: 'Handset', exact: true }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Add handset', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a handset' });
   await dialog.getByRole('textbox', { name: /^Name/ }).fill(name);
   await page.keyboard.press('Control+Enter');

@@ -38,7 +38,7 @@ export async function playCalls(around: Around): Promise<void> {
     await button(page, 'Call somebody').click();
     await dialog.getByRole('textbox', { name: /^Number/ }).fill(words(to));
     await dialog.getByRole('textbox', { name: /^Purpose/ }).fill(purpose);
-    await button(dialog, 'May it call?').click();
+    await button(dialog, 'Check permission').click();
   };
   const heardBy = async (e164: string) => (await handsetOf(around, e164)).calls.at(-1)?.heard ?? [];
   let cy = '';
@@ -60,7 +60,7 @@ export async function playCalls(around: Around): Promise<void> {
 
   await scenes.scene('with their consent noted it is allowed, and rings on the handset', async () => {
     await openNumber(page, number.e164, 'Consent');
-    await button(page, 'Note a consent').click();
+    await button(page, 'Record consent').click();
     await dialog.getByRole('textbox', { name: /^Their number/ }).fill(words(cy));
     await dialog.getByRole('textbox', { name: /^How/ }).fill('at the counter');
     await dialog.getByRole('textbox', { name: /^Evidence/ }).fill('“Call me when it is done”, to Ada on Monday.');
@@ -74,7 +74,7 @@ export async function playCalls(around: Around): Promise<void> {
     const from = performance.now();
     await button(dialog, 'Call now').click();
     await dialog.waitFor({ state: 'detached', ...patience });
-    await status(page, 'Rings');
+    await status(page, 'Ringing');
     await app.picture('23-rings', 'all');
     await openHandsets(page);
     await state('Cy', 'ringing');
@@ -87,7 +87,7 @@ export async function playCalls(around: Around): Promise<void> {
     await app.picture('24-talks');
     await openCall();
     await status(page, 'Talking');
-    const bar = page.getByRole('toolbar', { name: 'The call' });
+    const bar = page.getByRole('toolbar', { name: 'Call controls' });
     await button(bar, 'Hold').click();
     await status(page, 'On hold');
     await app.picture('25-held', 'all');
@@ -100,7 +100,7 @@ export async function playCalls(around: Around): Promise<void> {
   /** Up to the moment in which Dee hears what they are asked; the call is the newest one. */
   const transfer = async () => {
     await openCall();
-    await page.getByRole('toolbar', { name: 'The call' }).getByRole('button', { name: 'Transfer' }).click();
+    await page.getByRole('toolbar', { name: 'Call controls' }).getByRole('button', { name: 'Transfer' }).click();
     await dialog.getByRole('radio', { name: /Dee at the workshop/ }).check();
     await app.picture('26-transfer', 'all');
     await button(dialog, 'Transfer').click();
@@ -147,7 +147,7 @@ export async function playCalls(around: Around): Promise<void> {
     });
     const took = seconds(from);
     await openCall();
-    await page.getByText('Took it over').waitFor(patience);
+    await page.getByText('Accepted').waitFor(patience);
     await app.picture('29-bridged', 'all');
     return `${took} after the click, ${call?.legs.map(({ role, state: is }) => `${role} ${is}`).join(', ')}; Dee heard “${(await heardBy(dee)).join('” “')}”`;
   });

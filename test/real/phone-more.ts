@@ -55,7 +55,7 @@ export async function playPort(around: Around): Promise<void> {
     await commit(page);
     await status(page, 'Port needs details');
     const missing = (await card.getByText(/The other carrier still needs/).textContent()) ?? '';
-    await button(card, 'Give what is missing').click();
+    await button(card, 'Add the missing details').click();
     for (const [name, value] of [
       ['Name on the account', 'Corner Bikes LLC'],
       ['Authorized person', 'Ada Lovelace'],
@@ -76,7 +76,7 @@ export async function playPort(around: Around): Promise<void> {
       return dialog.waitFor({ state: 'detached', timeout: 2000 }).then(() => true);
     });
     await button(card, 'Refuse the PIN').click(patience);
-    await status(page, 'Port needs correcting');
+    await status(page, 'Port needs correction');
     await card.getByText('The PIN is wrong.').waitFor(patience);
     await app.picture('41-exception', 'all');
     return missing;
@@ -95,7 +95,7 @@ export async function playPort(around: Around): Promise<void> {
       const now = await until('the next state of the port', async () => {
         const said = (await sentence.textContent())?.trim();
         if (said !== told.at(-1)) return said;
-        const next = button(card, 'Go on');
+        const next = button(card, 'Continue');
         if (await next.isEnabled({ timeout: 500 })) await next.click({ timeout: 1000 });
         return null;
       });
@@ -118,7 +118,7 @@ export async function playPort(around: Around): Promise<void> {
     await status(page, 'Texts and calls');
     await openHandsets(page);
     const eve = await addHandset(page, 'Eve');
-    const to = page.getByRole('combobox', { name: 'Whom Eve reaches' });
+    const to = page.getByRole('combobox', { name: 'Number that Eve reaches' });
     await to.selectOption({ label: words(ported) });
     const from = performance.now();
     await textFrom(page, 'Eve', 'Is this still your number?');
@@ -177,7 +177,7 @@ export async function playEnd(around: Around): Promise<void> {
     await commit(page);
     await page.getByRole('region', { name: 'This number' }).getByText('night').waitFor(patience);
     await openHandsets(page);
-    await page.getByRole('combobox', { name: 'Whom Bea reaches' }).selectOption({ label: words(number.e164) });
+    await page.getByRole('combobox', { name: 'Number that Bea reaches' }).selectOption({ label: words(number.e164) });
     await textFrom(page, 'Bea', 'Who is there now?');
     await openNumber(page, number.e164, 'Texts');
     await page.locator('[data-conversation]', { hasText: words(bea) }).click();
@@ -196,7 +196,7 @@ export async function playEnd(around: Around): Promise<void> {
     await openNumber(page, ported);
     await button(page, 'Release').click();
     const ends = dialog.locator('[data-plan="release"]');
-    await ends.getByText(/arrive nowhere/).waitFor();
+    await ends.getByText(/no longer arrive/).waitFor();
     const said = await ends.getByRole('listitem').count();
     await app.picture('62-release', 'all');
     await button(dialog, 'Release').click();

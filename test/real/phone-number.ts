@@ -29,7 +29,7 @@ export async function playNumber(around: Around): Promise<void> {
     assert.match(said, /Simulated carrier: no real texts or calls/);
     await page.locator('a[href="/phone"]').first().click();
     await page.getByRole('heading', { name: 'Phone', level: 1 }).waitFor();
-    await page.getByText('Numbers that people reach your bots by will be here.').waitFor();
+    await page.getByText('Phone numbers of your bots appear here.').waitFor();
     await banner.waitFor();
     await app.picture('1-empty', 'all');
     await setSpeed(page, 'Instant');

@@ -27,10 +27,10 @@ export async function playOwn(around: Around): Promise<void> {
     await app.picture('70-own', 'all');
     const shown = (await code.locator('span').first().textContent()) ?? '';
     await openHandsets(page);
-    await page.getByRole('combobox', { name: 'Whom Ada reaches' }).selectOption({ label: words(number.e164) });
+    await page.getByRole('combobox', { name: 'Number that Ada reaches' }).selectOption({ label: words(number.e164) });
     await textFrom(page, 'Ada', shown);
     await page.locator('[data-page="own"]').click();
-    await page.getByText(/^It answers approvals/).waitFor(patience);
+    await page.getByText(/^This phone answers approvals/).waitFor(patience);
     await app.picture('71-confirmed');
     return `${words(mine)} by “${shown}”`;
   });

@@ -29,11 +29,11 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
     <Card title="This number">
       <dl className="flex flex-col gap-1 px-3 py-2">
         <Fact name="Bot">{nameOf(number.botId)}</Fact>
-        <Fact name="Computer">{computer ?? <span className="text-muted">not among yours now</span>}</Fact>
+        <Fact name="Computer">{computer ?? <span className="text-muted">no longer one of yours</span>}</Fact>
         <Fact name="Kind">{kindWords(number)}</Fact>
         <Fact name="Cost">
           {number.monthlyCost === null ? (
-            <span className="text-muted">not told</span>
+            <span className="text-muted">unknown</span>
           ) : (
             <span className="tabular-nums">{costWords(number.monthlyCost)}</span>
           )}
@@ -46,15 +46,15 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
       <div className="flex flex-wrap gap-2 border-t border-line px-3 py-2">
         {!failed && <Button onClick={() => setOpen('move')}>Move</Button>}
         <Button kind="danger" onClick={() => setOpen('release')}>
-          {failed ? 'Put away' : 'Release'}
+          {failed ? 'Remove' : 'Release'}
         </Button>
       </div>
       {open === 'move' && <MoveDialog number={number} onClose={() => setOpen(null)} />}
       {open === 'release' && (
         <ConfirmDialog
-          title={`${failed ? 'Put away' : 'Release'} ${numberWords(number.e164)}?`}
-          description={failed ? 'It never became yours.' : 'It is given up for good: somebody else may get it.'}
-          label={failed ? 'Put away' : 'Release'}
+          title={`${failed ? 'Remove' : 'Release'} ${numberWords(number.e164)}?`}
+          description={failed ? 'You never got this number.' : 'You give it up for good. Somebody else may get it.'}
+          label={failed ? 'Remove' : 'Release'}
           onClose={() => setOpen(null)}
           act={async () => {
             await api.phone.numbers.releasePhoneNumber({ params: { id: number.id } });
@@ -62,7 +62,11 @@ export function AboutNumber({ number, onGone }: { number: PhoneNumber; onGone: (
             onGone();
           }}
         >
-          {failed ? <p>It goes from the list; nothing ends and nothing costs.</p> : <Ends number={number} />}
+          {failed ? (
+            <p>This removes it from the list. There is nothing to end and nothing to pay.</p>
+          ) : (
+            <Ends number={number} />
+          )}
         </ConfirmDialog>
       )}
     </Card>
@@ -79,20 +83,20 @@ function Ends({ number }: { number: PhoneNumber }) {
   const people = conversations?.conversations.length ?? 0;
   return (
     <ul data-plan="release" className="list-disc pl-5">
-      <li>Texts and calls to it arrive nowhere; its address at the carrier is revoked at once.</li>
+      <li>Texts and calls to it no longer arrive. Its relay address is revoked at once.</li>
       <li>
         {number.monthlyCost === null ? 'Its fees end.' : `Its fee of ${costWords(number.monthlyCost)} ends.`}
         {registration?.campaignId != null && ' So do the fees of its registration.'}
       </li>
       {portOf(number) !== null && <li>Its port is cancelled.</li>}
-      {invites > 0 && <li>{countWords(invites, 'open invite')} can be used no more.</li>}
+      {invites > 0 && <li>{countWords(invites, 'open invite')} can no longer be used.</li>}
       {people > 0 && (
         <li>
-          What {countWords(people, 'person', 'people')}
-          {conversations?.nextCursor == null ? '' : ' or more'} wrote stays in the threads of your bots.
+          Messages from {countWords(people, 'person', 'people')}
+          {conversations?.nextCursor == null ? '' : ' or more'} stay in the threads of your bots.
         </li>
       )}
-      <li>Who said STOP to it stays on record.</li>
+      <li>STOPs sent to it stay on record.</li>
     </ul>
   );
 }
@@ -117,7 +121,7 @@ function MoveDialog({ number, onClose }: { number: PhoneNumber; onClose: () => v
   return (
     <ActDialog
       title={`Move ${numberWords(number.e164)}`}
-      description={`${nameOf(number.botId)} has it now. Another bot may be on another computer.`}
+      description={`${nameOf(number.botId)} has it now. The new bot can be on another computer.`}
       label="Move"
       busyLabel="Moving"
       act={move}
@@ -126,12 +130,12 @@ function MoveDialog({ number, onClose }: { number: PhoneNumber; onClose: () => v
     >
       <BotField
         value={botId}
-        problem={same ? 'It has the number already.' : undefined}
-        says="It gets what is written from now on."
+        problem={same ? 'This bot already has the number.' : undefined}
+        says="It gets new texts and calls."
         onChange={setBotId}
       />
       <ul className="list-disc pl-5 text-muted">
-        <li>Open invites follow the number; so do consent, opt-outs and registration.</li>
+        <li>Open invites, consent, opt-outs and registration move with the number.</li>
         <li>Past conversations stay with {nameOf(number.botId)}.</li>
       </ul>
     </ActDialog>

@@ -25,7 +25,7 @@ export function AddHandset({ onClose }: { onClose: () => void }) {
   return (
     <ActDialog
       title="Add a handset"
-      description="A phone of one more person, held by you."
+      description="A simulated phone for one more person."
       label="Add"
       busyLabel="Adding"
       act={act}
@@ -36,7 +36,7 @@ export function AddHandset({ onClose }: { onClose: () => void }) {
         <TextField label="Name" required value={name} maxLength={60} onChange={setName} />
         <PhoneField
           problem={e164 === null ? noNumber : undefined}
-          description="Chosen for you, if left empty. Its last digits may make it behave in a certain way."
+          description="Empty: chosen for you. Some endings are test numbers."
           value={typed}
           placeholder=""
           onChange={setTyped}

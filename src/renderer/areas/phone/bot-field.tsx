@@ -26,7 +26,7 @@ export function useOnlyBot(): string {
 export function BotField({
   value,
   problem,
-  says = 'Texts go to its thread, and its answers go out.',
+  says = 'Texts go to its thread, and its answers go out as texts.',
   onChange,
 }: {
   /** Id of the bot; empty: none is chosen. */
@@ -57,15 +57,15 @@ export function BotField({
           ? [says]
           : [
               all.length === 0
-                ? 'There is no bot yet. Start a team on the Floor first.'
-                : 'None of your bots can answer. Start a hosted one, or one of an agent program, on the Floor first.',
+                ? 'There are no bots yet. Start a team on the Floor first.'
+                : 'None of your bots can answer. Start a hosted bot or an agent program on the Floor first.',
             ]),
         ...(leftOut === null ? [] : [leftOut]),
       ].join(' ')}
       value={value}
       onChange={onChange}
     >
-      <option value="">{bots.length === 0 ? 'There is no bot that can answer' : 'Choose a bot'}</option>
+      <option value="">{bots.length === 0 ? 'No bot can answer' : 'Choose a bot'}</option>
       {places.length < 2
         ? options(bots)
         : places.map((place) => (

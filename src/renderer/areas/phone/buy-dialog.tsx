@@ -93,7 +93,7 @@ export function BuyDialog({
   return (
     <ActDialog
       title="Get a number"
-      description="People text and call it; a bot of yours answers."
+      description="People text and call it, and one of your bots answers."
       label={ready ? `Buy for ${costWords(plan.data?.monthlyCost ?? null)}` : 'Buy'}
       busyLabel="Buying"
       act={buy}
@@ -107,7 +107,7 @@ export function BuyDialog({
         <BotField value={bot?.id ?? ''} onChange={setPicked} />
         {body !== null && (plan.error !== null ? <Problem error={plan.error} /> : <Plan plan={plan.data ?? null} />)}
         <p className="text-muted">
-          You have a number elsewhere?{' '}
+          Have a number elsewhere?{' '}
           <button type="button" onClick={onPort} className="rounded-control text-accent underline">
             Bring it here
           </button>
@@ -146,7 +146,7 @@ function WantedFields({ wanted, onChange }: { wanted: Wanted; onChange: (change:
           </select>
         )}
       </Field>
-      <Field label="Area code" problem={/^\d{0,3}$/.test(wanted.areaCode) ? undefined : 'Three digits.'}>
+      <Field label="Area code" problem={/^\d{0,3}$/.test(wanted.areaCode) ? undefined : 'Enter three digits.'}>
         {(ids) => (
           <input
             {...ids}
@@ -180,7 +180,7 @@ function Offers({
 }) {
   return (
     <fieldset className="min-w-0">
-      <legend className="pb-1 font-medium">For sale now</legend>
+      <legend className="pb-1 font-medium">Available numbers</legend>
       <div className="h-[196px] overflow-y-auto rounded-control border border-line bg-window">
         <ListStates
           source={source}
@@ -188,7 +188,7 @@ function Offers({
           isEmpty={({ numbers }) => numbers.length === 0}
           empty={
             <p data-state="empty" className="p-3 text-muted">
-              Nothing is for sale with these. Try another area code or city.
+              No numbers match. Try another area code or city.
             </p>
           }
         >
@@ -234,7 +234,7 @@ function Plan({ plan }: { plan: NumberPlan | null }) {
             <span className="font-medium tabular-nums">{costWords(plan.monthlyCost)}</span>.
           </p>
           <p className="text-muted tabular-nums">
-            It will be {plan.numbers} of the {plan.limit} numbers of your plan. Calls work at once; texts once it is
+            It will be {plan.numbers} of the {plan.limit} numbers in your plan. Calls work at once, texts once it is
             registered.
           </p>
         </>
@@ -245,9 +245,9 @@ function Plan({ plan }: { plan: NumberPlan | null }) {
 
 /** What is missing before it can be bought; null: nothing of the person's. */
 function wantsOf(hasNumber: boolean, hasBot: boolean, areBots: boolean): string | null {
-  if (!areBots) return 'It needs a bot, and there is none yet: start a team on the Floor first.';
+  if (!areBots) return 'A number needs a bot. Start a team on the Floor first.';
   if (hasNumber) return hasBot ? null : 'Choose the bot that answers.';
-  return hasBot ? 'Choose a number.' : 'Choose a number, and the bot that answers.';
+  return hasBot ? 'Choose a number.' : 'Choose a number and the bot that answers.';
 }
 
 /** Asked for once it is written: each letter would be a search at the carrier. */

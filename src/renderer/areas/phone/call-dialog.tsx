@@ -80,9 +80,9 @@ export function CallDialog({
   return (
     <ActDialog
       title="Call somebody"
-      description={`${nameOf(number.botId)} calls as ${numberWords(number.e164)}. Whether it may is looked at first.`}
-      label={allowed === null ? 'May it call?' : 'Call now'}
-      busyLabel={allowed === null ? 'Looking' : 'Dialling'}
+      description={`${nameOf(number.botId)} calls as ${numberWords(number.e164)}. Gantry first checks whether it may.`}
+      label={allowed === null ? 'Check permission' : 'Call now'}
+      busyLabel={allowed === null ? 'Checking' : 'Dialling'}
       act={act}
       focusAct={allowed !== null}
       onClose={onClose}
@@ -97,8 +97,8 @@ export function CallDialog({
         <TextField
           label="Purpose"
           required
-          problem={tried && purpose.trim() === '' ? 'Is needed.' : undefined}
-          description="Why they are called. It is kept with the call."
+          problem={tried && purpose.trim() === '' ? 'Required.' : undefined}
+          description="Why the bot calls. Stored with the call."
           value={purpose}
           maxLength={500}
           onChange={(value) => edit(() => setPurpose(value))}
@@ -109,7 +109,7 @@ export function CallDialog({
               {refused}
             </Trouble>
             <p className="flex flex-wrap items-center gap-2 pt-2 text-muted">
-              An invite is a page that asks them for it.
+              An invite is a page that asks for their consent.
               <Button onClick={onConsent}>Invites and consent</Button>
             </p>
           </div>
@@ -118,9 +118,9 @@ export function CallDialog({
           <p role="status" data-plan="call" className="flex gap-2 rounded-control border border-line bg-window p-2">
             <Check className="mt-0.5 size-4 shrink-0 text-muted" aria-hidden="true" />
             <span>
-              It may: {basisWords[allowed.basis]}.{' '}
+              Allowed: {basisWords[allowed.basis]}.{' '}
               <span className="text-muted tabular-nums">
-                {left > 0 ? `Good for one call within ${formatElapsed(left)}.` : 'Expired.'}
+                {left > 0 ? `Valid for one call within ${formatElapsed(left)}.` : 'Expired.'}
               </span>
             </span>
           </p>

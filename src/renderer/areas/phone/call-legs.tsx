@@ -8,8 +8,8 @@ import { endingWords, numberWords } from './phone-words.ts';
 
 type Line = 'joined' | 'ringing' | 'held' | 'gone';
 const lineWords: Readonly<Record<Line, string>> = {
-  joined: 'hear each other',
-  ringing: 'rings',
+  joined: 'connected',
+  ringing: 'ringing',
   held: 'on hold',
   gone: '',
 };
@@ -27,9 +27,11 @@ export function CallLegs({ call }: { call: Call }) {
   const bot = (
     <Box icon={Bot} name={nameOf(call.botId)}>
       {over || handedOver ? (
-        <span className="text-faint">{over ? 'the call is over' : 'has left the call'}</span>
+        <span className="text-faint">{over ? 'the call has ended' : 'has left the call'}</span>
       ) : (
-        <span className="text-muted">{call.muted ? 'muted' : call.status === 'ringing' ? 'waits' : 'on the call'}</span>
+        <span className="text-muted">
+          {call.muted ? 'muted' : call.status === 'ringing' ? 'waiting' : 'on the call'}
+        </span>
       )}
     </Box>
   );

@@ -24,7 +24,7 @@ export function CallList({ number, go }: { number: PhoneNumber; go: Go }) {
     <section aria-label="Calls" className="min-w-0">
       <header className="flex min-h-10 items-center gap-3 border-b border-line bg-panel px-3 py-1.5">
         <p className="min-w-0 flex-1 text-meta text-muted">
-          People are called who texted or called first, or agreed; never after STOP.
+          You can call people who texted or called first, or who agreed, but never after STOP.
         </p>
         <Button onClick={() => setCalling(true)}>Call somebody</Button>
       </header>
@@ -32,7 +32,7 @@ export function CallList({ number, go }: { number: PhoneNumber; go: Go }) {
         source={source}
         skeleton={<SkeletonRows count={4} height={48} />}
         isEmpty={({ calls }) => calls.length === 0}
-        empty={<Empty>Calls to and from this number will be here. The bot answers those that come in.</Empty>}
+        empty={<Empty>Calls to and from this number appear here. The bot answers incoming calls.</Empty>}
       >
         {({ calls, nextCursor }) => (
           <ul>
@@ -41,7 +41,7 @@ export function CallList({ number, go }: { number: PhoneNumber; go: Go }) {
               .map((call) => (
                 <Row key={call.id} call={call} onOpen={() => open(call.id)} />
               ))}
-            {nextCursor !== null && <li className="p-3 text-meta text-muted">These are the newest.</li>}
+            {nextCursor !== null && <li className="p-3 text-meta text-muted">Only the newest calls are listed.</li>}
           </ul>
         )}
       </ListStates>

@@ -55,7 +55,7 @@ export function CallPage({ id, number, source, go, onBack, call }: WithinNumber 
           isEmpty={() => one === undefined}
           empty={
             <Empty action={<Button onClick={onBack}>Show the calls</Button>}>
-              This call is not among the newest of the number.
+              This call is not among the number’s newest calls.
             </Empty>
           }
         >
@@ -76,21 +76,21 @@ function Body({ number, call, onHandsets }: { number: PhoneNumber; call: Call; o
       {goesOn(call) && <Controls number={number} call={call} />}
       {goesOn(call) && isDemo && (
         <p className="flex flex-wrap items-center gap-2 text-muted">
-          Who is called answers on a handset of the demo.
-          <Button onClick={onHandsets}>To the handsets</Button>
+          In the demo, people answer calls on a handset.
+          <Button onClick={onHandsets}>Open the handsets</Button>
         </p>
       )}
       <dl className="flex flex-col gap-1">
-        <Fact name="Way">{callWords(call)}</Fact>
+        <Fact name="Direction">{callWords(call)}</Fact>
         <Fact name="Bot">{nameOf(call.botId)}</Fact>
         {purpose !== null && <Fact name="Purpose">{purpose}</Fact>}
-        {basis !== null && <Fact name="Allowed">{basisWords[basis]}</Fact>}
-        <Fact name="Began">
+        {basis !== null && <Fact name="Allowed because">{basisWords[basis]}</Fact>}
+        <Fact name="Started">
           <Ago at={call.startedAt} />
         </Fact>
-        <Fact name="Talked">
+        <Fact name="Talk time">
           {answeredAt === null ? (
-            <span className="text-muted">nobody has answered</span>
+            <span className="text-muted">not answered</span>
           ) : endedAt === null ? (
             <Elapsed since={answeredAt} />
           ) : (
@@ -138,14 +138,14 @@ function Controls({ number, call }: { number: PhoneNumber; call: Call }) {
       {
         ...ofCall,
         id: 'hold',
-        title: held ? 'Take the call from hold' : 'Put the call on hold',
+        title: held ? 'Resume the call' : 'Put the call on hold',
         keys: 'h',
         run: () => run(held ? 'resume' : 'hold'),
       },
       {
         ...ofCall,
         id: 'mute',
-        title: muted ? 'Let the bot be heard' : 'Mute the bot',
+        title: muted ? 'Unmute the bot' : 'Mute the bot',
         keys: 'm',
         run: () => run(muted ? 'unmute' : 'mute'),
       },
@@ -155,8 +155,8 @@ function Controls({ number, call }: { number: PhoneNumber; call: Call }) {
   useAddActions(actions);
   const failure = act.failure ?? press.failure;
   return (
-    <section aria-label="What can be done" className="flex flex-col gap-3">
-      <div role="toolbar" aria-label="The call" className="grid grid-cols-2 gap-1.5 sm:flex">
+    <section aria-label="Actions" className="flex flex-col gap-3">
+      <div role="toolbar" aria-label="Call controls" className="grid grid-cols-2 gap-1.5 sm:flex">
         <Button
           disabled={!talks || act.busy}
           aria-keyshortcuts="h"

@@ -11,7 +11,7 @@ export function whyMute({ binding: { type, harness } }: Pick<PlacedBot, 'binding
   if (type === 'hosted') return null;
   if (type === 'vendor') return 'takes tickets, not texts';
   if (harness === 'shell') return 'is a plain shell';
-  return harness === 'custom' ? 'runs a program of its own that reads no texts' : null;
+  return harness === 'custom' ? 'runs a custom program that reads no texts' : null;
 }
 
 /** What the picker of bots says about those it leaves out; null: it leaves out none. */

@@ -26,7 +26,7 @@ function useNote(
   const { tried, form, begin, toFirstProblem } = useAttempt();
   const e164 = readNumber(noted.who);
   const empty = (name: keyof Noted): string | undefined =>
-    tried && noted[name].trim() === '' ? 'Is needed.' : undefined;
+    tried && noted[name].trim() === '' ? 'Required.' : undefined;
   const problems = {
     who: tried && e164 === null ? noNumber : undefined,
     source: empty('source'),
@@ -89,18 +89,18 @@ export function ConsentDialog({ number, onClose }: { number: PhoneNumber; onClos
   });
   return (
     <ActDialog
-      title="Note a consent"
-      description="Somebody agreed to be called. It is kept for good, allows no texts and lifts no STOP."
-      label="Note it"
-      busyLabel="Noting"
+      title="Record consent"
+      description="Somebody agreed to be called. The record is permanent, allows no texts and lifts no STOP."
+      label="Record"
+      busyLabel="Recording"
       act={note.act}
       onClose={onClose}
     >
-      <NoteForm note={note} evidence={{ says: 'Their words, when and where; who can say so.', most: 4000 }}>
+      <NoteForm note={note} evidence={{ says: 'Their words, when and where, and who can confirm them.', most: 4000 }}>
         <TextField
-          label="How"
+          label="How they agreed"
           required
-          description="Such as: form on the website."
+          description="For example: form on the website."
           {...note.text('source')}
           maxLength={100}
         />
@@ -132,10 +132,10 @@ export function OptOutDialog({
   const note = useNote(['who', 'evidence'], add, { who, evidence });
   return (
     <ActDialog
-      title="Note a STOP"
-      description="Somebody asked in another way not to be texted or called. You cannot lift it; their own START can."
-      label="Note it"
-      busyLabel="Noting"
+      title="Record a STOP"
+      description="Somebody asked in another way not to be texted or called. Only their own START lifts it."
+      label="Record"
+      busyLabel="Recording"
       act={note.act}
       onClose={onClose}
     >

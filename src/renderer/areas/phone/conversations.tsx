@@ -51,7 +51,7 @@ export function Conversations({
               <Row key={one.with} one={one} selected={one.with === person} onOpen={() => open(one.with)} />
             ))}
             {nextCursor !== null && (
-              <li className="p-3 text-meta text-muted">Older ones are there once they write again.</li>
+              <li className="p-3 text-meta text-muted">Older conversations return once those people write again.</li>
             )}
           </ul>
         )}
@@ -76,7 +76,7 @@ export function Conversations({
   return (
     <div className="grid min-h-0 min-w-0 grid-cols-[224px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
       {list}
-      {thread ?? <p className="p-4 text-muted">Choose who to read.</p>}
+      {thread ?? <p className="p-4 text-muted">Choose a conversation.</p>}
     </div>
   );
 }
@@ -122,7 +122,7 @@ function Nobody({ number, onHandsets }: { number: PhoneNumber; onHandsets: () =>
   const isDemo = useIsDemo();
   return (
     <div data-state="empty" className="flex max-w-[560px] flex-col items-start gap-2 p-4 text-muted">
-      <p>Nobody has texted this number yet. People text first; what they write will be here, with the bot’s answers.</p>
+      <p>Nobody has texted this number yet. People text first. Their texts and the bot’s answers appear here.</p>
       {isDemo ? (
         <Button onClick={onHandsets}>Text it from a handset</Button>
       ) : (

@@ -16,7 +16,7 @@ import { endingWords, numberWords, plainWord } from './phone-words.ts';
 import { phoneKeys } from './queries.ts';
 import { usePhoneServices } from './use-phone-services.ts';
 
-const long = `This is a long text, so that one sees how it is cut into parts. ${'It goes on and on. '.repeat(16)}The end.`;
+const long = `This is a long text, to show how texts are split into parts. ${'It goes on and on. '.repeat(16)}The end.`;
 const ready: readonly { readonly word: string; readonly text: string }[] = [
   { word: 'STOP', text: 'STOP' },
   { word: 'HELP', text: 'HELP' },
@@ -71,7 +71,7 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
       >
         <div className="flex items-center gap-1.5">
           <select
-            aria-label={`Whom ${name} reaches`}
+            aria-label={`Number that ${name} reaches`}
             value={known ? to : ''}
             onChange={(event) => setPicked(event.target.value)}
             className="h-7 min-w-0 flex-1 rounded-control border border-line bg-raised px-1.5 tabular-nums pointer-coarse:h-10"
@@ -93,7 +93,7 @@ export function HandsetPanel({ handset, numbers }: { handset: Handset; numbers: 
           </Button>
         </div>
         <fieldset className="flex flex-wrap gap-1 text-meta">
-          <legend className="sr-only">Ready texts</legend>
+          <legend className="sr-only">Sample texts</legend>
           {ready.map(({ word, text: what }) => (
             <button
               key={word}
@@ -197,7 +197,7 @@ function Log({ handset }: { handset: Handset }) {
 
 function Heard({ lines }: { lines: readonly string[] }) {
   return (
-    <ul aria-label="What was heard" className="text-left">
+    <ul aria-label="Heard on the call" className="text-left">
       {lines.map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: what was said is only ever added at the end
         <li key={index} className="break-words">

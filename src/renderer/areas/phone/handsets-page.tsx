@@ -25,7 +25,7 @@ export function HandsetsPage({ numbers, onBack }: { numbers: readonly PhoneNumbe
     <>
       <OpenBar back="Back to the list" onBack={onBack} title="Handsets">
         <Button icon={Plus} onClick={() => setAdding(true)}>
-          Handset
+          Add handset
         </Button>
       </OpenBar>
       <ListStates source={source} skeleton={<SkeletonRows count={8} />} isEmpty={() => false} empty={null}>
@@ -34,7 +34,7 @@ export function HandsetsPage({ numbers, onBack }: { numbers: readonly PhoneNumbe
             <Speed demo={demo} />
             {demo.handsets.length === 0 ? (
               <Empty action={<Button onClick={() => setAdding(true)}>Add a handset</Button>}>
-                Phones of people who text and call your numbers will be here.
+                Simulated phones that text and call your numbers appear here.
               </Empty>
             ) : (
               <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,300px),1fr))] gap-4 p-4">
@@ -63,9 +63,9 @@ function Speed({ demo }: { demo: DemoPhone }) {
   });
   const next = waiting[0];
   return (
-    <section aria-label="Speed of the carrier" className="border-b border-line bg-panel px-3 py-1.5">
+    <section aria-label="Carrier speed" className="border-b border-line bg-panel px-3 py-1.5">
       <div className="flex min-h-7 flex-wrap items-center gap-x-3 gap-y-1">
-        <span className="text-muted">The carrier works</span>
+        <span className="text-muted">Carrier speed</span>
         <Ways
           label="Speed"
           start
@@ -84,7 +84,7 @@ function Speed({ demo }: { demo: DemoPhone }) {
         )}
         <p role="status" className="min-w-0 flex-1 basis-52 text-meta text-muted">
           {next === undefined ? (
-            'Nothing waits there.'
+            'Nothing is waiting.'
           ) : (
             <>
               Next: {next.what}

@@ -27,7 +27,7 @@ export function Invites({ number }: { number: PhoneNumber }) {
   const failure = create.failure ?? remove.failure;
   const button = (
     <Button disabled={create.busy} onClick={() => create.run()}>
-      Make an invite
+      Create invite
     </Button>
   );
   return (
@@ -37,7 +37,7 @@ export function Invites({ number }: { number: PhoneNumber }) {
         source={source}
         skeleton={<SkeletonRows count={2} height={44} />}
         isEmpty={(list) => list.length === 0}
-        empty={<Empty action={button}>Addresses to send to people whom you want to call will be here.</Empty>}
+        empty={<Empty action={button}>Links to send to people whom you want to call appear here.</Empty>}
       >
         {(list) => (
           <>
@@ -73,9 +73,9 @@ function Row({ invite, busy, onRemove }: { invite: Invite; busy: boolean; onRemo
             agreed <Ago at={usedAt} />
           </>
         ) : open ? (
-          `good for ${formatElapsed(left)}`
+          `expires in ${formatElapsed(left)}`
         ) : (
-          'its time is over'
+          'expired'
         )}
       </span>
       {open && (

@@ -6,14 +6,14 @@ export function NotConfigured() {
   return (
     <div data-state="empty" className="flex max-w-[680px] flex-col gap-3 p-4 max-sm:border-t max-sm:border-line">
       <p>
-        Bots get numbers that people text and call. Numbers come from a carrier, and no carrier is configured where your
-        computer has its home.
+        Bots can have phone numbers that people text and call. Numbers come from a carrier, and none is configured at
+        this computer’s home.
       </p>
       <Card title="Try it without a carrier">
         <div className="flex flex-col items-start gap-2 p-3">
           <p className="text-muted">
             A simulated carrier and handsets on this page show everything: buying, registration, texts, STOP, calls and
-            transfers. Nothing is real and nothing costs. Stop Gantry, then:
+            transfers. Nothing is real and nothing costs money. Stop Gantry, then run:
           </p>
           <Command text="npx gantry start --demo-phone" />
         </div>
@@ -21,8 +21,8 @@ export function NotConfigured() {
       <Card title="Use a real carrier">
         <div className="flex flex-col items-start gap-2 p-3">
           <p className="text-muted">
-            With an account at Telnyx. Set these where Gantry is started (its cloud, where it is paired with one), then
-            start it again:
+            You need a Telnyx account. Set these where Gantry starts (at its cloud, if it is paired with one), then
+            restart it:
           </p>
           <ul className="flex max-w-full flex-col gap-1">
             {settings.map(([name, says]) => (
@@ -32,7 +32,9 @@ export function NotConfigured() {
               </li>
             ))}
           </ul>
-          <p className="text-muted">Buying a number also needs a plan that has numbers: Plus 3, Super 5, Ultra 10.</p>
+          <p className="text-muted">
+            Buying a number also needs a plan that includes numbers: Plus 3, Super 5, Ultra 10.
+          </p>
         </div>
       </Card>
     </div>

@@ -27,7 +27,7 @@ export function NumberList({
   onGet: () => void;
 }) {
   const isDemo = useIsDemo();
-  if (notConfigured) return <p className="p-3 text-muted">There is no carrier yet.</p>;
+  if (notConfigured) return <p className="p-3 text-muted">No carrier is configured.</p>;
   const more = [
     { page: 'own', name: 'My own phone', says: 'answers approvals by text' },
     ...(isDemo ? [{ page: 'handsets', name: 'Handsets', says: 'of the simulated carrier' } as const] : []),
@@ -41,9 +41,7 @@ export function NumberList({
         skeleton={<SkeletonRows count={3} height={placeRowHeight} />}
         isEmpty={(list) => list.length === 0}
         empty={
-          <Empty action={<Button onClick={onGet}>Get a number</Button>}>
-            Numbers that people reach your bots by will be here.
-          </Empty>
+          <Empty action={<Button onClick={onGet}>Get a number</Button>}>Phone numbers of your bots appear here.</Empty>
         }
       >
         {(list) => (

@@ -49,7 +49,7 @@ export function NumberPage({ id, number, source, go, onBack, search }: WithinNum
 export function NoNumber({ source, onBack }: Pick<WithinNumber, 'source' | 'onBack'>) {
   return (
     <NotThere source={source} label="Show all numbers" onBack={onBack}>
-      There is no such number here. It may have been released.
+      This number was not found. It may have been released.
     </NotThere>
   );
 }
@@ -65,7 +65,7 @@ function Body({ number, go, search }: { number: PhoneNumber; go: Go; search: Pho
     <>
       <div className="flex h-10 shrink-0 items-center border-b border-line bg-panel px-3 pointer-coarse:h-12">
         <Ways
-          label="Which part"
+          label="View"
           start
           value={part}
           ways={[

@@ -33,8 +33,8 @@ export function OwnPhonePage({ numbers, onBack }: { numbers: ListSource<readonly
       <OpenBar back="Back to the list" onBack={onBack} title="My own phone" />
       <div className="flex max-w-[640px] flex-col gap-3 p-4">
         <p className="text-muted">
-          A bot’s question can also be answered from your phone, by a text: YES and its code, or NO and its code. Only
-          the phone that you confirm here counts; from any other it is an ordinary message.
+          You can also answer approvals by text from your phone: YES or NO and the code. Only the phone that you confirm
+          here counts. From any other, the text is an ordinary message.
         </p>
         <ListStates source={source} skeleton={<SkeletonRows count={3} />} isEmpty={() => false} empty={null}>
           {(own) =>
@@ -84,25 +84,26 @@ function Named({
         {own.confirmed ? (
           <p role="status" className="flex gap-2">
             <CircleCheck className="mt-0.5 size-4 shrink-0 text-muted" aria-hidden="true" />
-            It answers approvals{number !== undefined && ` by texts to ${numberWords(number.e164)}`}.
+            This phone answers approvals{number !== undefined && ` by texts to ${numberWords(number.e164)}`}.
           </p>
         ) : code !== null && left > 0 ? (
           <>
             <p>
-              Text this from it to <span className="font-medium tabular-nums">{numberWords(number?.e164 ?? '')}</span>:
+              From this phone, text this code to{' '}
+              <span className="font-medium tabular-nums">{numberWords(number?.e164 ?? '')}</span>:
             </p>
             <Command text={code.code} />
             <p className="text-meta text-muted tabular-nums">
-              Good for {formatElapsed(left)}. This page goes on by itself.
+              Valid for {formatElapsed(left)}. This page updates automatically.
             </p>
           </>
         ) : (
           <p className="text-muted">
-            Its code is shown once, and no text with it has come. Begin anew for another one.
+            The code is shown only once, and no text with it has arrived. Start over for a new one.
           </p>
         )}
         <Button kind={own.confirmed ? 'danger' : 'plain'} disabled={forget.busy} onClick={() => forget.run()}>
-          {own.confirmed ? 'Forget it' : 'Begin anew'}
+          {own.confirmed ? 'Forget this phone' : 'Start over'}
         </Button>
         {forget.failure !== null && <Problem error={forget.failure} />}
       </div>
@@ -129,7 +130,7 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
   if (numbers.data !== undefined && list.length === 0) {
     return (
       <p data-state="empty" className="text-muted">
-        Get a number first: your phone texts to it.
+        Get a number first. Your phone sends its texts to it.
       </p>
     );
   }
@@ -152,7 +153,7 @@ function Name({ numbers, onCode }: { numbers: ListSource<readonly PhoneNumber[]>
         onChange={setTyped}
       />
       <SelectField
-        label="Number that it texts to"
+        label="Number to text"
         required
         problem={tried && numberId === '' ? 'Choose one.' : undefined}
         value={numberId}

@@ -17,8 +17,8 @@ import type { Go } from './within.ts';
 
 const optOutSources: Readonly<Record<OptOutEntry['source'], string>> = {
   text: 'by text',
-  carrier: 'as the carrier says',
-  owner: 'noted by you',
+  carrier: 'reported by the carrier',
+  owner: 'recorded by you',
 };
 
 const skeleton = <SkeletonRows count={3} height={44} />;
@@ -35,10 +35,10 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
     <>
       <Group
         title="Agreed to be called"
-        says="It allows calls and no texts. STOP wins over it."
+        says="Consent allows calls but no texts. STOP overrides it."
         action={
           <Button icon={Plus} onClick={() => setOpen('consent')}>
-            Note a consent
+            Record consent
           </Button>
         }
       >
@@ -49,7 +49,7 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
           cursor={cursor}
           onCursor={(to) => turn({ cursor: to })}
           skeleton={skeleton}
-          empty={<Empty>Nobody has agreed yet. Who texts or calls first may be called without.</Empty>}
+          empty={<Empty>Nobody has agreed yet. People who text or call first need no consent.</Empty>}
         >
           {(rows) => (
             <ul>
@@ -67,7 +67,7 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
         says="STOP blocks texts and calls until they send START."
         action={
           <Button icon={Plus} onClick={() => setOpen('opt-out')}>
-            Note a STOP
+            Record a STOP
           </Button>
         }
       >
@@ -92,7 +92,7 @@ export function People({ number, search, go }: { number: PhoneNumber; search: Ph
           )}
         </PagedList>
       </Group>
-      <Group title="Invites" says="A page for one person, good for one yes to being called.">
+      <Group title="Invites" says="A page on which one person can agree, once, to be called.">
         <Invites number={number} />
       </Group>
       {open === 'consent' && <ConsentDialog number={number} onClose={() => setOpen(null)} />}

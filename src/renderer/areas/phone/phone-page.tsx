@@ -89,7 +89,7 @@ export function PhonePage() {
         ? [
             {
               id: 'handsets',
-              title: 'Handsets of the demo',
+              title: 'Demo handsets',
               group: 'Phone',
               run: () => go({ page: 'handsets' }),
             } as const,
@@ -160,19 +160,19 @@ function Welcome({ count, isDemo }: { count: number | null; isDemo: boolean }) {
   if (count === null) return null;
   return (
     <section
-      aria-label="How it goes"
+      aria-label="How it works"
       className="flex max-w-[640px] flex-col gap-3 p-4 max-sm:border-t max-sm:border-line"
     >
       <p>{count === 0 ? 'A number lets people text and call one of your bots.' : 'Open a number to see who wrote.'}</p>
       <ol className="flex list-decimal flex-col gap-1 pl-5 text-muted">
-        <li>Get a number. What it costs a month is shown before it is bought.</li>
-        <li>Register it: carriers want to know who texts and what about. Calls work without.</li>
-        <li>People text it first; the bot answers in its own thread. STOP always wins.</li>
+        <li>Get a number. You see its monthly cost before you buy it.</li>
+        <li>Register it. Carriers want to know who sends texts and why. Calls work without registration.</li>
+        <li>People text it first, and the bot answers in its own thread. STOP always wins.</li>
       </ol>
       {isDemo && (
         <p className="text-muted">
-          In this demo the people are <strong className="font-medium text-ink">handsets</strong> that you hold yourself:
-          open them in the list.
+          In this demo, people are <strong className="font-medium text-ink">handsets</strong> that you control. Open
+          them in the list.
         </p>
       )}
     </section>

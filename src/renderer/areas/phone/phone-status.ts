@@ -46,7 +46,7 @@ export function portStatus(port: Port): StatusLook {
   if (state === 'cancel-pending') return { word: 'Port is being cancelled', icon: Loader, tone: 'muted' };
   if (missing.length > 0) return needs('Port needs details');
   if (state === 'exception' || messaging === 'exception' || problems.some(({ field }) => field !== null))
-    return needs('Port needs correcting');
+    return needs('Port needs correction');
   if (state === 'foc-date-confirmed') return waits('Port has a date');
   if (state === 'ported') {
     return textsSettled(port) ? { word: 'Ported', icon: Check, tone: 'muted' } : waits('Texts are being ported');
@@ -58,14 +58,14 @@ export function portStatus(port: Port): StatusLook {
 export function registrationStatus(registration: Registration | null): StatusLook {
   if (registration === null) return needs('Needs registration');
   const { state, needsPin, rejectionReason, smsState } = registration;
-  if (state === 'rejected') return needs('Needs correcting');
+  if (state === 'rejected') return needs('Needs correction');
   if (needsPin) return needs('Needs a code');
   if (state === 'approved') {
-    if (smsState !== 'active') return waits('Approved, being joined');
+    if (smsState !== 'active') return waits('Approved, being set up');
     const corrected = registration.correction?.state === 'pending';
     return { word: corrected ? 'Registered, being corrected' : 'Registered', icon: Check, tone: 'proven' };
   }
-  return waits(rejectionReason?.startsWith('waiting:') === true ? 'Waits, tried again' : 'In review');
+  return waits(rejectionReason?.startsWith('waiting:') === true ? 'Waiting, will retry' : 'In review');
 }
 
 /** `registration` undefined: it is not known yet. */
@@ -76,13 +76,13 @@ export function numberStatus(number: PhoneNumber, registration: Registration | n
   if (number.smsState === 'blocked') return { word: 'Texts blocked', icon: CircleX, tone: 'fail' };
   if (number.voiceState === 'pending') return { word: 'Being ordered', icon: Loader, tone: 'muted' };
   if (number.smsState === 'active') return { word: 'Texts and calls', icon: Check, tone: 'muted' };
-  if (registration === undefined) return waits('Texts not yet');
+  if (registration === undefined) return waits('Texts not ready');
   return registrationStatus(registration);
 }
 
 export const stepStatus: Readonly<Record<RegistrationStep['state'], StatusLook>> = {
   waiting: looks.waits,
-  working: { word: 'Under way', icon: Loader, tone: 'muted' },
+  working: { word: 'In progress', icon: Loader, tone: 'muted' },
   done: looks.saidDone,
   failed: { word: 'Refused', icon: CircleX, tone: 'fail' },
 };
@@ -100,7 +100,7 @@ export const textStatus: Readonly<Record<TextMessage['status'], StatusLook>> = {
 };
 
 export const legStatus: Readonly<Record<CallLeg['state'], StatusLook>> = {
-  ringing: { word: 'Rings', icon: PhoneIncoming, tone: 'accent' },
+  ringing: { word: 'Ringing', icon: PhoneIncoming, tone: 'accent' },
   talking: { word: 'Talking', icon: 'ring', tone: 'accent' },
   held: { word: 'On hold', icon: CirclePause, tone: 'muted' },
   ended: { word: 'Ended', icon: PhoneOff, tone: 'faint' },
@@ -109,7 +109,7 @@ export const legStatus: Readonly<Record<CallLeg['state'], StatusLook>> = {
 export function callStatus({ status, direction, missed }: Pick<Call, 'status' | 'direction' | 'missed'>): StatusLook {
   switch (status) {
     case 'ringing':
-      return direction === 'in' ? { ...legStatus.ringing, word: 'Comes in' } : legStatus.ringing;
+      return direction === 'in' ? { ...legStatus.ringing, word: 'Incoming' } : legStatus.ringing;
     case 'active':
       return legStatus.talking;
     case 'held':
@@ -122,11 +122,11 @@ export function callStatus({ status, direction, missed }: Pick<Call, 'status' | 
 }
 
 export const transferStatus: Readonly<Record<NonNullable<Call['transfer']>['state'], StatusLook>> = {
-  asking: { word: 'Is being asked', icon: 'ring', tone: 'accent' },
-  accepted: { word: 'Took it over', icon: Check, tone: 'muted' },
+  asking: { word: 'Being asked', icon: 'ring', tone: 'accent' },
+  accepted: { word: 'Accepted', icon: Check, tone: 'muted' },
   declined: { word: 'Declined', icon: Ban, tone: 'muted' },
   no_answer: { word: 'Did not answer', icon: PhoneMissed, tone: 'muted' },
-  busy: { word: 'Was busy', icon: PhoneMissed, tone: 'muted' },
+  busy: { word: 'Busy', icon: PhoneMissed, tone: 'muted' },
   voicemail: { word: 'Voicemail answered', icon: PhoneMissed, tone: 'muted' },
   failed: looks.failed,
   stopped: { word: 'Refused: STOP', icon: Ban, tone: 'muted' },

@@ -20,7 +20,7 @@ export function readNumber(typed: string): string | null {
   return digits.length === 11 && digits.startsWith('1') ? `+${digits}` : null;
 }
 
-export const noNumber = 'Write it as +1 202 555 0123.';
+export const noNumber = 'Enter it as +1 202 555 0123.';
 
 /** `Local, Denver`, `Toll-free`. */
 export function kindWords({ type, locality }: Pick<PhoneNumber, 'type' | 'locality'>): string {
@@ -29,34 +29,34 @@ export function kindWords({ type, locality }: Pick<PhoneNumber, 'type' | 'locali
 }
 
 /** `1.00 USD` → `1.00 USD a month`. */
-export const costWords = (cost: string | null): string => (cost === null ? 'cost not told' : `${cost} a month`);
+export const costWords = (cost: string | null): string => (cost === null ? 'cost unknown' : `${cost} a month`);
 
 export const basisWords: Readonly<Record<ConsentBasis, string>> = {
   inbound_text: 'they texted this number first',
   inbound_call: 'they called this number first',
   explicit: 'they agreed to be called',
-  owner_directed: 'you directed it yourself',
-  owner_transfer_target: 'you named them for transfers',
+  owner_directed: 'you requested this call',
+  owner_transfer_target: 'you listed them as a transfer target',
 };
 
 const sources: Readonly<Record<string, string>> = {
   invite: 'Agreed on an invite page',
-  owner_transfer_target: 'Named by you for transfers',
-  owner_directed: 'Directed by you',
+  owner_transfer_target: 'Listed by you as a transfer target',
+  owner_directed: 'Requested by you',
 };
 /** Where a consent comes from: a word of ours, else what was written. */
 export const sourceWords = (source: string): string => sources[source] ?? source;
 
 /** Why nothing can be written to them; null: it can. */
 export function refusesText(number: Pick<PhoneNumber, 'smsState'>, to: Conversation): string | null {
-  if (to.optedOut) return 'They said STOP. Only their own START lets texts out to them again.';
+  if (to.optedOut) return 'They said STOP. You can text them again only after they send START.';
   switch (number.smsState) {
     case 'pending_registration':
-      return 'This number may not text yet: its registration is not approved.';
+      return 'This number cannot send texts until its registration is approved.';
     case 'rejected':
-      return 'This number may not text: its registration was rejected. Correct it first.';
+      return 'This number cannot send texts: its registration was rejected. Correct it first.';
     case 'blocked':
-      return 'The carriers have blocked texts of this number.';
+      return 'The carriers have blocked texts from this number.';
     case 'active':
   }
   return to.mayText ? null : 'You can text people only after they text you.';
@@ -71,23 +71,28 @@ interface PortField {
 
 /** What the other carrier asks for, in the order of a bill. */
 export const portFields: readonly PortField[] = [
-  { name: 'entityName', word: 'Name on the account', says: 'Of the business or person, as on the bill.', kind: 'text' },
-  { name: 'authorizedPerson', word: 'Authorized person', says: 'Who may decide about the number.', kind: 'text' },
-  { name: 'accountNumber', word: 'Account number', says: 'Of the account at the other carrier.', kind: 'secret' },
-  { name: 'pin', word: 'PIN', says: 'The port-out PIN, or the passcode of the account.', kind: 'secret' },
+  { name: 'entityName', word: 'Name on the account', says: 'The business or person, as on the bill.', kind: 'text' },
+  {
+    name: 'authorizedPerson',
+    word: 'Authorized person',
+    says: 'Who may make decisions about the number.',
+    kind: 'text',
+  },
+  { name: 'accountNumber', word: 'Account number', says: 'Your account at the other carrier.', kind: 'secret' },
+  { name: 'pin', word: 'PIN', says: 'The port-out PIN or the account passcode.', kind: 'secret' },
   {
     name: 'billingNumber',
     word: 'Billing number',
-    says: 'The main number of the account, where it is another.',
+    says: 'The account’s main number, if it is a different one.',
     kind: 'text',
   },
-  { name: 'street', word: 'Street', says: 'Of the service address.', kind: 'text' },
+  { name: 'street', word: 'Street', says: 'The service address.', kind: 'text' },
   { name: 'locality', word: 'City', says: '', kind: 'text' },
   { name: 'region', word: 'State', says: 'Two letters, such as CO.', kind: 'text' },
   { name: 'postalCode', word: 'ZIP code', says: '', kind: 'text' },
   { name: 'country', word: 'Country', says: 'US or CA.', kind: 'text' },
-  { name: 'letterOfAuthorization', word: 'Letter of authorization', says: 'Signed, as a PDF.', kind: 'file' },
-  { name: 'invoice', word: 'Last bill', says: 'Not older than 30 days, as a PDF.', kind: 'file' },
+  { name: 'letterOfAuthorization', word: 'Letter of authorization', says: 'A signed PDF.', kind: 'file' },
+  { name: 'invoice', word: 'Last bill', says: 'A PDF, at most 30 days old.', kind: 'file' },
 ];
 
 /** Within a sentence: `Legal name` → `legal name`, and `ZIP code` as it is. */
@@ -105,32 +110,32 @@ export function portWords({ state, messaging, missing, readyOn }: Port): string 
     return `The other carrier still needs: ${missing.map((field) => portFieldWord(field)).join(', ')}.`;
   switch (state) {
     case 'draft':
-      return 'It is being put together.';
+      return 'The port is being prepared.';
     case 'in-process':
-      return 'It is being looked at before the other carrier gets it.';
+      return 'The port is being checked before it goes to the other carrier.';
     case 'submitted':
-      return 'The other carrier has it. It answers within some days.';
+      return 'The other carrier has the port and answers within a few days.';
     case 'exception':
-      return 'The other carrier refused it. Correct what it says and it is handed in again.';
+      return 'The other carrier refused the port. Correct the details to submit it again.';
     case 'foc-date-confirmed':
       return readyOn === null ? 'Both carriers have agreed on a date.' : 'Both carriers have agreed on this date:';
     case 'cancel-pending':
-      return 'It is being cancelled.';
+      return 'The port is being cancelled.';
     case 'cancelled':
-      return 'It was cancelled. The number stays where it was.';
+      return 'The port was cancelled. The number stays where it was.';
     case 'ported':
   }
   switch (messaging) {
     case 'ported':
       return 'The number is here.';
     case 'not_applicable':
-      return 'Calls are here. Its carrier brings no texts with it.';
+      return 'Calls are here. Texts do not move with this number.';
     case 'exception':
-      return 'Calls are here. Texts are held up at the other carrier; that may take 72 hours.';
+      return 'Calls are here. Texts are delayed at the other carrier, for up to 72 hours.';
     case 'canceled':
       return 'Calls are here. Texts were not ported.';
     default:
-      return 'Calls are here. Texts follow by themselves.';
+      return 'Calls are here. Texts follow automatically.';
   }
 }
 
@@ -138,19 +143,19 @@ export const isOver = ({ state }: Pick<Port, 'state'>): boolean => state === 'ca
 
 const endings: Readonly<Record<string, string>> = {
   normal_clearing: 'they hung up',
-  originator_cancel: 'it was ended before anybody answered',
+  originator_cancel: 'cancelled before anybody answered',
   call_rejected: 'they rejected it',
   user_busy: 'they were busy',
   no_answer: 'nobody answered',
   timeout: 'nobody answered',
-  time_limit: 'it reached the longest time of a call',
+  time_limit: 'it reached the maximum call length',
 };
 /** Why a call or a leg ended; what is no word of the carrier's is a sentence already. */
 export const endingWords = (because: string): string => endings[because] ?? because.replaceAll('_', ' ');
 
 export function callWords({ direction, missed }: Pick<Call, 'direction' | 'missed'>): string {
   if (missed) return 'Missed call';
-  return direction === 'in' ? 'Called you' : 'You called';
+  return direction === 'in' ? 'Incoming call' : 'Outgoing call';
 }
 
 /** Meanings that the letters of a name do not reveal. */

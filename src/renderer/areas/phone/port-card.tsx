@@ -43,12 +43,12 @@ export function PortCard({ number, given }: { number: PhoneNumber; given: Port }
         ))}
         {wanted.length > 0 && !isOver(port) && (
           <Button kind="primary" className="w-fit" onClick={() => setCorrecting(true)}>
-            {wanted.length === 1 ? `Correct the ${portFieldWord(wanted[0] ?? '')}` : 'Give what is missing'}
+            {wanted.length === 1 ? `Correct the ${portFieldWord(wanted[0] ?? '')}` : 'Add the missing details'}
           </Button>
         )}
         {general.length > 0 && wanted.length === 0 && !isOver(port) && (
           <Button className="w-fit" onClick={() => setCorrecting(true)}>
-            Change what was given
+            Change the details
           </Button>
         )}
         {source.error !== null && (
@@ -91,8 +91,8 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
     <ActDialog
       title={wanted.size === 1 ? `Correct the ${portFieldWord([...wanted.keys()][0] ?? '')}` : 'Complete the port'}
       description="Empty fields keep their current value. The order is submitted again at once."
-      label="Hand in"
-      busyLabel="Handing in"
+      label="Submit"
+      busyLabel="Submitting"
       act={send}
       ready={Object.keys(details).length > 0}
       onClose={onClose}
@@ -102,7 +102,7 @@ function CorrectPort({ number, port, onClose }: { number: PhoneNumber; port: Por
           <PortFields names={[...wanted.keys()]} needed={port.missing} {...fields} />
         </div>
         <details open={wanted.size === 0 || undefined}>
-          <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">Everything else</summary>
+          <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">Other details</summary>
           <div className="mt-2 grid gap-3 border-l border-line-strong pl-3 sm:grid-cols-2">
             <PortFields names={others} {...fields} />
           </div>
@@ -135,7 +135,7 @@ function OtherCarrier({ port, onDone }: { port: Port; onDone: () => void }) {
           Refuse the PIN
         </Button>
         <Button disabled={settle.busy} onClick={() => settle.run('next')}>
-          Go on
+          Continue
         </Button>
       </div>
       {settle.failure !== null && <Problem error={settle.failure} />}

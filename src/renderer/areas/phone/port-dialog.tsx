@@ -42,9 +42,9 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
   return (
     <ActDialog
       title="Bring a number"
-      description="From another carrier. It stays there until both carriers agree on a date; calls come first, texts after."
-      label="Begin the port"
-      busyLabel="Beginning"
+      description="From another carrier. It stays there until both carriers agree on a date. Calls move first, then texts."
+      label="Start the port"
+      busyLabel="Starting"
       act={port}
       onClose={onClose}
     >
@@ -62,7 +62,8 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
         />
         <details>
           <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
-            Its account there <span className="font-normal text-meta text-muted">now, or once you have the bill</span>
+            Account at the other carrier{' '}
+            <span className="font-normal text-meta text-muted">now, or when you have the bill</span>
           </summary>
           <div className="mt-2 grid gap-3 border-l border-line-strong pl-3 sm:grid-cols-2">
             <PortFields
@@ -74,7 +75,7 @@ export function PortDialog({ onClose, onDone }: { onClose: () => void; onDone: (
           </div>
         </details>
         <p className="text-meta text-muted">
-          It counts among the numbers of your plan from now on. Do not end the contract there: the port does that.
+          The number counts towards your plan from now on. Do not cancel the contract there: the port does that.
         </p>
       </ActForm>
     </ActDialog>

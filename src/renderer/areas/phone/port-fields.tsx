@@ -82,7 +82,7 @@ function FileField({
       const bytes = new Uint8Array(await file.arrayBuffer());
       if (bytes.length * 1.34 > longestFile) return refuse('The file is larger than 5 MB.');
       // Each page of the specification begins so (ISO 32000, 7.5.2).
-      if (new TextDecoder().decode(bytes.subarray(0, 5)) !== '%PDF-') return refuse('This is no PDF.');
+      if (new TextDecoder().decode(bytes.subarray(0, 5)) !== '%PDF-') return refuse('This file is not a PDF.');
       onChange({ [name]: await base64Of(file) });
     } catch {
       refuse('The file could not be read. Choose it again.');

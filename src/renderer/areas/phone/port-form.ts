@@ -31,7 +31,7 @@ export function problemsOfPort(draft: PortDraft): Partial<Record<PortField, stri
     const text = draft[name].trim();
     if (text === '') continue;
     const [least, most] = lengths[name] ?? [0, longestFile];
-    if (text === unread) problems[name] = 'It is being read.';
+    if (text === unread) problems[name] = 'The file is being read.';
     if (text.length < least) problems[name] = `At least ${least} characters.`;
     if (text.length > most)
       problems[name] = most === longestFile ? 'The file is larger than 5 MB.' : `At most ${most} characters.`;

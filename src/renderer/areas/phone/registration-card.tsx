@@ -41,8 +41,8 @@ export function RegistrationCard({ number, onOpen }: { number: PhoneNumber; onOp
             <div data-state="empty" className="flex flex-col items-start gap-2 p-3">
               <p className="text-muted">
                 {wanted
-                  ? 'Carriers let a number text once they know who texts and what about. Calls work without.'
-                  : 'This number needs none.'}
+                  ? 'Carriers let a number send texts once they know who sends them and why. Calls work without registration.'
+                  : 'This number needs no registration.'}
               </p>
               {wanted && (
                 <Button
@@ -123,7 +123,7 @@ function Known({
         </a>
         {!rejected && (
           <button type="button" onClick={onOpen} data-register="true" className="rounded-control text-muted underline">
-            {corrects ? 'Correct the details' : 'What was filed'}
+            {corrects ? 'Correct the details' : 'View the filed form'}
           </button>
         )}
       </p>
@@ -153,8 +153,8 @@ function Corrected({
     return (
       <div data-correction="pending" className="flex flex-col gap-1 text-muted">
         <p className="break-words">
-          A correction is under way: {words}. The number goes on texting, and what was registered holds until the
-          carriers have taken it.
+          A correction is in review: {words}. The number keeps sending texts, and the current registration holds until
+          the carriers accept the correction.
         </p>
         {reason !== undefined && <Waiting reason={reason} nextRetryAt={nextRetryAt} />}
       </div>
@@ -163,7 +163,7 @@ function Corrected({
   return (
     <div data-correction="refused" className="flex flex-col gap-2">
       <Trouble of="registration" needsPerson={false}>
-        {`The correction (${words}) was refused, and what was registered still holds. ${reason ?? ''}`}
+        {`The correction (${words}) was refused. The current registration still holds. ${reason ?? ''}`}
       </Trouble>
       <div className="flex flex-wrap gap-2">
         <Button data-register="true" onClick={onOpen}>
@@ -207,11 +207,11 @@ function Waiting({ reason, nextRetryAt }: { reason: string; nextRetryAt: string 
     <p data-waiting="true" className="text-muted">
       {/* The word is for programs. */}
       <span className="inline-block break-words first-letter:uppercase">{reason.replace(/^waiting:\s*/, '')}</span> You
-      need not do anything.
+      do not need to do anything.
       {left !== null && (
         <span className="tabular-nums">
           {' '}
-          {left > 0 ? `It is tried again in ${formatElapsed(left)}.` : 'It is tried again now.'}
+          {left > 0 ? `Gantry tries again in ${formatElapsed(left)}.` : 'Gantry is trying again now.'}
         </span>
       )}
     </p>
@@ -232,7 +232,7 @@ function PinEntry({ number, phone }: { number: PhoneNumber; phone: string }) {
   });
   const again = useAct(async () => {
     put(await api.phone.numbers.confirmPhoneRegistration({ params, body: {} }));
-    setSaid('A new code is on its way; the one before counts no more.');
+    setSaid('A new code is on its way. The previous one no longer works.');
   });
   const failure = confirm.failure ?? again.failure;
   const busy = confirm.busy || again.busy;
@@ -245,7 +245,7 @@ function PinEntry({ number, phone }: { number: PhoneNumber; phone: string }) {
         if (pin.trim() !== '') confirm.run();
       }}
     >
-      <Field label="Code" description={`It was texted to ${phone}.`}>
+      <Field label="Code" description={`Texted to ${phone}.`}>
         {(ids) => (
           <input
             {...ids}

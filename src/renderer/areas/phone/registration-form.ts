@@ -50,14 +50,14 @@ const entityWords: Readonly<Record<string, string>> = {
 
 export const sections: readonly Section[] = [
   {
-    title: 'Who texts',
-    says: 'As the tax authority knows you: carriers compare it.',
+    title: 'Sender',
+    says: 'Exactly as the tax authority has it. Carriers compare the two.',
     fields: [
       { name: 'legalName', word: 'Legal name', needed: 'business' },
       { name: 'brandName', word: 'Known as', says: 'If people know you by another name.' },
       {
         name: 'entityType',
-        word: 'Form',
+        word: 'Legal form',
         of: 'business',
         usual: 'PRIVATE_PROFIT',
         options: entityTypes
@@ -69,22 +69,22 @@ export const sections: readonly Section[] = [
         word: 'EIN',
         of: 'business',
         needed: true,
-        says: 'Nine digits, as 12-3456789. Kept sealed and never shown again.',
+        says: 'Nine digits, e.g. 12-3456789. Stored encrypted and never shown again.',
       },
       { name: 'stockSymbol', word: 'Stock symbol', of: 'business' },
       { name: 'stockExchange', word: 'Stock exchange', of: 'business' },
-      { name: 'vertical', word: 'Line of work', usual: 'PROFESSIONAL', options: choices(verticals) },
+      { name: 'vertical', word: 'Industry', usual: 'PROFESSIONAL', options: choices(verticals) },
       { name: 'website', word: 'Website', needed: 'business' },
       { name: 'street', word: 'Street', needed: true },
       { name: 'city', word: 'City', needed: true },
       { name: 'region', word: 'State', needed: true, says: 'Two letters, such as CO.' },
       { name: 'postalCode', word: 'ZIP code', needed: true },
-      { name: 'country', word: 'Country', says: 'US, if left empty.' },
+      { name: 'country', word: 'Country', says: 'Empty: US.' },
     ],
   },
   {
-    title: 'Whom they ask',
-    says: 'Carriers may have questions.',
+    title: 'Contact',
+    says: 'The person carriers contact with questions.',
     fields: [
       { name: 'contactFirstName', word: 'First name', needed: 'person' },
       { name: 'contactLastName', word: 'Last name', needed: 'person' },
@@ -95,30 +95,30 @@ export const sections: readonly Section[] = [
         word: 'Mobile phone',
         of: 'person',
         needed: true,
-        says: 'A code is sent to it, which you enter here.',
+        says: 'It gets a code, which you enter here.',
       },
     ],
   },
   {
-    title: 'What the texts are for',
-    says: 'Reviewers read this. The way people opt in is written for you.',
+    title: 'Purpose',
+    says: 'Reviewers read this. Gantry describes for you how people opt in.',
     fields: [
       {
         name: 'useCase',
-        word: 'Use',
+        word: 'Use case',
         of: 'business',
         usual: 'LOW_VOLUME',
         options: choices(useCases.filter((one) => one !== 'SOLE_PROPRIETOR')),
       },
       {
         name: 'description',
-        word: 'In your words',
+        word: 'Description',
         multiline: true,
-        says: 'Who is texted, when, and why. Written for you, if left empty.',
+        says: 'Who gets texts, when and why. Empty: written for you.',
       },
-      { name: 'optInPageUrl', word: 'Opt-in page', says: 'A page of Gantry’s shows it, if left empty.' },
-      { name: 'termsUrl', word: 'Terms', says: 'An address, if you have a page of your own.' },
-      { name: 'privacyUrl', word: 'Privacy', says: 'An address, if you have a page of your own.' },
+      { name: 'optInPageUrl', word: 'Opt-in page', says: 'Empty: a page that Gantry hosts.' },
+      { name: 'termsUrl', word: 'Terms', says: 'The address of your own page, if you have one.' },
+      { name: 'privacyUrl', word: 'Privacy', says: 'The address of your own page, if you have one.' },
     ],
   },
 ];
@@ -187,7 +187,7 @@ export function correctionOf(
 export function fieldWord(field: string): string {
   const name = baseOf(field);
   if (name === 'sampleMessages') return 'sample messages';
-  if (name === 'monthlyMessages') return 'texts a month';
+  if (name === 'monthlyMessages') return 'texts per month';
   const shown = sections.flatMap(({ fields }) => fields).find((one) => one.name === name);
   return shown === undefined ? name : inSentence(shown.word);
 }

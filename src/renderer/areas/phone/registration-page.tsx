@@ -115,14 +115,14 @@ function Form(filed: Filed) {
       {over && (
         <p className="text-muted">
           {registered
-            ? 'A correction is under way. Another one can be made once the carriers have decided it.'
-            : 'It was filed. It can be corrected here once the carriers have decided it.'}
+            ? 'A correction is in review. You can make another once the carriers have decided.'
+            : 'The form was filed. You can correct it here once the carriers have decided.'}
         </p>
       )}
       {known !== null && !over && someFixed && (
         <p className="text-muted">
-          {registered && 'Change what is no longer right: the number goes on texting meanwhile. '}
-          The others are marked: the carriers verified the business by them, or filed its campaign with them.
+          {registered && 'Change what is out of date. The number keeps sending texts meanwhile. '}
+          Marked fields are fixed: the carriers verified the business or filed its campaign with them.
         </p>
       )}
       {says.get('') !== undefined && (
@@ -137,7 +137,7 @@ function Form(filed: Filed) {
           value={draft.who}
           onChange={(who) => change({ who })}
           choices={[
-            { key: 'business', word: 'A business', says: 'With an EIN; a company, a non-profit, an office' },
+            { key: 'business', word: 'A business', says: 'With an EIN: a company, a non-profit or an office' },
             {
               key: 'person',
               word: 'A sole proprietor',
@@ -163,7 +163,7 @@ function Form(filed: Filed) {
               />
             ))}
           </div>
-          {section.title === 'What the texts are for' && (
+          {section.title === 'Purpose' && (
             <Samples
               draft={draft}
               fixed={isFixed('sampleMessages')}
@@ -171,9 +171,9 @@ function Form(filed: Filed) {
               onChange={(samples) => change({ samples })}
             >
               <Field
-                label="Texts a month"
+                label="Texts per month"
                 problem={says.get('monthlyMessages')}
-                description="About how many, all together."
+                description="Roughly how many in total."
               >
                 {(ids) => (
                   <input
@@ -372,11 +372,11 @@ function FileButton({
       </Button>
       <p role="status" className="text-muted">
         {plan === null && wrong > 0
-          ? `${wrong === 1 ? 'One thing is' : `${wrong} things are`} to be corrected above.`
+          ? `Correct ${wrong === 1 ? 'one thing' : `${wrong} things`} above.`
           : plan === null
             ? registered
-              ? 'The carriers are told nothing until you have seen what changes.'
-              : 'Nothing is filed and nothing costs until you have seen the fees.'
+              ? 'Nothing goes to the carriers until you have seen what changes.'
+              : 'Nothing is filed or charged until you have seen the fees.'
             : ''}
       </p>
     </div>
@@ -412,7 +412,7 @@ function Samples({
               label={`Sample text ${index + 1}`}
               required={index < 2}
               problem={index === 0 ? problem : undefined}
-              description={index === 0 ? 'As it would really be sent, with your name in it.' : undefined}
+              description={index === 0 ? 'As you would really send it, with your name in it.' : undefined}
               rows={1}
               value={text}
               readOnly={fixed}
@@ -433,7 +433,7 @@ function Samples({
       ))}
       {samples.length < 5 && !fixed && (
         <Button icon={Plus} className="w-fit" onClick={add}>
-          Another sample
+          Add sample
         </Button>
       )}
       {children}

@@ -30,11 +30,11 @@ export function PlanShown({ plan, registered }: { plan: FilingPlan; registered: 
         {registered
           ? correctionSays(plan.changes)
           : plan.corrects
-            ? 'What was filed is corrected in place and goes back into review.'
+            ? 'The filed form is corrected in place and goes back into review.'
             : plan.kind === 'toll_free'
               ? 'The form is filed for toll-free verification.'
               : plan.fees.length === 0
-                ? 'The business and its campaign are registered already: the number joins them.'
+                ? 'The business and its campaign are already registered. The number joins them.'
                 : 'The form is filed with the registry of carriers; the campaign follows automatically.'}
       </p>
       {plan.warnings.length > 0 && (
@@ -54,7 +54,7 @@ export function PlanShown({ plan, registered }: { plan: FilingPlan; registered: 
         <p className="text-muted">It costs nothing.</p>
       ) : (
         <table className="w-full max-w-[420px]">
-          <caption className="pb-1 text-left text-meta text-muted">Fees of the carriers</caption>
+          <caption className="pb-1 text-left text-meta text-muted">Carrier fees</caption>
           <tbody>
             {plan.fees.map(({ what, amount }) => (
               <tr key={what} className="border-t border-line">
@@ -79,5 +79,5 @@ export function PlanShown({ plan, registered }: { plan: FilingPlan; registered: 
 function correctionSays(changes: readonly string[]): string {
   if (changes.length === 0) return 'Nothing differs from what is registered.';
   const words = [...new Set(changes.map(fieldWord))].join(', ');
-  return `The carriers are told what changes: ${words}. The number goes on texting, and what is registered holds until they have taken it. Other numbers of the same business change with it.`;
+  return `The carriers get these changes: ${words}. The number keeps sending texts, and the current registration holds until they accept them. Other numbers of the same business change too.`;
 }

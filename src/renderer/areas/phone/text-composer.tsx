@@ -81,7 +81,7 @@ export function TextComposer({
             data-composer="true"
             aria-label={`Text to ${numberWords(person)}`}
             aria-invalid={tooLong}
-            placeholder="Write to them as this number"
+            placeholder="Text them from this number"
             onChange={(event) => setText(event.target.value)}
             className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5 aria-[invalid=true]:border-fail"
           />

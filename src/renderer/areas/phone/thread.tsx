@@ -68,7 +68,7 @@ export function Thread({
         )}
         {conversation?.optedOut === false && readNumber(person) !== null && (
           <Button kind="quiet" onClick={() => setOpen('stop')}>
-            Note a STOP
+            Record a STOP
           </Button>
         )}
       </header>
@@ -87,7 +87,7 @@ export function Thread({
           source={source}
           skeleton={<SkeletonRows count={4} height={52} />}
           isEmpty={() => messages.length === 0}
-          empty={<Empty>Nothing was written with them yet.</Empty>}
+          empty={<Empty>No texts with them yet.</Empty>}
         >
           {() => (
             <>

@@ -37,7 +37,7 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
   return (
     <ActDialog
       title="Transfer the call"
-      description={`${numberWords(call.with)} talks to somebody else from then on; the bot leaves.`}
+      description={`${numberWords(call.with)} then talks to somebody else, and the bot leaves.`}
       label="Transfer"
       busyLabel="Transferring"
       act={act}
@@ -51,7 +51,7 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
           onChange={setPicked}
           choices={[
             ...targets.map(({ e164: key, label }) => ({ key, word: label, says: numberWords(key) })),
-            { key: other, word: 'Another number', says: 'one that may be called' },
+            { key: other, word: 'Another number', says: 'One that you may call' },
           ]}
         />
         {chosen === other && (
@@ -71,7 +71,7 @@ export function TransferDialog({ number, call, onClose }: { number: PhoneNumber;
             {
               key: 'warm',
               word: 'Ask first',
-              says: 'The caller waits on hold while they are asked; 1 takes it, 2 declines, and then the bot goes on',
+              says: 'The caller waits on hold while they are asked: 1 accepts, 2 declines and returns the call to the bot',
             },
             { key: 'cold', word: 'At once', says: 'The caller is sent there whether anybody answers or not' },
           ]}

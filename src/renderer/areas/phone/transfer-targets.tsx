@@ -35,7 +35,7 @@ export function TransferTargets({ botId }: { botId: string }) {
           <>
             {transferTargets.length === 0 ? (
               <p data-state="empty" className="p-3 text-muted">
-                Whom the bot may hand calls to will be here. It hands them to nobody else.
+                People to whom the bot may transfer calls appear here. It transfers to nobody else.
               </p>
             ) : (
               <ul aria-label="Transfer targets">
@@ -102,13 +102,13 @@ function Add({
       <div className="grid grid-cols-2 gap-2">
         <TextField
           label="Name"
-          problem={tried && label.trim() === '' ? 'Is needed.' : undefined}
+          problem={tried && label.trim() === '' ? 'Required.' : undefined}
           value={label}
           maxLength={100}
           onChange={setLabel}
         />
         <PhoneField
-          problem={tried && e164 === null ? noNumber : known ? 'Is there already.' : undefined}
+          problem={tried && e164 === null ? noNumber : known ? 'Already in the list.' : undefined}
           value={typed}
           onChange={setTyped}
         />

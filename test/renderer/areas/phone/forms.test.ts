@@ -94,7 +94,7 @@ test('a port tells the other carrier what was typed, and asks for what is missin
     'billingNumber',
     'country',
   ]);
-  expect(problemsOfPort({ ...emptyPort, invoice: unread })).toEqual({ invoice: 'It is being read.' });
+  expect(problemsOfPort({ ...emptyPort, invoice: unread })).toEqual({ invoice: 'The file is being read.' });
   const wanted = wantedOf({
     missing: ['invoice'],
     problems: [

@@ -49,7 +49,7 @@ test('amber is what a person has to do, and nothing that the carriers do', () =>
   expect(registrationStatus({ ...registration, needsPin: true }).tone).toBe('need');
   expect(registrationStatus({ ...registration, state: 'rejected' }).tone).toBe('need');
   expect(registrationStatus({ ...registration, rejectionReason: 'waiting: carrier outage' })).toMatchObject({
-    word: 'Waits, tried again',
+    word: 'Waiting, will retry',
     tone: 'muted',
   });
   expect(registrationStatus({ ...registration, state: 'approved', smsState: 'active' }).tone).toBe('proven');
@@ -62,7 +62,7 @@ test('a number says what stands in its way first: its port, then its registratio
   expect(numberStatus({ ...number, smsState: 'active' }, null).word).toBe('Texts and calls');
   expect(numberStatus(number, undefined).tone).toBe('muted');
   expect(numberStatus(number, null).word).toBe('Needs registration');
-  expect(numberStatus({ ...number, port: { ...port, state: 'exception' } }, null).word).toBe('Port needs correcting');
+  expect(numberStatus({ ...number, port: { ...port, state: 'exception' } }, null).word).toBe('Port needs correction');
   expect(numberStatus({ ...number, smsState: 'blocked' }, registration).word).toBe('Texts blocked');
   expect(numberStatus({ ...number, voiceState: 'pending' }, null).word).toBe('Being ordered');
 });
