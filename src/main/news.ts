@@ -57,5 +57,5 @@ export interface Shown {
 export function shownAs(rows: readonly Notification[]): readonly Shown[] {
   if (rows.length <= mostAtOnce) return rows.map(({ title, body, url }) => ({ title, body, url }));
   const names = rows.map(({ title }) => title);
-  return [{ title: `${rows.length} things happened`, body: names.slice(0, mostAtOnce).join('\n'), url: '/inbox' }];
+  return [{ title: `${rows.length} new notifications`, body: names.slice(0, mostAtOnce).join('\n'), url: '/inbox' }];
 }

@@ -96,7 +96,7 @@ test('a few are told one by one, many as one that leads to the inbox', () => {
   const many = Array.from({ length: mostAtOnce + 1 }, (_, number) => row(String(number)));
   expect(shownAs(many.slice(1))).toHaveLength(mostAtOnce);
   expect(shownAs(many)).toEqual([
-    { title: `${mostAtOnce + 1} things happened`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox' },
+    { title: `${mostAtOnce + 1} new notifications`, body: 'Run 0\nRun 1\nRun 2', url: '/inbox' },
   ]);
 });
 

@@ -69,7 +69,7 @@ async function inFirefox(product: Product, service: PushService): Promise<Device
       const device = await until('a device', async () => (await devicesOf(product))[0], patienceMs);
       void look();
       await firefox.click(`Send a test to ${device.name}`);
-      return `${device.name}: ${(await told('the test', ({ title }) => title.includes('reaches this device'))).title}`;
+      return `${device.name}: ${(await told('the test', ({ title }) => title.includes('can reach this device'))).title}`;
     },
     async close() {
       looking = false;
@@ -93,7 +93,7 @@ async function bare(product: Product, service: PushService): Promise<Device> {
       const body = { ...device.subscription, name: 'Bare device' };
       const { id } = await product.web.call<{ id: string }>('POST', '/api/v1/push/subscriptions', body);
       await product.web.call('POST', '/api/v1/push/test', { deviceId: id });
-      return (await told('the test', ({ title }) => title.includes('reaches this device'))).title;
+      return (await told('the test', ({ title }) => title.includes('can reach this device'))).title;
     },
     close: async () => {},
   };

@@ -86,7 +86,7 @@ async function scenes(...[gantry, home, service, firefox]: Parts): Promise<void>
     await firefox.click('Switch on');
     const [device] = await until('a device', async () => ((await devices()).length > 0 ? devices() : null));
     await firefox.click(`Send a test to ${device!.name}`);
-    const shown = await alert(({ title }) => title.includes('reaches this device'));
+    const shown = await alert(({ title }) => title.includes('can reach this device'));
     return `${firefox.version}; ${device!.name}; ${JSON.stringify(shown)}`;
   });
 

@@ -2,9 +2,9 @@
 import { plainPage } from '../../kit/http/plain-page.ts';
 
 export function spentCodePage(openCommand: string): string {
-  return plainPage('This address no longer works', [
-    'It has been opened before, or it is older than ten minutes. Each address opens Gantry once.',
-    `To get a new one, press Enter in the terminal where Gantry runs, or run \`${openCommand}\`.`,
+  return plainPage('This sign-in link no longer works', [
+    'It was already used, or it is older than ten minutes. Each link works once.',
+    `To get a new link, press Enter in the terminal where Gantry runs, or run \`${openCommand}\`.`,
   ]);
 }
 

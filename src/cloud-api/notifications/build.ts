@@ -23,7 +23,7 @@ const builders: Builders = {
   }),
   // The same tag as the question: the answer replaces it.
   'approval.resolved': ({ title, approvalId, decision }) => ({
-    title: { approve: 'Approved', reject: 'Rejected', none: 'No longer asked' }[decision ?? 'none'],
+    title: { approve: 'Approved', reject: 'Rejected', none: 'No longer needed' }[decision ?? 'none'],
     body: title,
     tag: `approval-${approvalId}`,
   }),
@@ -68,12 +68,12 @@ const builders: Builders = {
   }),
   'subscription.login_needed': ({ subscriptionId, name }) => ({
     title: `Sign in to ${name} again`,
-    body: 'Its events stopped coming.',
+    body: 'Its events have stopped.',
     tag: `subscription-${subscriptionId}`,
   }),
   'subscription.signed_in': ({ subscriptionId, name }) => ({
     title: `${name} is signed in again`,
-    body: 'Its events come again.',
+    body: 'Its events have resumed.',
     tag: `subscription-${subscriptionId}`,
   }),
   'usage.threshold': ({ month, percent, spentCents, budgetCents }) => ({
@@ -85,7 +85,7 @@ const builders: Builders = {
 const runWords: Readonly<Record<string, string>> = {
   done: 'has finished',
   completed: 'has finished',
-  degraded: 'has finished with shortcomings',
+  degraded: 'has finished with problems',
   failed: 'has failed',
   cancelled: 'was cancelled',
   interrupted: 'was interrupted',

@@ -30,8 +30,8 @@ export interface DeviceRoutesDeps {
 const testKeptMs = 60_000;
 const testPayload: PushPayload = {
   type: 'test',
-  title: 'Gantry reaches this device',
-  body: 'This is a test. Notifications of your bots look like this.',
+  title: 'Gantry can reach this device',
+  body: 'This is a test. Notifications from your bots look like this.',
   url: '/',
   tag: 'test',
   data: { event: 'test', botId: null, threadId: null },

@@ -48,7 +48,7 @@ const notifiable = [
   {
     type: 'approval.resolved',
     title: 'An approval was answered',
-    description: 'You or somebody for you approved, rejected or withdrew what a bot had asked.',
+    description: 'You, or somebody for you, approved, rejected or withdrew an approval.',
     default: false,
     cloudOnly: true,
     payload: z.strictObject({ ...approval, decision: z.enum(['approve', 'reject']).nullable().optional() }),
@@ -56,14 +56,14 @@ const notifiable = [
   {
     type: 'agent.run.completed',
     title: 'A run has ended',
-    description: 'A bot without a terminal, an automation or a flow finished, well or badly.',
+    description: 'A hosted bot, an automation or a run ended, well or badly.',
     default: false,
     payload: z.strictObject({ ...about, runId: id, status: z.string().max(40), title }),
   },
   {
     type: 'thread.needs_user',
     title: 'A bot needs you',
-    description: 'A bot or a step of a flow cannot go on without you.',
+    description: 'A bot or a step of a run cannot continue without you.',
     default: true,
     payload: z.strictObject({
       ...about,
@@ -74,7 +74,7 @@ const notifiable = [
   },
   {
     type: 'message.received',
-    title: 'A message has come',
+    title: 'A message arrived',
     description: 'Somebody wrote to one of your bots through a channel such as text messages.',
     default: true,
     payload: z.strictObject({
@@ -88,7 +88,7 @@ const notifiable = [
   {
     type: 'call.ended',
     title: 'A call has ended',
-    description: 'A phone call with one of your bots ended, or was missed.',
+    description: 'A phone call with one of your bots ended or was missed.',
     default: true,
     payload: z.strictObject({
       ...about,
@@ -115,21 +115,21 @@ const notifiable = [
   {
     type: 'subscription.login_needed',
     title: 'A connector needs you to sign in',
-    description: 'Events of a connector stopped coming until you sign in again.',
+    description: 'A connector’s events have stopped until you sign in again.',
     default: true,
     payload: z.strictObject(subscription),
   },
   {
     type: 'subscription.signed_in',
     title: 'A connector is signed in again',
-    description: 'Events of a connector come again.',
+    description: 'A connector’s events have resumed.',
     default: false,
     payload: z.strictObject(subscription),
   },
   {
     type: 'usage.threshold',
-    title: 'Spending reached your limit',
-    description: 'What you spent this month crossed the alert of your budget, or the whole budget.',
+    title: 'Spending reached your budget alert',
+    description: 'Your spending this month crossed the alert level of your budget, or the whole budget.',
     default: true,
     cloudOnly: true,
     payload: z.strictObject({
@@ -159,8 +159,8 @@ export const notifiableEvents: readonly (EventType & { readonly type: Notifiable
 const platformEvents: readonly EventType[] = [
   {
     type: 'message.status',
-    title: 'The state of a message',
-    description: 'A message that was sent through a channel was delivered, or was not.',
+    title: 'The status of a message',
+    description: 'A message that was sent through a channel was delivered or failed.',
     default: false,
     notifiable: false,
     payload: z.strictObject({ ...about, messageId: id, status: z.string().max(40) }),

@@ -37,12 +37,12 @@ export const codeDigits = 6;
 
 /** To someone who agreed on an invite's page and now calls to prove that the phone is theirs. */
 export function askForCode(by: Speaker): string {
-  return `Hello. ${introduction(by)}. To agree to calls from this number, key in the six digits that the page shows you.`;
+  return `Hello. ${introduction(by)}. To agree to calls from this number, enter the six digits that the page shows you.`;
 }
 
 export const codeHeard = {
   right: 'Thank you. You agreed to be called from this number. Text STOP to it to end that.',
-  wrong: 'That is not the code on the page. Please key in its six digits.',
+  wrong: 'That is not the code on the page. Please enter its six digits.',
   unvouched: 'Your carrier does not vouch for the number you call from. Please text the code to this number instead.',
 } as const;
 
@@ -58,10 +58,10 @@ export function question({ peer, purpose }: Pick<CallRow, 'peer' | 'purpose'>, b
 
 /** To someone who comes back from hold because nobody took the call. */
 export const comeBack: Readonly<Record<TransferEnding, string>> = {
-  declined: 'Thank you for waiting. They cannot take your call now.',
-  no_answer: 'Thank you for waiting. Nobody answers there now.',
-  busy: 'Thank you for waiting. The line there is busy.',
-  voicemail: 'Thank you for waiting. Only a voicemail answers there.',
+  declined: 'Thank you for waiting. They cannot take your call right now.',
+  no_answer: 'Thank you for waiting. Nobody is answering.',
+  busy: 'Thank you for waiting. The line is busy.',
+  voicemail: 'Thank you for waiting. I only reached voicemail.',
   failed: 'Thank you for waiting. I could not connect you.',
-  stopped: 'Thank you for waiting. I may not call them.',
+  stopped: 'Thank you for waiting. I am not allowed to call them.',
 };

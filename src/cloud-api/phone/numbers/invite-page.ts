@@ -51,9 +51,9 @@ export function createInvitePage({ invites, numbers, users, brandOf, clock, addr
     answer(
       response,
       404,
-      plainPage('This invite is over', [
-        'It was used, withdrawn, or is too old.',
-        'Ask whoever sent it to you for a new one.',
+      plainPage('This invite no longer works', [
+        'It was used or withdrawn, or it has expired.',
+        'Ask the person who sent it to you for a new one.',
       ]),
     );
 
@@ -64,7 +64,7 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
 <form method="post">
 <p><label>Your phone number<br><input name="phone" type="tel" autocomplete="tel" maxlength="40" required></label></p>
 <p><label><input name="agree" type="checkbox" value="yes" required> ${escapeHtml(disclosureOf(number, who.name))}</label></p>
-<p>With your answer we keep the time, your internet address and the name of your browser.</p>
+<p>With your answer we store the time, your IP address and the name of your browser.</p>
 <p><button type="submit">I agree to be called</button></p>
 </form>`;
     answer(response, status, page('May we call you?', html));
@@ -76,8 +76,8 @@ ${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</
   ): void {
     const html = `${problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(problem)}</strong></p>`}
 <p>Text <strong>${code}</strong> from ${escapeHtml(e164)} to <a href="sms:${number.e164}?body=${code}">${number.e164}</a>,
-or call that number and key the code in.</p>
-<p>This shows that the phone is yours. We don’t contact it before. The code expires in 15 minutes.</p>
+or call that number and enter the code.</p>
+<p>This shows that the phone is yours. We don’t contact it before you do. The code expires in 15 minutes.</p>
 <form method="post">
 <input type="hidden" name="code" value="${code}">
 <p><button type="submit">I’ve sent the code</button></p>

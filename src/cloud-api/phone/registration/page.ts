@@ -9,12 +9,12 @@ import { repliesOf } from './replies.ts';
 const useCaseSays: Readonly<Record<string, string>> = {
   LOW_VOLUME: 'conversations',
   CUSTOMER_CARE: 'customer care',
-  ACCOUNT_NOTIFICATION: 'news about an account',
-  DELIVERY_NOTIFICATION: 'news about deliveries',
-  FRAUD_ALERT: 'warnings of fraud',
-  HIGHER_EDUCATION: 'news of a school',
+  ACCOUNT_NOTIFICATION: 'account updates',
+  DELIVERY_NOTIFICATION: 'delivery updates',
+  FRAUD_ALERT: 'fraud alerts',
+  HIGHER_EDUCATION: 'school news',
   MARKETING: 'offers',
-  MIXED: 'several things',
+  MIXED: 'several purposes',
   POLLING_VOTING: 'polls',
   PUBLIC_SERVICE_ANNOUNCEMENT: 'public announcements',
   SECURITY_ALERT: 'security warnings',
@@ -47,30 +47,30 @@ export function optInPageOf(e164: string, form: CheckedForm): string {
 <tbody>
 <tr><th scope="row">Who</th><td>${text(form.legalName)}${form.legalName === form.brandName ? '' : ` (${brand})`}${form.website === undefined ? '' : `<br>${link(form.website)}`}</td></tr>
 <tr><th scope="row">Number</th><td>${number}</td></tr>
-<tr><th scope="row">What for</th><td>${text(useCaseSays[form.useCase] ?? form.useCase)}: ${text(form.description)}</td></tr>
+<tr><th scope="row">Purpose</th><td>${text(useCaseSays[form.useCase] ?? form.useCase)}: ${text(form.description)}</td></tr>
 <tr><th scope="row">Help</th><td>${contact.join('<br>')}</td></tr>
 </tbody>
 </table>
 <h2>How to opt in</h2>
-<p>Text anything, for example <strong>START</strong>, to ${number}. By texting this number first you agree to get texts from ${brand} in answer.
-Nobody who has not texted first is texted. Agreeing is no condition of any purchase.</p>
+<p>Text anything, for example <strong>START</strong>, to ${number}. By texting this number first you agree to receive texts from ${brand} in reply.
+Only people who text first get texts. Consent is not a condition of any purchase.</p>
 <p>Message frequency varies with the conversation. <strong>Message and data rates may apply.</strong></p>
 <p>Reply <strong>STOP</strong> at any time to opt out, <strong>START</strong> to opt in again, <strong>HELP</strong> for help.</p>
 <h2 id="terms">Terms of texting</h2>
-<p>The program is texting with ${brand} at ${number}: ${text(form.description)} Answers may be written by software. They may hold links and phone numbers.</p>
-<p>To STOP the number answers: “${text(replies.stop)}”</p>
-<p>To HELP it answers: “${text(replies.help)}”</p>
+<p>The program is texting with ${brand} at ${number}: ${text(form.description)} Answers may be written by software. They may contain links and phone numbers.</p>
+<p>The number answers STOP with: “${text(replies.stop)}”</p>
+<p>It answers HELP with: “${text(replies.help)}”</p>
 <p>Carriers are not liable for delayed or undelivered messages.</p>
 ${also('More terms:', form.termsUrl)}
 <h2 id="privacy">Privacy</h2>
 <p>${brand} keeps your number, your texts, and when you opted in or out, in order to answer you and to honour your choice.
 No mobile information is shared with third parties or affiliates for marketing or promotion.
-Phone numbers and consent to texts are shared with nobody but the carriers that deliver the texts.</p>
+Phone numbers and consent to texts are shared only with the carriers that deliver the texts.</p>
 ${also('More on privacy:', form.privacyUrl)}`,
   );
 }
 
 /** The same words for a number without registration, a released one and an unknown one. */
-export const noSuchPage = plainPage('There is no such page', [
-  'No number that takes texts has this page. Check the address, or ask who gave it to you.',
+export const noSuchPage = plainPage('Page not found', [
+  'No number that receives texts has this page. Check the address, or ask the person who gave it to you.',
 ]);

@@ -65,7 +65,7 @@ export function followApprovals(deps: ApprovalTextsDeps): () => void {
       if (code === null) return;
       const text =
         asked === null
-          ? `Gantry: ${shortened(visibleLine(title))} - open Gantry to read it whole and to answer.`
+          ? `Gantry: ${shortened(visibleLine(title))} - open Gantry to read it in full and answer.`
           : `Gantry: ${asked}${reasonLine(reason)} - reply YES ${code} to approve or NO ${code} to reject.`;
       yield* deps.outbound.queue(tx, number, { to: held.e164, text, by: 'service', kind: 'approval' });
     });

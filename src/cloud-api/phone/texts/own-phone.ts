@@ -104,7 +104,7 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
     }
     return {
       reason: 'The code that confirms your own phone.',
-      answer: 'Gantry: This phone is confirmed. You can answer approvals from it with YES or NO and their code.',
+      answer: 'Gantry: This phone is confirmed. You can now answer approvals from it with YES or NO and the code.',
       *settle(tx) {
         const sql =
           'UPDATE phone_own SET confirmed_at = ?, code = NULL, wrong = 0 WHERE user_id = ? AND e164 = ? AND code = ?';
@@ -116,16 +116,20 @@ export function createOwnPhones({ store, clock, approvals, numbers, admits }: Ow
   async function answerApproval(own: Row, decision: ApprovalDecision, code: string): Promise<Heard> {
     const reason = 'Your answer to an approval.';
     if (isShut(own)) {
-      return { reason, answer: 'Gantry: Too many codes were wrong. Answer in the app.', settle: nothing };
+      return { reason, answer: 'Gantry: Too many wrong codes. Answer in the app.', settle: nothing };
     }
     const sql =
       'SELECT approval_id AS id, code_until AS "until", used_at AS "usedAt" FROM phone_approval_code WHERE user_id = ? AND code = ?';
     const found = await store.get<{ id: string; until: number; usedAt: number | null }>(sql, own.userId, code);
     if (found === undefined) {
-      return { reason, answer: `Gantry: No approval waits under ${code}.`, settle: (tx) => wrongAgain(tx, own) };
+      return {
+        reason,
+        answer: `Gantry: No approval is waiting with the code ${code}.`,
+        settle: (tx) => wrongAgain(tx, own),
+      };
     }
     if (found.usedAt !== null) {
-      return { reason, answer: `Gantry: ${code} was used already. Nothing is left to answer.`, settle: nothing };
+      return { reason, answer: `Gantry: The code ${code} was already used.`, settle: nothing };
     }
     const answer = await resolved(found.id, own.userId, decision);
     return {

@@ -13,7 +13,7 @@ describe.each(engines)('the code of an invite on a call, on $name', ({ place }) 
     const { id } = await floor.addNumber();
     const code = await floor.agreedOnPage(id, alice);
     floor.sim.call(alice, ours);
-    await eventually(() => heard(floor)).toEqual([expect.stringContaining('key in the six digits')]);
+    await eventually(() => heard(floor)).toEqual([expect.stringContaining('enter the six digits')]);
     await floor.settled();
     floor.handset(alice, 'press', code === '123456' ? '654321' : '123456');
     await eventually(() => heard(floor).at(-1)).toContain('not the code');

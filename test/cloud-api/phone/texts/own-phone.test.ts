@@ -122,7 +122,7 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: Approved: Order flour for $40');
     await floor.say(alice, `NO ${code}`);
     expect(floor.asked.get('approval_1')!.state).toBe('approve');
-    await eventually(() => floor.reached(alice).at(-1)).toContain('was used already');
+    await eventually(() => floor.reached(alice).at(-1)).toContain('was already used');
     expect(floor.delivered).toHaveLength(1);
   });
 
@@ -145,7 +145,7 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     // What goes with a command is part of what is approved: where no text holds it, none has a code.
     const details = [{ name: 'Input', text: 'long '.repeat(100) }];
     await floor.request('approval_3', 'clerk: shell.exec', 'sh', { details });
-    await expect.poll(texted).toBe('Gantry: clerk: shell.exec - open Gantry to read it whole and to answer.');
+    await expect.poll(texted).toBe('Gantry: clerk: shell.exec - open Gantry to read it in full and answer.');
   });
 
   test('reads the whole of what it may say yes to, and is sent to Gantry for what no text holds', async () => {
@@ -158,7 +158,7 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     await floor.request('approval_2', 'clerk: shell.exec', `echo ${'long '.repeat(100)}`);
     await expect
       .poll(() => floor.reached(alice).at(-1))
-      .toBe('Gantry: clerk: shell.exec - open Gantry to read it whole and to answer.');
+      .toBe('Gantry: clerk: shell.exec - open Gantry to read it in full and answer.');
   });
 
   test('hears who was faster, and that a code is nobody’s', async () => {
@@ -172,12 +172,12 @@ describe.each(engines)('the person’s own phone, on $name', ({ place }) => {
     await eventually(() => floor.reached(alice).at(-1)).toBe('Gantry: The approval approval_1 was already rejected.');
     const other = code === '000000' ? '000001' : '000000';
     for (let times = 0; times < 5; times += 1) await floor.say(alice, `YES ${other}`);
-    await eventually(() => floor.reached(alice).at(-1)).toBe(`Gantry: No approval waits under ${other}.`);
+    await eventually(() => floor.reached(alice).at(-1)).toBe(`Gantry: No approval is waiting with the code ${other}.`);
     await floor.request('approval_2', 'Send another mail');
     await eventually(() => [code, ''].includes(codeIn(floor))).toBe(false);
     await floor.say(alice, `YES ${codeIn(floor)}`);
     expect(floor.asked.get('approval_2')!.state).toBe('pending');
-    await eventually(() => floor.reached(alice).at(-1)).toContain('Too many codes were wrong');
+    await eventually(() => floor.reached(alice).at(-1)).toContain('Too many wrong codes');
   });
 
   test('is not asked once it said STOP, nor more than twenty times an hour', async () => {
