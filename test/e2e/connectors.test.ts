@@ -144,15 +144,15 @@ test('a key that the service refuses is an error in words; the right one is type
   await dialog.getByRole('radio', { name: /^API key/ }).check();
   await page.keyboard.press('Control+Enter');
   await dialog.getByText('Required.').waitFor();
-  await dialog.getByLabel(/^API key needed/).fill('wrong-key');
+  await dialog.getByLabel(/^API key required/).fill('wrong-key');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
   await page.locator('[data-trouble="connector"]').waitFor(patience);
   expect(await axe(page)).toEqual([]);
   await button(page, 'Change').click();
   const change = page.getByRole('dialog', { name: 'Change robots' });
-  await expect.poll(() => change.getByLabel(/^API key needed/).inputValue()).toBe('•••');
-  await change.getByLabel(/^API key needed/).fill('right-key');
+  await expect.poll(() => change.getByLabel(/^API key required/).inputValue()).toBe('•••');
+  await change.getByLabel(/^API key required/).fill('right-key');
   await page.keyboard.press('Control+Enter');
   await change.waitFor({ state: 'detached' });
   await health(page, 'robots', 'Connected');
@@ -240,11 +240,11 @@ test('a rule is tried on the events that were before it is there, and its runs w
   model.script(() => text(finding));
   await openAndAsked(page, 'The door sticks');
   await part(page, 'Runs').click();
-  await page.locator('[data-run]', { hasText: 'Waits for you' }).getByText('#3 The door sticks').waitFor();
+  await page.locator('[data-run]', { hasText: 'Waiting for you' }).getByText('#3 The door sticks').waitFor();
   // The question in the inbox leads there.
   await go(page, '/inbox');
   await page.getByRole('main').getByRole('link', { name: 'its run' }).click();
-  await status(page, 'Waits for you');
+  await status(page, 'Waiting for you');
   await page.getByRole('region', { name: 'Event', exact: true }).getByText('The door sticks').waitFor();
   await looked(page, 'connectors-asks');
   await page.getByRole('heading', { level: 2 }).first().click();
@@ -262,7 +262,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
   });
   await openAndAsked(page, 'Never mind');
   await page.keyboard.press('Escape');
-  await page.locator('[data-run]', { hasText: 'Waits for you' }).click(patience);
+  await page.locator('[data-run]', { hasText: 'Waiting for you' }).click(patience);
   await button(page, 'Deny').click();
   await status(page, 'Denied');
 
@@ -272,7 +272,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
   });
   await openAndAsked(page, 'Think long');
   await button(page, 'Back to the runs').click();
-  await page.locator('[data-run]', { hasText: 'Waits for you' }).click(patience);
+  await page.locator('[data-run]', { hasText: 'Waiting for you' }).click(patience);
   await button(page, 'Approve').click();
   await status(page, 'Running');
   await button(page, 'Stop').click();
@@ -280,7 +280,7 @@ test('a run is denied, stopped, and tried again; the address keeps which runs ar
   answer();
   model.script(() => text(finding));
   await button(page, 'Retry').click();
-  await status(page, 'Waits for you');
+  await status(page, 'Waiting for you');
   await page.getByRole('heading', { level: 2 }).first().click();
   await page.keyboard.press('r');
   await status(page, 'Denied');

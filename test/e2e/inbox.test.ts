@@ -86,7 +86,7 @@ test('the card shows who asks, the exact command, the risk and the time that is 
   await question.getByText(/risk/).waitFor();
   await question.getByText(/ left$/).waitFor();
   await page.keyboard.press('n');
-  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
+  await expect.poll(() => focusedName(page)).toContain('Note for the answer');
   await page.keyboard.type('go ahead');
   // Keys of the note are the note's own; Escape gives them back to the card.
   await page.keyboard.press('Escape');
@@ -280,7 +280,7 @@ test('neither the palette nor a click answers what was not read: the palette sho
   await openPalette(page);
   await palette.getByRole('option').first().waitFor();
   await page.keyboard.press('Enter');
-  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
+  await expect.poll(() => focusedName(page)).toContain('Note for the answer');
   const find = await openPalette(page);
   await find.fill('approve what');
   await palette.getByRole('option').filter({ hasText: 'rm -rf ~/unread' }).first().waitFor();
@@ -291,7 +291,7 @@ test('neither the palette nor a click answers what was not read: the palette sho
   expect(pending).toHaveLength(1);
   await page.keyboard.press('Escape');
   // Enter led to the note; from there Escape leads back to the card.
-  await expect.poll(() => focusedName(page)).toContain('Note to the answer');
+  await expect.poll(() => focusedName(page)).toContain('Note for the answer');
   await page.keyboard.press('Escape');
   await picture(page, 'inbox-reason-dark');
   await press(page, 'r');

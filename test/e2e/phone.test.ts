@@ -81,7 +81,7 @@ test('a registration is looked over before any fee, filed, and corrected at the 
     ['Website', 'https://bikes.example'],
     ['Phone', '+13035550188'],
   ] as const) {
-    await form.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+    await form.getByRole('textbox', { name: new RegExp(`^${name}( required)?$`) }).fill(value);
   }
   await page.keyboard.press('Control+Enter');
   const plan = form.getByRole('region', { name: 'What filing does' });
@@ -253,7 +253,7 @@ test('a sole proprietor enters the code that came to their phone; a wrong one is
     ['Sample text 1', 'Chloe Marsh: your lesson is at four. Reply STOP to end.'],
     ['Sample text 2', 'Chloe Marsh: see you tomorrow at four. Reply HELP for help.'],
   ] as const) {
-    await form.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+    await form.getByRole('textbox', { name: new RegExp(`^${name}( required)?$`) }).fill(value);
   }
   await page.keyboard.press('Control+Enter');
   await button(form, 'File it').click(patience);
@@ -305,7 +305,7 @@ test('a port says what is missing, is refused for its PIN, corrected at that fie
     ['State', 'CO'],
     ['ZIP code', '80202'],
   ] as const) {
-    await dialog.getByLabel(new RegExp(`^${name}( needed)?$`)).fill(value);
+    await dialog.getByLabel(new RegExp(`^${name}( required)?$`)).fill(value);
   }
   const pdf = { name: 'bill.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n%%EOF\n') };
   await dialog

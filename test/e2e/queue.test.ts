@@ -73,7 +73,7 @@ test('a task is handed in with keys alone, opens, and is followed to its end wit
   await seen(row(page, id), 'tower');
   await seen(row(page, id), /^\d\d s left$/);
   await seen(inspector(page), '1 of 2');
-  await seen(page.locator('[data-worker="tower"]'), 'At work');
+  await seen(page.locator('[data-worker="tower"]'), 'Working');
   (await job(id)).done(result('8 passed'));
   await seen(row(page, id), 'Succeeded');
   await seen(inspector(page), 'exit code 0, 1.2 s');
@@ -353,7 +353,7 @@ describe('with a thousand tasks', () => {
       const { page } = own;
       await page.locator('tr[data-status="running"]').first().waitFor();
       if (!isNarrow) await page.getByRole('link', { name: 'Nightly build' }).first().waitFor();
-      await page.locator('[data-worker="tower"]').getByText('At work').waitFor();
+      await page.locator('[data-worker="tower"]').getByText('Working').waitFor();
       await looked(page, 'queue');
 
       await page.getByRole('button', { name: /^Failed/ }).click();

@@ -154,7 +154,7 @@ test('a tool is called with a form made from its schema, and answers in type, as
   await page.getByRole('button', { name: 'Remove labels 1' }).click();
   await page.getByRole('combobox', { name: 'priority' }).selectOption('high');
   await field(page, /^assign/).fill('{"team": ');
-  await page.getByText('Not JSON: Unexpected end of JSON input.').waitFor();
+  await page.getByText('Invalid JSON: Unexpected end of JSON input.').waitFor();
   await field(page, /^assign/).fill('{"team": "web"}');
   await page.keyboard.press('Control+Enter');
   await result(page)
@@ -189,7 +189,7 @@ test('the same arguments can be written as JSON, and back; what has no field sta
   await page.getByText('Has something in it that the form has no field for.').waitFor();
   await expect.poll(() => form.isDisabled()).toBe(true);
   await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"');
-  await page.getByText(/^Not JSON: /).waitFor();
+  await page.getByText(/^Invalid JSON: /).waitFor();
   await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"}');
   await form.click();
   await expect.poll(() => field(page, /^owner/).inputValue()).toBe('bob');
@@ -346,7 +346,7 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   await dialog.getByText('Type the value of TRACKER_TOKEN again: it was given for another program.').waitFor();
   expect(await axe(page)).toEqual([]);
   await args.fill(before);
-  await dialog.getByRole('textbox', { name: 'Name needed' }).fill('issues');
+  await dialog.getByRole('textbox', { name: 'Name required' }).fill('issues');
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('heading', { name: 'issues', exact: true }).waitFor();
@@ -382,8 +382,8 @@ test('a server that wants a sign-in leads to its provider in a tab of its own, a
   await go(page, '/tools');
   await page.getByRole('button', { name: 'Attach a server' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'Attach a tool server' });
-  await dialog.getByRole('textbox', { name: 'Name needed' }).fill('wiki');
-  await dialog.getByRole('radio', { name: /^An address/ }).check();
+  await dialog.getByRole('textbox', { name: 'Name required' }).fill('wiki');
+  await dialog.getByRole('radio', { name: /^Address/ }).check();
   await dialog.getByRole('textbox', { name: /^Address/ }).fill('ftp://wiki');
   await page.keyboard.press('Control+Enter');
   await dialog.getByText('Must be an address that begins with https:// or http://.').waitFor();

@@ -113,7 +113,7 @@ export async function commit(page: Page): Promise<void> {
 
 async function fill(within: Locator, fields: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, value] of Object.entries(fields))
-    await within.getByRole('textbox', { name: new RegExp(`^${name}( needed)?$`) }).fill(value);
+    await within.getByRole('textbox', { name: new RegExp(`^${name}( required)?$`) }).fill(value);
 }
 
 /** From the page of the number up to the filing, the form of a business or of who has a mobile phone for the code; answers the plan. */

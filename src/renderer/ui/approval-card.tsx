@@ -64,7 +64,7 @@ function Reason({ approval: { reason } }: { approval: Approval }) {
   if (reason === undefined) return null;
   return (
     <dl data-reason="true" className="flex min-w-0 flex-wrap gap-x-2 text-muted">
-      <dt className="shrink-0 text-faint">Reason it gives</dt>
+      <dt className="shrink-0 text-faint">Reason given</dt>
       <dd className="min-w-0 flex-1 break-words whitespace-pre-wrap">{visible(reason)}</dd>
     </dl>
   );
@@ -178,9 +178,7 @@ function PendingCard({
       <Reason approval={approval} />
       {problem}
       <p role="status" className="text-meta text-muted empty:hidden">
-        {early &&
-          !looked &&
-          'Pressed too soon: read it first. It can be answered once nothing was pressed for a moment.'}
+        {early && !looked && 'Too soon: read it first, then answer after a short pause.'}
       </p>
       <form
         className="flex flex-wrap items-center gap-2"
@@ -199,7 +197,7 @@ function PendingCard({
           value={note}
           data-note="true"
           onChange={(event) => setNote(event.target.value)}
-          aria-label={`Note to the answer to ${approval.title}`}
+          aria-label={`Note for the answer to ${approval.title}`}
           placeholder="Note (optional)"
           maxLength={2000}
           className="h-7 min-w-40 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"

@@ -11,7 +11,7 @@ export const sourceWords: Readonly<Record<ApprovalSource, string | null>> = {
   executor: 'an action on a computer',
   run: 'a computer-use run',
   automation: 'an automation',
-  harness: 'a question of its own program',
+  harness: 'asked by its program',
 };
 
 /** As the palette shows it. Where there is more than the command, each stands on one line: no line of the command can pass for another. */

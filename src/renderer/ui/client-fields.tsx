@@ -26,7 +26,7 @@ export function ClientFields({
         {title} <span className="font-normal text-meta text-muted">{says}</span>
       </summary>
       <div className="mt-2 flex flex-col gap-3 border-l border-line-strong pl-3">
-        <TextField label="Client id" description="Without one Gantry registers itself." {...text('clientId')} />
+        <TextField label="Client id" description="Empty: Gantry registers itself." {...text('clientId')} />
         <TextField label="Client secret" {...text('clientSecret')} type="password" autoComplete="new-password" />
         <TextField
           label="Scopes"

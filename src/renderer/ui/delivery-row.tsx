@@ -14,9 +14,9 @@ export function witnessWords(evidence: Delivery['evidence'], harness: HarnessNam
     case 'transcript':
       return 'seen in its transcript';
     case 'composer':
-      return 'its input line took it';
+      return 'its input line accepted it';
     case 'exec':
-      return 'its command ran to the end';
+      return 'its command finished';
     case 'model':
       return 'the model answered it';
   }

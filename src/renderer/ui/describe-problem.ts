@@ -22,7 +22,7 @@ export function describeProblem(error: unknown): ProblemText {
   return {
     code: 'internal',
     fact: error instanceof Error ? error.message : String(error),
-    action: 'Reload the page; if it happens again, the log in the data folder says more.',
+    action: 'Reload the page. If it happens again, see the log in the data folder.',
     requestId: null,
   };
 }

@@ -13,7 +13,7 @@ export function money(cents: number): string {
 /** Dollars, as far as what the models cost is known. */
 export function costOf({ requests, cents, unpriced }: Used): string {
   if (requests === 0) return '–';
-  return unpriced === requests ? 'cost not known' : money(cents);
+  return unpriced === requests ? 'cost unknown' : money(cents);
 }
 
 export function tokensOf({ inputTokens, outputTokens }: Used): string {

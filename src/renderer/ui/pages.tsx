@@ -32,7 +32,7 @@ function Pages({
     >
       {cursor !== undefined && <Button onClick={() => turn(undefined)}>Newest</Button>}
       {next === null ? (
-        <span>{cursor === undefined ? `${count} in all.` : 'These are the oldest.'}</span>
+        <span>{cursor === undefined ? `${count} in total.` : 'End of the list.'}</span>
       ) : (
         <Button onClick={() => turn(next)}>Older</Button>
       )}

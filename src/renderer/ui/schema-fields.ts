@@ -110,7 +110,7 @@ function look(
 }
 
 function problemOf(field: FieldSchema, needed: boolean, text: string): string | null {
-  if (text.trim() === '') return needed && field.type !== 'boolean' ? 'Is needed.' : null;
+  if (text.trim() === '') return needed && field.type !== 'boolean' ? 'Required.' : null;
   if (field.enum !== undefined) return field.enum.includes(text) ? null : `Must be one of: ${field.enum.join(', ')}.`;
   if (field.type === 'number' || field.type === 'integer') {
     const number = Number(text);
@@ -128,7 +128,7 @@ export function jsonProblem(text: string): string | null {
   } catch (error) {
     const says = error instanceof Error ? error.message : String(error);
     // Browsers say where, or what they did not expect; some repeat the text, or parts of it.
-    return `Not JSON: ${says.replace(/,? "[\s\S]*" is not valid JSON$/, '').replace(/^JSON\.parse: /, '')}.`;
+    return `Invalid JSON: ${says.replace(/,? "[\s\S]*" is not valid JSON$/, '').replace(/^JSON\.parse: /, '')}.`;
   }
 }
 

@@ -44,7 +44,7 @@ export function Field({
     <div className="flex min-w-0 flex-col gap-1">
       <label htmlFor={id} className="font-medium">
         {label}
-        {required && <span className="font-normal text-faint"> needed</span>}
+        {required && <span className="font-normal text-faint"> required</span>}
       </label>
       {children({
         id,
@@ -143,7 +143,7 @@ function Group({
     <fieldset className="min-w-0">
       <legend className="font-medium">
         {label}
-        {required && <span className="font-normal text-faint"> needed</span>}
+        {required && <span className="font-normal text-faint"> required</span>}
       </legend>
       {description !== undefined && <p className="text-meta break-words text-muted">{description}</p>}
       <div className="mt-1 flex min-w-0 flex-col gap-3 border-l border-line-strong pl-3">{children}</div>

@@ -3,7 +3,7 @@ import type { Scope } from '../../contracts/common/route.ts';
 
 export const scopeWords: Readonly<Record<Scope, string>> = {
   'agents:read': 'See bots, their panes, work and runs',
-  'bots:act': 'Write to bots, start and stop them',
+  'bots:act': 'Message, start and stop bots',
   compute: 'Notifications, usage and computer-use runs',
   computers: 'Hosted computers',
   work: 'The work queue',

@@ -87,7 +87,7 @@ export const runStatus: Readonly<Record<RunStatus, StatusLook>> = {
   running: looks.running,
   needs_you: looks.needsYou,
   done: looks.provenDone,
-  degraded: { word: 'Done in part', icon: CircleDot, tone: 'muted' },
+  degraded: { word: 'Partly done', icon: CircleDot, tone: 'muted' },
   failed: looks.failed,
   cancelled: looks.cancelled,
 };
@@ -115,7 +115,7 @@ export function taskStatus(task: Task, now: number): StatusLook {
   switch (task.status) {
     case 'queued':
       return task.not_before !== null && Date.parse(task.not_before) > now
-        ? { word: 'Not yet due', icon: CalendarClock, tone: 'faint' }
+        ? { word: 'Scheduled', icon: CalendarClock, tone: 'faint' }
         : looks.queued;
     case 'leased':
     case 'running':
@@ -136,7 +136,7 @@ export function workerStatus({ draining, holding, polling }: QueueWorker): Statu
       ? { word: 'Draining', icon: LogOut, tone: 'muted' }
       : { word: 'Drained', icon: Check, tone: 'faint' };
   }
-  if (holding > 0) return { word: 'At work', icon: 'ring', tone: 'accent' };
+  if (holding > 0) return looks.working;
   if (polling) return { word: 'Polling', icon: Radio, tone: 'muted' };
   return { word: 'Silent', icon: PowerOff, tone: 'faint' };
 }
@@ -153,7 +153,7 @@ export const serverStatus: Readonly<Record<ServerState | 'own', StatusLook>> = {
 
 /** A subscription to events of a connector. */
 export const subscriptionStatus: Readonly<Record<Subscription['status'], StatusLook>> = {
-  pending: { word: 'Being set up', icon: Loader, tone: 'muted' },
+  pending: { word: 'Setting up', icon: Loader, tone: 'muted' },
   active: looks.listening,
   error: looks.error,
   needs_reauth: looks.needsSignIn,
@@ -164,13 +164,13 @@ export const trailStatus: Readonly<Record<TrailEvent['status'], StatusLook>> = {
   waiting: looks.waits,
   ticket: { word: 'Ticket', icon: Ticket, tone: 'muted' },
   dead: { word: 'Refused', icon: CircleX, tone: 'fail' },
-  expired: { word: 'Given up', icon: CircleX, tone: 'fail' },
+  expired: { word: 'Expired', icon: CircleX, tone: 'fail' },
   gap: { word: 'Gap', icon: CircleDashed, tone: 'muted' },
 };
 
 /** A run that an automation rule began. Done is what the bot says of itself, which proves nothing. */
 export const jobStatus: Readonly<Record<JobStatus, StatusLook>> = {
-  batching: { word: 'Gathering', icon: Layers, tone: 'muted' },
+  batching: { word: 'Batching', icon: Layers, tone: 'muted' },
   awaiting_approval: looks.waitsForYou,
   queued: looks.queued,
   running: looks.running,
@@ -185,8 +185,8 @@ export const jobStatus: Readonly<Record<JobStatus, StatusLook>> = {
 /** A subscription of somebody else's app to the person's events. */
 export const edgeStatus: Readonly<Record<EdgeSubscription['status'], StatusLook>> = {
   active: looks.listening,
-  failing: { word: 'Does not answer', icon: CircleX, tone: 'fail' },
-  expired: { word: 'Ended by itself', icon: Clock, tone: 'faint' },
+  failing: { word: 'Not responding', icon: CircleX, tone: 'fail' },
+  expired: { word: 'Expired', icon: Clock, tone: 'faint' },
 };
 
 /** A run of computer use. Done is what the run says of itself, which proves nothing. */
@@ -200,11 +200,11 @@ export const computerUseStatus: Readonly<Record<ComputerUseStatus, StatusLook>> 
   failed: looks.failed,
   cancelled: { word: 'Stopped', icon: Ban, tone: 'faint' },
   interrupted: looks.interrupted,
-  expired: { word: 'Out of time', icon: Clock, tone: 'faint' },
+  expired: { word: 'Timed out', icon: Clock, tone: 'faint' },
 };
 
 const hostedLooks: Readonly<Record<HostedStatus, StatusLook>> = {
-  provisioning: { word: 'Being made', icon: Loader, tone: 'muted' },
+  provisioning: { word: 'Creating', icon: Loader, tone: 'muted' },
   starting: looks.starting,
   running: { word: 'Running', icon: Power, tone: 'muted' },
   stopping: { word: 'Stopping', icon: Loader, tone: 'muted' },

@@ -100,7 +100,7 @@ export function AddressField(field: Omit<ComponentProps<typeof TextField>, 'labe
     <TextField
       label="Address"
       required
-      description="Such as https://example.com/mcp."
+      description="E.g. https://example.com/mcp."
       {...field}
       inputMode="url"
       className="font-mono text-code"

@@ -86,7 +86,7 @@ export function TextView({
       style={fill ? undefined : { height: height + (widest > 60 ? 10 : 0) }}
     >
       {lines.length === 0 ? (
-        <p className="px-2 py-1.5 text-faint">Nothing is in it.</p>
+        <p className="px-2 py-1.5 text-faint">Empty.</p>
       ) : (
         <div
           className="relative"

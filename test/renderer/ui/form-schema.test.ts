@@ -84,7 +84,7 @@ test('values come out as the schema has them, and what nobody touched is left ou
 test('an object that may be left out asks for its needed fields as soon as one of it is touched', () => {
   const schema = form();
   const texts = { ...firstTexts(schema), 'repo/owner': 'a', 'repo/name': 'b', title: 'c', 'options/follow': 'true' };
-  expect(problemsOf(schema, texts)).toEqual({ 'options/depth': 'Is needed.' });
+  expect(problemsOf(schema, texts)).toEqual({ 'options/depth': 'Required.' });
 });
 
 test('the rows of a list are each needed, and a new one takes no name that is in use', () => {
@@ -102,8 +102,8 @@ test('text that is no JSON is said with its place', () => {
     title: 'c',
     filter: '{\n  "a": 1 "b"\n}',
   };
-  expect(problemsOf(form(), texts).filter).toMatch(/^Not JSON: .*line 2/);
-  expect(problemsOf(form(), { ...texts, filter: '{"a": ]}' }).filter).toBe("Not JSON: Unexpected token ']'.");
+  expect(problemsOf(form(), texts).filter).toMatch(/^Invalid JSON: .*line 2/);
+  expect(problemsOf(form(), { ...texts, filter: '{"a": ]}' }).filter).toBe("Invalid JSON: Unexpected token ']'.");
 });
 
 test('values put into the fields come out the same', () => {

@@ -15,13 +15,13 @@ const schema = {
 test('defaults stand in the fields, and an untouched form says only what is needed', () => {
   const texts = firstTexts(schema);
   expect(texts).toEqual({ name: '', count: '3', share: '', mode: '', loud: 'true' });
-  expect(problemsOf(schema, texts)).toEqual({ name: 'Is needed.' });
+  expect(problemsOf(schema, texts)).toEqual({ name: 'Required.' });
 });
 
 test('each wrong field is named at once', () => {
   const texts = { name: ' ', count: '1.5', share: 'many', mode: 'wild', loud: '' };
   expect(problemsOf(schema, texts)).toEqual({
-    name: 'Is needed.',
+    name: 'Required.',
     count: 'Must be a whole number.',
     share: 'Must be a number.',
     mode: 'Must be one of: fast, safe.',

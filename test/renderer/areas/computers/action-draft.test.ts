@@ -51,7 +51,7 @@ test.each(cases)(
 test('a place that is none is told off, a ref is a place where the member takes one, and nothing typed is said to be needed', () => {
   const { schema } = cases.find(({ toolset, member }) => toolset === 'browser' && member === 'left_click')!;
   expect(Object.keys(actionProblems(schema, { target: 'over there' }))).toEqual(['target']);
-  expect(actionProblems(schema, { target: '' })).toEqual({ target: 'Is needed.' });
+  expect(actionProblems(schema, { target: '' })).toEqual({ target: 'Required.' });
   const click = { ...newAction(0, 'browser', 'left_click', schema), texts: { target: ' e7 ' } };
   expect(actionOf(click, schema).input).toEqual({ target: { type: 'ref', ref: 'e7' } });
   const { schema: drag } = cases.find(({ member, toolset }) => toolset === 'browser' && member === 'left_click_drag')!;

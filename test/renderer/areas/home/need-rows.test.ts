@@ -63,7 +63,7 @@ test('a question leads to the inbox with the first line of what is asked, as a c
   };
   const rows = (lead: (to: unknown) => void) => questionNeeds([approval as Approval], lead);
   expect(told(rows)).toEqual([
-    { says: 'Waits for you: Run it?', tone: 'need', text: 'make', since: at, act: 'Answer', to: { to: '/inbox' } },
+    { says: 'Waiting for you: Run it?', tone: 'need', text: 'make', since: at, act: 'Answer', to: { to: '/inbox' } },
   ]);
   expect(rows(nowhere)[0]?.code).toBe(true);
 });

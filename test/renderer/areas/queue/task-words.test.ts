@@ -66,7 +66,7 @@ test('a task waits since it was put into the line: at its time, or when it was r
 test('each state has its word, and one that is to come or to end has its own', () => {
   const word = (more: Partial<Task>) => taskStatus(task(more), now).word;
   expect(word({})).toBe('Queued');
-  expect(word({ not_before: at(10) })).toBe('Not yet due');
+  expect(word({ not_before: at(10) })).toBe('Scheduled');
   expect(word({ not_before: at(-10) })).toBe('Queued');
   expect(word({ status: 'leased' })).toBe('Leased');
   expect(word({ status: 'running', stop_requested: true })).toBe('Stopping');
@@ -90,7 +90,7 @@ test('a worker that drains is done once it holds nothing', () => {
   const worker = { worker_id: 'w', last_seen_at: at(-1), polling: false, draining: false, holding: 0 };
   expect(workerStatus({ ...worker, draining: true, holding: 2 }).word).toBe('Draining');
   expect(workerStatus({ ...worker, draining: true }).word).toBe('Drained');
-  expect(workerStatus({ ...worker, polling: true, holding: 1 }).word).toBe('At work');
+  expect(workerStatus({ ...worker, polling: true, holding: 1 }).word).toBe('Working');
   expect(workerStatus({ ...worker, polling: true }).word).toBe('Polling');
   expect(workerStatus(worker).word).toBe('Silent');
 });

@@ -33,7 +33,7 @@ test('JSON that is no object is refused where it was typed; none at all is none 
     problems: { '': 'Must be an object: { "name": value }.' },
     values: null,
   });
-  expect(argumentsOf(null, { texts: {}, json: '{"a":' }).problems['']).toMatch(/^Not JSON: /);
+  expect(argumentsOf(null, { texts: {}, json: '{"a":' }).problems['']).toMatch(/^Invalid JSON: /);
   expect(argumentsOf(null, { texts: {}, json: ' ' })).toEqual({ problems: {}, values: {} });
 });
 
