@@ -109,7 +109,7 @@ async function unnamed(page: Page): Promise<string[]> {
   if (!(await page.getByRole('dialog').isVisible())) await page.evaluate(() => document.querySelector('h1')?.click());
   const wanted = await page.evaluate(buttonNames);
   await page.keyboard.press('Control+k');
-  const find = page.getByPlaceholder('Find a bot, a run, a message or a command');
+  const find = page.getByPlaceholder('Find bots, runs, messages and commands');
   await find.waitFor();
   const known = (await page.locator('[cmdk-item]').allTextContents()).map((one) => one.toLowerCase());
   await page.keyboard.press('Escape');

@@ -103,17 +103,17 @@ test('while the pane host cannot be read, every bot keeps its state and its last
   process.kill(lock.pid, 'SIGSTOP');
   try {
     await page
-      .getByText(/Panes cannot be read:/)
+      .getByText(/Panes are unavailable:/)
       .first()
       .waitFor({ timeout: 30_000 });
-    await page.getByRole('contentinfo').getByText('Panes cannot be read').waitFor();
+    await page.getByRole('contentinfo').getByText('Panes are unavailable').waitFor();
     for (const name of names) await page.locator(`[data-bot="${name}@many"]`, { hasText: 'Idle' }).waitFor();
     await seeInPane(page, 'one', /^tick-5/m);
   } finally {
     process.kill(lock.pid, 'SIGCONT');
   }
   await page
-    .getByText(/Panes cannot be read/)
+    .getByText(/Panes are unavailable/)
     .first()
     .waitFor({ state: 'detached', timeout: 30_000 });
   await typeInto(page, 'one@many', 'echo back-again');

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 async function look(page: Page, words: string): Promise<void> {
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a run').fill(words);
+  await page.getByPlaceholder('Find bots, runs').fill(words);
 }
 const group = (page: Page, name: string) =>
   page.locator('[cmdk-group]', { has: page.getByText(name, { exact: true }) });
@@ -49,14 +49,14 @@ test('what nothing matches says so, and a search that fails says why and holds n
   const { page } = first;
   await go(page, '/queue');
   await look(page, 'no such thing anywhere');
-  await page.getByText('Nothing has this name or these words.').waitFor();
+  await page.getByText('No matches.').waitFor();
   await page.keyboard.press('Escape');
   await page.route('**/api/factory/search**', (route) =>
     route.fulfill({ status: 502, json: { error: { code: 'transport', fact: 'The engine is away.', action: '' } } }),
   );
   await look(page, 'harbour');
   await page.getByText(/could not be searched: The engine is away\./).waitFor();
-  await page.getByPlaceholder('Find a bot, a run').fill('ledger');
+  await page.getByPlaceholder('Find bots, runs').fill('ledger');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Ledger', level: 1 }).waitFor();
   await page.unroute('**/api/factory/search**');
@@ -72,7 +72,7 @@ test('what is named so stands first and is chosen by Enter as soon as it is foun
     .getByRole('option', { name: /Ship it/ })
     .waitFor();
   const headings = await page.locator('[cmdk-group]:visible [cmdk-group-heading]').allTextContents();
-  expect(headings.indexOf('Perhaps meant')).toBe(headings.length - 1);
+  expect(headings.indexOf('Did you mean')).toBe(headings.length - 1);
   expect(['Runs', 'Templates']).toContain(headings[0]);
   const selected = page.locator('[cmdk-item][aria-selected="true"]');
   await expect.poll(() => selected.textContent()).toMatch(/^Ship it/);
@@ -88,7 +88,7 @@ test('Escape closes it and the focus is back where it was', async () => {
   const filter = page.locator('[data-filter]');
   await filter.focus();
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Find a bot, a run').waitFor();
+  await page.getByPlaceholder('Find bots, runs').waitFor();
   await page.keyboard.press('Escape');
   await expect.poll(() => filter.evaluate((one) => one === document.activeElement)).toBe(true);
 });
@@ -127,7 +127,7 @@ test('the screen-reader mode of terminals is switched from the palette', async (
   expect(await box.isChecked()).toBe(false);
   await page.locator('h1').click();
   await look(page, 'screen reader');
-  await page.getByRole('option', { name: 'Screen reader mode of terminals, on or off' }).click();
+  await page.getByRole('option', { name: 'Toggle screen reader mode in terminals' }).click();
   await expect.poll(() => box.isChecked()).toBe(true);
 });
 

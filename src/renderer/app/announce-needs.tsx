@@ -48,7 +48,7 @@ export function AnnounceNeeds() {
         description: agent.stateReason,
         icon: <Hand className="size-4 text-need" aria-hidden="true" />,
         action: {
-          label: 'Open its pane',
+          label: 'Open pane',
           onClick: () =>
             dispatchWindowEvent('platform:factory-attach-pane', {
               paneId: agent.pane?.id ?? agent.id,
@@ -86,7 +86,7 @@ function useAnnounceApprovals(agents: readonly Agent[] | undefined): void {
     for (const approval of pending) {
       if (before.has(approval.id)) continue;
       const who = agents?.find((one) => one.id === approval.agentId)?.address;
-      toast(who === undefined ? 'A question waits for you' : `${who} asks`, {
+      toast(who === undefined ? 'Waiting for your approval' : `${who} asks for approval`, {
         id: `approval ${approval.id}`,
         description: approval.title,
         icon: <Hand className="size-4 text-need" aria-hidden="true" />,

@@ -43,7 +43,7 @@ export const farActions: readonly Far[] = [
   },
   {
     id: 'model-key',
-    title: 'Give a model key or a model server',
+    title: 'Add a model key or server',
     group: 'Settings',
     href: '/settings/set-up',
     button: null,
@@ -60,7 +60,7 @@ export const farActions: readonly Far[] = [
   { id: 'pair', title: 'Pair with a home cloud', group: 'Settings', href: '/settings/computers', button: null },
   {
     id: 'push',
-    title: 'Notifications of this browser',
+    title: 'Notifications in this browser',
     group: 'Settings',
     href: '/settings/notifications',
     button: null,

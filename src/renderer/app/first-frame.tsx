@@ -11,8 +11,8 @@ export function FirstFrame() {
           {wait !== null && (
             <p role="status" className="text-muted">
               {wait === 'away'
-                ? 'Gantry does not answer. The page opens as soon as it does.'
-                : 'This page cannot be loaded; Gantry may have been updated. Reload it.'}
+                ? 'Gantry does not answer. This page opens as soon as it does.'
+                : 'This page cannot be loaded. Gantry may have been updated: reload the page.'}
             </p>
           )}
         </main>

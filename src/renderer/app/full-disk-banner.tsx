@@ -31,8 +31,8 @@ export function FullDiskBanner() {
     >
       <HardDrive className="mt-0.5 size-3 shrink-0 text-fail" aria-hidden="true" />
       <span className="min-w-0 wrap-anywhere">
-        {check?.detail ?? 'What happens cannot be written to disk. Until it can, nothing new is taken on.'}{' '}
-        {check?.fix ?? 'Free some space; Gantry goes on by itself'}.
+        {check?.detail ?? 'The disk is full. Gantry accepts no new work until there is space.'}{' '}
+        {check?.fix ?? 'Free some space; Gantry then continues automatically'}.
       </span>
     </section>
   );

@@ -20,7 +20,7 @@ export function LateNotice() {
     >
       {wait === 'other' ? (
         <>
-          <p className="min-w-0">Part of this page cannot be loaded; Gantry may have been updated.</p>
+          <p className="min-w-0">Part of this page cannot be loaded. Gantry may have been updated.</p>
           <Button onClick={() => window.location.reload()}>Reload</Button>
         </>
       ) : (

@@ -25,7 +25,7 @@ interface Ranked {
   readonly score: number;
 }
 
-export const fromLetters = 'Perhaps meant';
+export const fromLetters = 'Did you mean';
 /** Of a button of the page that is shown: its name is a sentence, and letters that stand apart in one mean nothing. */
 export const pressMark = 'press-';
 

@@ -82,17 +82,15 @@ export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (
             <Command.Input
               value={typed}
               onValueChange={setTyped}
-              placeholder="Find a bot, a run, a message or a command"
+              placeholder="Find bots, runs, messages and commands"
               className="h-11 w-full border-b border-line bg-transparent px-4 text-title outline-none"
             />
-            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and what is found">
-              {!found.looking && (
-                <Command.Empty className="p-3 text-muted">Nothing has this name or these words.</Command.Empty>
-              )}
+            <Command.List className="max-h-[56vh] overflow-y-auto p-1" label="Commands and results">
+              {!found.looking && <Command.Empty className="p-3 text-muted">No matches.</Command.Empty>}
               {!isNamed && (
                 // The list always chooses its first row: this one does nothing.
                 <Command.Item value={nothingChosen} className="sr-only">
-                  Nothing is chosen. Use the arrow keys.
+                  Nothing is selected. Use the arrow keys.
                 </Command.Item>
               )}
               {shownGroups.map(({ name, items }) => (
@@ -186,9 +184,9 @@ function FoundLine({ row }: { row: FoundRow }): ReactNode {
 function About({ found: { looking, failed, complete, rows }, more }: { found: FoundState; more: number }) {
   const lines = [
     ...(more > 0 ? [`${more} more. Type part of a name to find them.`] : []),
-    ...(looking && rows.length === 0 ? ['Looking through runs, messages and events …'] : []),
+    ...(looking && rows.length === 0 ? ['Searching runs, messages and events …'] : []),
     ...failed.map(({ name, error }) => `${name} could not be searched: ${describeProblem(error).fact}`),
-    ...(complete ? [] : ['Of each kind the newest 10,000 were looked through; older ones are on their own pages.']),
+    ...(complete ? [] : ['Searched the newest 10,000 of each kind. Older ones are on their own pages.']),
   ];
   return (
     <div

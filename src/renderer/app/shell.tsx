@@ -79,7 +79,7 @@ function Frame() {
       { id: 'palette', title: 'Find a command', group: 'Help', keys: 'Ctrl K', hidden: true, run: palette },
       {
         id: 'palette-terminal',
-        title: 'Find a command, also from a terminal',
+        title: 'Find a command from a terminal',
         group: 'Help',
         keys: 'Ctrl Shift P',
         hidden: true,
@@ -88,14 +88,14 @@ function Frame() {
       { id: 'shortcuts', title: 'Show all shortcuts', group: 'Help', keys: '?', run: () => setOverlay('shortcuts') },
       {
         id: 'screen-reader',
-        title: 'Screen reader mode of terminals, on or off',
+        title: 'Toggle screen reader mode in terminals',
         group: 'View',
         run: () => settings.set({ screenReader: !settings.get().screenReader }),
       },
       ...(['system', 'dark', 'light'] as const).map(
         (theme): Action => ({
           id: `theme-${theme}`,
-          title: theme === 'system' ? 'Theme as the computer has it' : `${theme === 'dark' ? 'Dark' : 'Light'} theme`,
+          title: theme === 'system' ? 'System theme' : `${theme === 'dark' ? 'Dark' : 'Light'} theme`,
           group: 'View',
           run: () => settings.set({ theme }),
         }),
@@ -213,8 +213,8 @@ function useComputerActions(): readonly Action[] {
     });
     return [
       ...toCloud,
-      ...floors.map(({ place }) => look(`Look at ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
-      look('Look at all computers', undefined),
+      ...floors.map(({ place }) => look(`Show ${place.name}${place.away ? ' (away)' : ''}`, place.id)),
+      look('Show all computers', undefined),
     ];
   }, [floors, navigate, cloud]);
 }

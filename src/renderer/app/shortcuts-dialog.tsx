@@ -19,7 +19,7 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
       open={open}
       onOpenChange={onOpenChange}
       title="Shortcuts"
-      description="In a terminal every key goes to the bot, save those with Ctrl Shift."
+      description="In a terminal, every key goes to the bot except those with Ctrl Shift."
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard */}
       <section aria-label="All shortcuts" tabIndex={0}>
@@ -34,7 +34,7 @@ export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenC
           ))}
         </dl>
         <p className="mt-4 text-muted">
-          <code className="font-mono text-code">docs/glossary.md</code> says what each word of Gantry means.
+          <code className="font-mono text-code">docs/glossary.md</code> explains Gantry’s terms.
         </p>
       </section>
     </Dialog>

@@ -24,23 +24,22 @@ export function SignedOutPage({ ended }: { ended: boolean }) {
         <>
           <p className="text-muted">
             {ended
-              ? 'It was signed out, here or from another device, or it was too old. What ran goes on; sign in to see it.'
+              ? 'You were signed out, here or from another device, or the session expired. Your bots keep running.'
               : 'Sign in to reach your computers and the bots on them.'}
           </p>
           <Button kind="primary" autoFocus onClick={() => window.location.assign(loginAddress(next))}>
             Sign in
           </Button>
           <p className="text-meta text-muted">
-            Opens <span className="font-mono break-all">{issuer.data}</span>, which knows your password; Gantry does
-            not.
+            Opens <span className="font-mono break-all">{issuer.data}</span>. Gantry never sees your password.
           </p>
         </>
       )}
       {issuer.data === null && (
         <>
           <p className="text-muted">
-            Gantry opens only from an address that it prints itself; each works once, for ten minutes. Ask for a new one
-            on the computer where Gantry runs:
+            Gantry opens with a sign-in link that works once, for ten minutes. Print a new one on the computer where
+            Gantry runs:
           </p>
           <Command text="npx gantry open" />
           <p className="text-muted">Or press Enter in the terminal where Gantry was started.</p>
@@ -59,12 +58,12 @@ export function NoComputerPage() {
       <div className="mx-auto flex max-w-[560px] flex-col items-start gap-3 p-6">
         <h1 className="text-page font-semibold">Pair your first computer</h1>
         <p className="text-muted">
-          Bots run on your own computers; here you reach them. On a computer where Gantry is installed, run this and
-          follow the link that it prints. It then appears here by itself.
+          Bots run on your own computers, and you reach them here. On a computer where Gantry is installed, run this
+          command and follow the link that it prints. The computer then appears here.
         </p>
         <Command text={`npx gantry pair ${window.location.origin}`} />
         <p className="text-muted">
-          Without a terminal: open Gantry there, and under Settings, Computers, pair it with {window.location.origin}.
+          Without a terminal: open Gantry there, go to Settings, Computers, and pair it with {window.location.origin}.
         </p>
       </div>
     </main>

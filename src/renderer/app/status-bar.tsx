@@ -126,7 +126,7 @@ export function StatusBar() {
       <span className="inline-flex items-center gap-1.5 whitespace-nowrap tabular-nums">
         <TerminalSquare className="size-3.5" aria-hidden="true" />
         {engine !== undefined && !engine.running
-          ? 'Panes cannot be read'
+          ? 'Panes are unavailable'
           : `${live} ${live === 1 ? 'pane' : 'panes'} live`}
       </span>
       {need > 0 && (
@@ -138,7 +138,7 @@ export function StatusBar() {
       <SpentToday />
       <span className="ml-auto hidden whitespace-nowrap sm:inline">
         {last === undefined ? (
-          'No event yet'
+          'No events yet'
         ) : (
           <>
             Last event <Ago at={last} />
@@ -169,7 +169,7 @@ function SpentToday() {
   return (
     <Link
       to="/settings/usage"
-      title={priced ? tokens : 'What these models cost is not known here'}
+      title={priced ? tokens : 'The cost of these models is unknown'}
       className="hidden whitespace-nowrap tabular-nums hover:text-ink md:inline"
     >
       {priced ? costOf(today) : tokens} today

@@ -128,7 +128,7 @@ export async function keepBusy(page: Page, bot: string): Promise<void> {
 /** The palette with the focus in its field: it is loaded when it is first asked for, and what is typed before is typed into the page. */
 export async function openPalette(page: Page): Promise<Locator> {
   await page.keyboard.press('Control+k');
-  const find = page.getByPlaceholder('Find a bot, a run, a message or a command');
+  const find = page.getByPlaceholder('Find bots, runs, messages and commands');
   await inFocus(find);
   return find;
 }

@@ -54,7 +54,7 @@ test('what is named exactly so, or begins so, stands before every command that h
     'Runs: Ship it',
     'This page: Start shipping',
     'Messages: we ship now',
-    'Perhaps meant: Settings of this computer',
+    'Did you mean: Settings of this computer',
   ]);
   expect(lines('ledger', [row('ledger.verified', 'Events'), row('Ledger', 'Runs')])).toEqual([
     'Go to: Ledger',
@@ -70,7 +70,7 @@ test('commands that only have the letters stand last, behind all that was found'
     'This page: Start shipping',
     'Runs: Stage 2',
     'Messages: a statement',
-    'Perhaps meant: Approve what is selected',
+    'Did you mean: Approve what is selected',
   ]);
 });
 

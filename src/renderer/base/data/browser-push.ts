@@ -58,8 +58,8 @@ export function createBrowserPush(
       if ((await notification.requestPermission()) !== 'granted') {
         throw new AppError(
           'refused',
-          'This browser does not allow notifications of this page.',
-          'Allow them in the settings of the page (left of its address), then try again.',
+          'This browser blocks notifications from this page.',
+          'Allow them in the site settings (left of the address), then try again.',
         );
       }
       const { publicKey } = await api.notifications.getPushKey();
@@ -94,7 +94,11 @@ export function createBrowserPush(
 }
 
 const noSupport = (): AppError =>
-  new AppError('refused', 'This browser has no push.', 'Use another browser, or install this page as an app first.');
+  new AppError(
+    'refused',
+    'This browser does not support push notifications.',
+    'Use another browser, or install this page as an app first.',
+  );
 
 async function inTime(asked: Promise<PushSubscription>, limit: number): Promise<PushSubscription> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -103,9 +107,9 @@ async function inTime(asked: Promise<PushSubscription>, limit: number): Promise<
       reject(
         new AppError(
           'timeout',
-          `The push service of this browser has not answered for ${limit / 1000} s.`,
-          'Chromium that is built without its vendor’s service never gets an answer: use Chrome, Edge, Firefox or Safari. ' +
-            'While a tab is open, everything shows here all the same.',
+          `The push service of this browser did not answer within ${limit / 1000} s.`,
+          'Chromium builds without their vendor’s push service never get an answer: use Chrome, Edge, Firefox or Safari. ' +
+            'While a tab is open, notifications still appear here.',
         ),
       );
     }, limit);
@@ -116,7 +120,7 @@ async function inTime(asked: Promise<PushSubscription>, limit: number): Promise<
     if (cause instanceof AppError) throw cause;
     throw new AppError(
       'transport',
-      `The push service of this browser refused: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `The push service of this browser refused the request: ${cause instanceof Error ? cause.message : String(cause)}`,
       'Check that this computer is online and that nothing blocks the service, then try again.',
       { cause },
     );

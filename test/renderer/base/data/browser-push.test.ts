@@ -111,7 +111,7 @@ test('a subscription with another key is given up first: a second one beside it 
 
 test('a person who says no is told where to say yes, and nothing is registered', async () => {
   const { push, told } = surroundings({ asked: 'denied' });
-  await expect(push.turnOn()).rejects.toMatchObject({ code: 'refused', fact: expect.stringContaining('not allow') });
+  await expect(push.turnOn()).rejects.toMatchObject({ code: 'refused', fact: expect.stringContaining('blocks') });
   expect(told).toEqual([]);
 });
 
