@@ -140,7 +140,7 @@ test('Home lists what needs somebody from all parts, oldest first, each with its
   const kinds = () =>
     needs.locator('[data-need]').evaluateAll((rows) => rows.map((row) => row.getAttribute('data-need')));
   await expect.poll(kinds).toEqual(['pending_registration', 'error']);
-  await needs.getByRole('button', { name: /^Register it/ }).click();
+  await needs.getByRole('button', { name: /^Register:/ }).click();
   await page.getByRole('form', { name: 'Registration' }).waitFor();
 });
 

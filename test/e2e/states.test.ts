@@ -223,7 +223,7 @@ test('a bot that begins to need a person is said at once, with the way to its pa
   await expect.poll(() => page.locator('[data-bot="web@draft"]').textContent()).toContain('run `npm publish`?');
   await page.getByRole('link', { name: 'Home' }).click();
   await page.getByRole('main').getByText('run `npm publish`?').waitFor();
-  await page.getByRole('main').getByRole('button', { name: 'Open its pane' }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Open pane' }).click();
   await page.getByRole('region', { name: 'Pane of web', exact: true }).getByText('Needs you').waitFor();
   await page.unroute('**/api/factory/agents');
 });

@@ -127,10 +127,10 @@ test('the link of a notification opens the pane of the thread’s bot, and an un
   await pane(page, 'builder').waitFor();
   await expect.poll(() => new URL(page.url()).pathname).toBe('/floor');
   await page.goto(`${gantry.origin}/?allternit_thread=thread_unknown`);
-  await page.getByText('Thread thread_unknown is not known on this computer.').waitFor();
+  await page.getByText('Thread thread_unknown was not found on this computer.').waitFor();
   await expect.poll(() => new URL(page.url()).search).toBe('');
   await page.goto(`${gantry.origin}/?allternit_channel=sms`);
-  await page.getByText('No conversation came through sms yet.').waitFor();
+  await page.getByText('No conversation through sms yet.').waitFor();
 });
 
 test('none of it left an error in the console', () => {

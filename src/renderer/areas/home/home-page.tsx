@@ -135,7 +135,7 @@ export function HomePage() {
                   source={teams}
                   skeleton={<SkeletonRows count={2} height={36} />}
                   isEmpty={(data) => data.teams.length === 0}
-                  empty={<Empty>No team can be started yet; the floor says why.</Empty>}
+                  empty={<Empty>No team can start yet. The floor shows why.</Empty>}
                 >
                   {(data) => (
                     <FirstRows rows={data.teams} first={10} what="teams">
@@ -229,7 +229,7 @@ function SendCard({ bots }: { bots: readonly PlacedBot[] }) {
   const [target, setTarget] = useState<string | null>(null);
   const bot = bots.find((one) => one.id === target) ?? null;
   return (
-    <Card title="Send to a bot">
+    <Card title="Message a bot">
       <OnComputer computer={bot?.place.scope ?? null}>
         {bot !== null && <LastDeliveries agentId={bot.id} harness={bot.binding.harness} />}
         <div className={bot === null ? '[&>form]:border-t-0' : undefined}>

@@ -41,7 +41,7 @@ export const botNeeds = (
       wire: bot.state,
       title: several ? `${bot.address} on ${bot.computerName}` : bot.address,
       text: bot.stateReason ?? '',
-      act: { word: 'Open its pane', run: () => open(bot) },
+      act: { word: 'Open pane', run: () => open(bot) },
     }));
 const bad: ReadonlySet<string> = new Set(['needs_you', 'blocked', 'failed']);
 
@@ -84,7 +84,7 @@ export function lostNeeds(
         title: `Message to ${one.to}`,
         text: one.detail ?? '',
         act: {
-          word: bot === undefined ? 'Open the floor' : 'Open its pane',
+          word: bot === undefined ? 'Open the floor' : 'Open pane',
           run: () => (bot === undefined ? lead({ to: '/floor' }) : open(bot)),
         },
       };

@@ -27,4 +27,4 @@ export type Lead = (to: {
 }) => void;
 
 export const needLook: StatusLook = looks.needsYou;
-export const troubleLook: StatusLook = { ...looks.failed, word: 'Trouble' };
+export const troubleLook: StatusLook = { ...looks.failed, word: 'Problem' };

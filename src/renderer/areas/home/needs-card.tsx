@@ -28,8 +28,8 @@ export function NeedsCard({ bots, quiet = false }: { bots: readonly PlacedBot[];
         isEmpty={() => needs.length === 0}
         empty={
           <Empty>
-            Nothing waits for you. Questions, sign-ins, numbers to correct and work that cannot continue without you
-            appear here, the longest waiting first.
+            Nothing waits for you. Approvals, sign-ins, numbers to correct and work that is stuck without you appear
+            here, longest waiting first.
           </Empty>
         }
       >

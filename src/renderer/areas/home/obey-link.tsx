@@ -44,8 +44,8 @@ export function ObeyLink() {
       void navigate({ to: '/', search: {}, replace: true });
       toast(
         threadId === undefined
-          ? `No conversation came through ${provider} yet.`
-          : `Thread ${threadId} is not known on ${linked === '' ? 'this computer' : 'any linked computer'}.`,
+          ? `No conversation through ${provider} yet.`
+          : `Thread ${threadId} was not found on ${linked === '' ? 'this computer' : 'any linked computer'}.`,
       );
     };
     find().catch((error: unknown) => {

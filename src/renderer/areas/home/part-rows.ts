@@ -21,7 +21,7 @@ export const serverNeeds = (servers: readonly AttachedServer[], computer: string
       title: name,
       text: error ?? '',
       act: {
-        word: status === 'needs_reauth' ? 'Sign in' : 'Open it',
+        word: status === 'needs_reauth' ? 'Sign in' : 'Open',
         run: () =>
           transport.type === 'http'
             ? lead({ to: '/connectors', search: { connector: id, ...on(computer) } })
@@ -50,7 +50,7 @@ export const numberNeeds = (
         title: numberWords(one.e164),
         text: one.problem ?? '',
         act: {
-          word: registration === null ? 'Register it' : 'Correct it',
+          word: registration === null ? 'Register' : 'Correct',
           run: () =>
             lead({ to: '/phone', search: { number: one.id, show: one.port === null ? 'register' : undefined } }),
         },
@@ -69,7 +69,7 @@ export function hostedNeeds(
 ): Need[] {
   const row = (id: string, name: string, more: Pick<Need, 'key' | 'since' | 'look' | 'wire' | 'text'>): Need => ({
     title: name,
-    act: { word: 'Open it', run: () => lead({ to: '/computers', search: { hosted: id } }) },
+    act: { word: 'Open', run: () => lead({ to: '/computers', search: { hosted: id } }) },
     ...more,
   });
   return [
@@ -86,7 +86,7 @@ export function hostedNeeds(
           since: one.created_at,
           look: hostedStatus(one),
           wire: one.status,
-          text: 'It could not be started or kept running.',
+          text: 'This computer failed to start or stopped unexpectedly.',
         }),
       ),
   ];
@@ -106,9 +106,9 @@ export function budgetNeeds(
       since: null,
       look: { ...needLook, word: percent >= 100 ? 'Budget reached' : 'Budget nearly reached' },
       wire: 'budget',
-      title: 'Spending of this month',
-      text: `${percent} % of the budget is spent`,
-      act: { word: 'See the spending', run: () => lead({ to: '/settings/usage' }) },
+      title: 'Usage this month',
+      text: `${percent}% of the budget is spent`,
+      act: { word: 'View usage', run: () => lead({ to: '/settings/usage' }) },
     },
   ];
 }
@@ -126,8 +126,8 @@ export const limitNeeds = (
       look: { ...needLook, word: 'Limit reached' },
       wire: 'limit',
       title: subject === '*' ? 'All bots' : subject,
-      text: 'What may be spent today is spent: who is meant waits until tomorrow, or for you',
-      act: { word: 'See the limits', run: () => lead({ to: '/settings/usage' }) },
+      text: 'Today’s budget is spent. Messages wait until tomorrow, or until you raise the limit.',
+      act: { word: 'View limits', run: () => lead({ to: '/settings/usage' }) },
     }));
 
 /** Times at which a template should have run and Gantry did not. */
@@ -148,8 +148,8 @@ export const scheduleNeeds = (
       look: occurrenceStatus.missed,
       wire: 'missed',
       title,
-      text: `${missed} ${missed === 1 ? 'time was' : 'times were'} missed while Gantry did not run`,
-      act: { word: 'See the schedule', run: () => lead({ href: '/work?schedules=1' }) },
+      text: `${missed} ${missed === 1 ? 'run was' : 'runs were'} missed while Gantry was not running`,
+      act: { word: 'View schedule', run: () => lead({ href: '/work?schedules=1' }) },
     }));
 
 /** This page does not reach Gantry; null: since when, and it does. */
@@ -162,9 +162,9 @@ export const linkNeeds = (offSince: number | null, lead: Lead): Need[] =>
           since: new Date(offSince).toISOString(),
           look: connectionStatus.off,
           wire: 'off',
-          title: 'Gantry does not answer this page',
-          text: 'This page shows what it last knew and reconnects automatically.',
-          act: { word: 'See computers', run: () => lead({ to: '/settings/computers' }) },
+          title: 'This page cannot reach Gantry',
+          text: 'It shows the last known state and reconnects automatically.',
+          act: { word: 'View computers', run: () => lead({ to: '/settings/computers' }) },
         },
       ];
 
@@ -187,9 +187,9 @@ export const pairingNeeds = (
           since: pairing.link?.since ?? null,
           look: troubleLook,
           wire: pairing.state,
-          title: 'The link to the home cloud',
+          title: 'Link to the home cloud',
           text: pairing.problem,
-          act: { word: 'Open its settings', run: () => lead({ to: '/settings/computers' }) },
+          act: { word: 'Open settings', run: () => lead({ to: '/settings/computers' }) },
         },
       ];
 

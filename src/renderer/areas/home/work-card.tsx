@@ -25,7 +25,7 @@ export function WorkCard() {
         source={campaigns}
         skeleton={<SkeletonRows count={2} height={36} />}
         isEmpty={(data) => data.campaigns.length === 0}
-        empty={<Empty>A run turns an intent into steps that bots carry out and prove. Its board will be here.</Empty>}
+        empty={<Empty>A run turns an intent into steps that bots carry out and prove. Its board appears here.</Empty>}
       >
         {(data) => (
           <ul>

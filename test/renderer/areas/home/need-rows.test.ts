@@ -79,8 +79,8 @@ test('a bot that waits, is blocked or failed leads to its pane, and stands once:
   ];
   const rows = told(() => botNeeds(bots, [{ agentId: 'b4' }], false, open));
   expect(rows.map(({ says, text, act }) => [says, text, act])).toEqual([
-    ['Blocked: maker@demo', 'No disk.', 'Open its pane'],
-    ['Failed: tester@demo', '', 'Open its pane'],
+    ['Blocked: maker@demo', 'No disk.', 'Open pane'],
+    ['Failed: tester@demo', '', 'Open pane'],
   ]);
   expect(open.mock.calls).toEqual([[bots[2]], [bots[4]]]);
   expect(botNeeds(bots, [], true, open).map(({ title }) => title)).toContain('maker@demo on Desk');
@@ -116,7 +116,7 @@ test('of what was sent to somebody the last alone counts, and only within a day'
     sent('d5', 'old@demo', 'failed', '2026-03-03T11:59:59.000Z'),
   ];
   expect(told((lead) => lostNeeds(deliveries, [scribe], noon, lead, open))).toMatchObject([
-    { says: 'Failed: Message to scribe@demo', act: 'Open its pane', to: undefined },
+    { says: 'Failed: Message to scribe@demo', act: 'Open pane', to: undefined },
     { says: 'Unconfirmed: Message to gone@demo', act: 'Open the floor', to: { to: '/floor' } },
   ]);
   expect(open.mock.calls).toEqual([[scribe]]);
@@ -153,7 +153,7 @@ test('a server that wants a sign-in or failed leads to where it is mended, on it
       tone: 'fail',
       text: 'It ended.',
       since: at,
-      act: 'Open it',
+      act: 'Open',
       to: { to: '/tools', search: { server: 'files', computer: 'far' } },
     },
   ]);
@@ -184,10 +184,10 @@ test('a number without a registration leads to the form; one that works, and one
   expect(told((lead) => numberNeeds(numbers, [null, undefined, undefined, undefined], lead))).toMatchObject([
     {
       says: 'Needs registration: +1 202 555 0123',
-      act: 'Register it',
+      act: 'Register',
       to: { to: '/phone', search: { number: 'n1', show: 'register' } },
     },
-    { says: 'Not bought: +1 202 555 0123', tone: 'fail', text: 'Declined.', act: 'Correct it' },
+    { says: 'Not bought: +1 202 555 0123', tone: 'fail', text: 'Declined.', act: 'Correct' },
   ]);
 });
 
@@ -202,14 +202,18 @@ test('a hosted computer has a row for each call that waits and one where it coul
   const asked = [[{ id: 'q1', requested_at: at, words: 'Type a password' }], undefined, undefined];
   expect(told((lead) => hostedNeeds(computers, asked, lead))).toMatchObject([
     { says: 'Needs you: Lab', text: 'Type a password', to: { to: '/computers', search: { hosted: 'h1' } } },
-    { says: 'Error: Old', text: 'It could not be started or kept running.', to: { search: { hosted: 'h2' } } },
+    {
+      says: 'Error: Old',
+      text: 'This computer failed to start or stopped unexpectedly.',
+      to: { search: { hosted: 'h2' } },
+    },
   ]);
 });
 
 test.each([
   [799, []],
-  [800, ['Budget nearly reached: Spending of this month', '80 % of the budget is spent']],
-  [1000, ['Budget reached: Spending of this month', '100 % of the budget is spent']],
+  [800, ['Budget nearly reached: Usage this month', '80% of the budget is spent']],
+  [1000, ['Budget reached: Usage this month', '100% of the budget is spent']],
 ])('of 1000 cents %i are spent: %j', (spent, expected) => {
   const rows = told((lead) => budgetNeeds({ budgetCents: 1000, alertPercent: 80 }, spent, lead));
   expect(rows.flatMap(({ says, text }) => [says, text])).toEqual(expected);
@@ -241,11 +245,11 @@ test('a schedule says how often it was missed, since the last time', () => {
   expect(told((lead) => scheduleNeeds(schedules, lead))).toMatchObject([
     {
       says: 'Missed: Nightly',
-      text: '1 time was missed while Gantry did not run',
+      text: '1 run was missed while Gantry was not running',
       since: at,
       to: { href: '/work?schedules=1' },
     },
-    { says: 'Missed: Weekly', text: '3 times were missed while Gantry did not run', since: null },
+    { says: 'Missed: Weekly', text: '3 runs were missed while Gantry was not running', since: null },
   ]);
 });
 
@@ -264,17 +268,17 @@ test('the link of the page, the home cloud and a floor that cannot be read say w
   ]);
   expect(rows).toMatchObject([
     {
-      says: 'Off: Gantry does not answer this page',
+      says: 'Off: This page cannot reach Gantry',
       since: '2026-03-04T12:00:00.000Z',
       to: { to: '/settings/computers' },
     },
     {
-      says: 'Trouble: The link to the home cloud',
+      says: 'Problem: Link to the home cloud',
       text: 'It refused this computer.',
       since: at,
       to: { to: '/settings/computers' },
     },
-    { says: 'Trouble: Far desk', text: 'It does not answer.', since: at, to: { to: '/floor' } },
+    { says: 'Problem: Far desk', text: 'It does not answer.', since: at, to: { to: '/floor' } },
   ]);
   expect([
     ...linkNeeds(null, nowhere),
