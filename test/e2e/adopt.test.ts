@@ -46,14 +46,14 @@ test('the palette leads to the sessions; one is chosen, planned and adopted, and
   await page.setViewportSize(wide);
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   await openPalette(page);
-  await page.keyboard.type('adopt a session');
-  await page.getByRole('option', { name: 'Adopt a session', selected: true }).waitFor();
+  await page.keyboard.type('adopt a conversation');
+  await page.getByRole('option', { name: 'Adopt a conversation', selected: true }).waitFor();
   await page.keyboard.press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'Adopt a session' });
-  const rows = dialog.getByRole('list', { name: 'Sessions' }).getByRole('button');
+  const dialog = page.getByRole('dialog', { name: 'Adopt a conversation' });
+  const rows = dialog.getByRole('list', { name: 'Conversations' }).getByRole('button');
   await expect.poll(() => rows.count()).toBe(2);
   await looked(page, 'adopt-list');
-  await dialog.getByRole('searchbox', { name: 'Filter sessions' }).fill('roof');
+  await dialog.getByRole('searchbox', { name: 'Filter conversations' }).fill('roof');
   await expect.poll(() => rows.count()).toBe(1);
   await rows.first().click();
   await dialog.getByText('claude@adopted').waitFor();
@@ -66,8 +66,8 @@ test('the palette leads to the sessions; one is chosen, planned and adopted, and
 test('what runs as a bot already is shown as that and cannot be chosen, also on a phone', async () => {
   const { page } = seen;
   await page.setViewportSize(narrow);
-  await page.getByRole('button', { name: 'Adopt a session' }).first().click();
-  const dialog = page.getByRole('dialog', { name: 'Adopt a session' });
+  await page.getByRole('button', { name: 'Adopt a conversation' }).first().click();
+  const dialog = page.getByRole('dialog', { name: 'Adopt a conversation' });
   const taken = dialog.getByRole('button', { name: /Mend the roof/ });
   await taken.getByText('runs as claude@adopted').waitFor();
   await expect.poll(() => taken.isDisabled()).toBe(true);

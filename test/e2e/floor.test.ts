@@ -194,7 +194,7 @@ test('full screen shows one pane alone, and gives the others back', async () => 
   const { page } = first;
   await page.getByRole('button', { name: 'Full screen of builder', exact: true }).click();
   await page.getByRole('region', { name: 'Pane of tester', exact: true }).waitFor({ state: 'hidden' });
-  await page.getByRole('button', { name: 'Back from full screen of builder' }).click();
+  await page.getByRole('button', { name: 'Exit full screen of builder' }).click();
   await page.getByRole('region', { name: 'Pane of tester', exact: true }).waitFor();
 });
 
@@ -208,7 +208,7 @@ test('the layout is the same after a reload, and detaching leaves the bot at wor
   await page.locator('[data-bot="builder@demo"]').click();
   await page.getByRole('list', { name: 'Last deliveries' }).getByText('npm test').waitFor();
   await page.getByRole('contentinfo').getByText('Last event').waitFor();
-  await page.getByRole('button', { name: 'Detach scribe; the bot runs on' }).click();
+  await page.getByRole('button', { name: 'Detach scribe; the bot keeps running' }).click();
   await page.getByRole('region', { name: 'Pane of scribe', exact: true }).waitFor({ state: 'detached' });
   await page.locator('[data-bot="scribe@demo"]', { hasText: 'Idle' }).waitFor();
 });

@@ -96,7 +96,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await looked(page, 'inspector');
     if (isNarrow) await page.keyboard.press('Escape');
 
-    await page.getByRole('button', { name: 'Scrollback and search of builder' }).click();
+    await page.getByRole('button', { name: 'Scroll back and search builder' }).click();
     await page.getByText(/lines above the screen/).waitFor();
     await looked(page, 'scrollback');
     await page.getByRole('button', { name: 'Back to live' }).click();

@@ -301,7 +301,7 @@ test('a computer that is away keeps its bots on the floor, greyed, with how long
   await bot.waitFor();
   await expect.poll(() => bot.getAttribute('data-away')).toBe('true');
   await bot.click();
-  await page.getByText('laptop is away. Its screen comes when it is back.').first().waitFor();
+  await page.getByText('laptop is away. Its screen appears when it is back.').first().waitFor();
   await picture(page, 'floor-away-dark');
   laptop = await startDesk({ home: laptop.home });
   await heading.getByText('Linked').waitFor({ timeout: 30_000 });

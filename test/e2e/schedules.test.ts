@@ -148,7 +148,7 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   await page.setViewportSize(narrow);
   await looked(page, 'usage', { light: true });
   await page.setViewportSize(wide);
-  await bots.getByRole('button', { name: 'Go on once' }).click();
+  await bots.getByRole('button', { name: 'Continue once' }).click();
   await bots.getByText('Raise the limit or let it go on once').waitFor({ state: 'detached' });
   await page.getByRole('switch', { name: 'Wait out usage limits' }).click();
   await expect.poll(async () => (await listed<{ waitOut: boolean }>('agents', 'usage')).waitOut).toBe(false);

@@ -36,7 +36,7 @@ test('without a team the first steps offer the demo, and show which files it wri
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await chord(page, 'g', 'f');
-  await page.getByText('Teams of this workspace will be here.').waitFor();
+  await page.getByText('Teams of this workspace appear here.').waitFor();
 });
 
 test('a team file with problems shows each with its line, and follows the file', async () => {
@@ -48,11 +48,11 @@ test('a team file with problems shows each with its line, and follows the file',
   const row = page.getByRole('button', { name: /draft.*problems/ });
   await row.waitFor();
   await row.click();
-  const dialog = page.getByRole('dialog', { name: 'The file of draft cannot be used' });
+  const dialog = page.getByRole('dialog', { name: 'The team file of draft is invalid' });
   await dialog.getByText('line 3').waitFor();
   await dialog.getByText(/colour/).waitFor();
   await writeTeam('draft', 'bots:\n  - bot: web\n    harness: shell\n');
-  await dialog.getByText('All problems are mended.').waitFor();
+  await dialog.getByText('All problems are fixed.').waitFor();
   await page.keyboard.press('Escape');
   await page.locator('[data-bot="web@draft"]', { hasText: 'Offline' }).waitFor();
 });

@@ -49,7 +49,7 @@ test('the floor says that a team waits for its person, not that its file is wron
   await page.setViewportSize(wide);
   await go(page, '/floor');
   const row = page.getByRole('button', { name: /^cloned/ });
-  await row.getByText('Waits for your yes').waitFor();
+  await row.getByText('Waiting for your yes').waitFor();
   expect(await row.textContent()).not.toContain('problem');
   await looked(page, 'trust-floor');
   await row.click();
@@ -135,12 +135,12 @@ test('thirty files are refused at once from Home, and the changed team says that
   await page.setViewportSize(narrow);
   await looked(page, 'trust-thirty');
   await page.setViewportSize(wide);
-  await dialog.getByRole('button', { name: 'Refuse all of this' }).click();
+  await dialog.getByRole('button', { name: 'Refuse all' }).click();
   await dialog.waitFor({ state: 'hidden' });
   await page.getByRole('button', { name: 'Review', exact: true }).waitFor({ state: 'hidden' });
   expect(await waiting()).toHaveLength(30);
   await go(page, '/floor');
-  await page.getByRole('button', { name: 'Review what changed in cloned: it waits for your yes' }).waitFor();
+  await page.getByRole('button', { name: 'Review changes in cloned: waiting for your yes' }).waitFor();
   await looked(page, 'trust-floor-thirty');
 });
 
@@ -152,7 +152,7 @@ test('the events of the floor say of a new team that its file waits for a yes, n
   const line = page
     .getByRole('region', { name: 'Events', exact: true })
     .locator('[data-event="team.changed"]', { hasText: /^late/ });
-  await line.getByText('Its file waits for your yes').waitFor();
+  await line.getByText('Team file waits for your yes').waitFor();
 });
 
 test('a short review is agreed to at once; a long one only when the end of its changes was on screen', async () => {
@@ -177,7 +177,7 @@ test('a short review is agreed to at once; a long one only when the end of its c
     await review.click();
     await wants.waitFor();
     await expect.poll(() => agree.isDisabled()).toBe(true);
-    await expect.poll(() => dialog.getByRole('button', { name: 'Refuse this' }).isEnabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole('button', { name: 'Refuse', exact: true }).isEnabled()).toBe(true);
     await page.keyboard.press('Control+Enter');
     await looked(page, 'trust-long');
     // One scroll holds all of it: the last line is at the end of the dialog, not of a box in it.

@@ -50,7 +50,7 @@ test('attach-pane shows the pane; detaching it goes back to the view it came fro
   await dispatch(page, 'platform:factory-attach-pane', attach('tester', 'settings'));
   await pane(page, 'tester').waitFor();
   await seeInPane(page, 'tester', /tests passed/);
-  await page.getByRole('button', { name: 'Detach tester; the bot runs on' }).click();
+  await page.getByRole('button', { name: 'Detach tester; the bot keeps running' }).click();
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
 });
 
@@ -83,7 +83,7 @@ test('attach-pane before the lists have loaded waits for them', async () => {
   expect(await pane(page, 'scribe').count()).toBe(0);
   release();
   await pane(page, 'scribe').waitFor();
-  await page.getByRole('button', { name: 'Detach scribe; the bot runs on' }).click();
+  await page.getByRole('button', { name: 'Detach scribe; the bot keeps running' }).click();
   await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
   await page.close();
 });
@@ -98,7 +98,7 @@ test('a pane nobody has is said, and other shapes are ignored', async () => {
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   expect(new URL(page.url()).pathname).toBe('/settings/general');
   await dispatch(page, 'platform:factory-attach-pane', { paneId: 'pane_x', botId: 'agent_x', originView: 'home' });
-  await page.getByText('There is no bot agent_x on this floor.').waitFor();
+  await page.getByText('Bot agent_x was not found.').waitFor();
 });
 
 test('switch-mode to code goes to the floor; open-node of a run nobody knows says so, without trying again', async () => {

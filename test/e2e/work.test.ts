@@ -386,7 +386,7 @@ test('what a bot changed on its branch is beside its pane, and is merged after i
   await dialog.waitFor({ state: 'detached' }).catch(async (error: unknown) => {
     throw new Error(`The dialog stays open: ${await dialog.textContent()}`, { cause: error });
   });
-  await changes.getByText('It has changed nothing yet.').waitFor();
+  await changes.getByText('No changes yet.').waitFor();
   expect(git('log', '--oneline')).toContain('Shorten the README');
   // Refused plans before the message was typed are lines of the browser; nothing else may be there.
   expect(errors.filter((text) => !/status of (400|409)/.test(text))).toEqual([]);

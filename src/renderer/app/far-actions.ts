@@ -25,7 +25,7 @@ export const farActions: readonly Far[] = [
   { id: 'hand-in', title: 'Hand in a task', group: 'Work', href: '/queue' },
   { id: 'verify', title: 'Verify the ledger', group: 'Work', href: '/ledger' },
   { id: 'demo', title: 'Add the demo team', group: 'Teams', href: '/floor' },
-  { id: 'adopt', title: 'Adopt a session', group: 'Bots', href: '/floor' },
+  { id: 'adopt', title: 'Adopt a conversation', group: 'Bots', href: '/floor' },
   { id: 'attach-server', title: 'Attach a tool server', group: 'Tools', href: '/tools' },
   { id: 'connect-service', title: 'Connect a service', group: 'Connectors', href: '/connectors' },
   { id: 'start-computer-run', title: 'Run something on a computer', group: 'Computers', href: '/computers' },

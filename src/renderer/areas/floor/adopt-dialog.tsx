@@ -9,7 +9,7 @@ import { Empty, ListStates, SkeletonRows } from '../../ui/list-states.tsx';
 import { Ago } from '../../ui/now.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 
-const title = 'Adopt a session';
+const title = 'Adopt a conversation';
 
 export function AdoptDialog({ onClose, onAdopted }: { onClose: () => void; onAdopted: (address: string) => void }) {
   const [picked, setPicked] = useState<KeptSession | null>(null);
@@ -40,13 +40,13 @@ function PickDialog({ onClose, onPick }: { onClose: () => void; onPick: (session
       open
       onOpenChange={(open) => !open && onClose()}
       title={title}
-      description="Conversations that agent programs of this computer keep themselves. One goes on as a bot, where it stopped."
+      description="Conversations that agent programs on this computer have saved. The one you adopt continues as a bot."
     >
       <input
         type="search"
         value={filter}
         onChange={(event) => setFilter(event.target.value)}
-        aria-label="Filter sessions"
+        aria-label="Filter conversations"
         placeholder="Filter by words, folder or program"
         className="mb-2 h-7 w-full rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
       />
@@ -57,15 +57,15 @@ function PickDialog({ onClose, onPick }: { onClose: () => void; onPick: (session
         empty={
           <Empty>
             {filter === ''
-              ? 'No agent program keeps a conversation here. What you begin with one in a terminal will be listed.'
-              : `No session matches “${filter}”.`}
+              ? 'No saved conversations. Those that you begin with an agent program in a terminal appear here.'
+              : `No conversation matches “${filter}”.`}
           </Empty>
         }
       >
         {(data) => (
           // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the buttons inside
           <div onKeyDown={moveByArrows}>
-            <ul aria-label="Sessions">
+            <ul aria-label="Conversations">
               {matching(data.sessions).map((session) => (
                 <li key={`${session.harness} ${session.id}`}>
                   <SessionRow session={session} onPick={() => onPick(session)} />
@@ -128,7 +128,7 @@ function AdoptPlan({
       description={session.title}
       planKey={[computer, 'adopt', harness, id]}
       readPlan={(signal) => api.factory.adoptKeptSession({ body: { ...body, dryRun: true } }, { signal })}
-      label={({ ends }) => (ends === null ? 'Adopt' : 'End it and adopt')}
+      label={({ ends }) => (ends === null ? 'Adopt' : 'End and adopt')}
       idle="Adopt"
       busyLabel="Adopting"
       danger={openBy !== null}
@@ -143,13 +143,13 @@ function AdoptPlan({
         <div className="flex flex-col gap-2">
           {ends !== null && (
             <p className="text-fail">
-              Process {ends} {openBy?.sure === true ? 'has' : 'may have'} this conversation open and is ended first;
-              what it does at the moment is lost.
+              Process {ends} {openBy?.sure === true ? 'has' : 'may have'} this conversation open. Gantry ends it first,
+              and its current work is lost.
             </p>
           )}
           <p className="text-muted">
-            It goes on as <span className="font-mono text-code text-ink">{bot}</span>, in its folder. Written into{' '}
-            <span className="break-words font-mono text-code">{file}</span>:
+            It continues as <span className="font-mono text-code text-ink">{bot}</span>, in its folder. Gantry adds this
+            to <span className="break-words font-mono text-code">{file}</span>:
           </p>
           <pre className="overflow-x-auto whitespace-pre-wrap break-all rounded-control bg-raised p-2 font-mono text-code">
             {lines.trimEnd()}

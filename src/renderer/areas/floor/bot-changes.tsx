@@ -21,8 +21,8 @@ export function BotChanges({ agent }: { agent: Agent }) {
   if (none) {
     return (
       <Empty>
-        {agent.name} works in the folder of the team, not on a branch of its own. With <code>worktree: true</code> in
-        the team’s file, what it changes is here.
+        {agent.name} works in the team’s folder, without a branch of its own. Set <code>worktree: true</code> in the
+        team file to see its changes here.
       </Empty>
     );
   }
@@ -46,10 +46,10 @@ function Changes({ agent, diff }: { agent: Agent; diff: WorktreeDiff }) {
         {diff.ahead} {diff.ahead === 1 ? 'commit' : 'commits'} ahead
         {diff.behind > 0 && `, ${diff.behind} behind`}
         {diff.into !== null && ` of ${diff.into}`}
-        {diff.uncommitted > 0 && `, ${diff.uncommitted} not committed`}
+        {diff.uncommitted > 0 && `, ${diff.uncommitted} uncommitted`}
       </p>
       {nothing ? (
-        <p className="text-muted">It has changed nothing yet.</p>
+        <p className="text-muted">No changes yet.</p>
       ) : (
         <>
           <div className="flex flex-wrap gap-1.5">
@@ -77,7 +77,7 @@ function Changes({ agent, diff }: { agent: Agent; diff: WorktreeDiff }) {
           <div className="min-h-40 flex-1">
             <TextView text={diff.patch} label={`What ${agent.name} changed`} diff fill />
           </div>
-          {diff.cut && <p className="text-meta text-muted">The rest is not shown: see it in {diff.path}.</p>}
+          {diff.cut && <p className="text-meta text-muted">The diff is cut off here. See the rest in {diff.path}.</p>}
         </>
       )}
       {end !== null && <EndDialog agent={agent} diff={diff} end={end} onClose={() => setEnd(null)} />}
@@ -86,11 +86,11 @@ function Changes({ agent, diff }: { agent: Agent; diff: WorktreeDiff }) {
 }
 
 const ends: Readonly<Record<WorktreeEnd, { title: string; about: string; button: string }>> = {
-  merge: { title: 'Merge the work of', about: 'Its branch goes into yours.', button: 'Merge' },
-  keep: { title: 'Keep the work of', about: 'The branch stays as it is; the bot gets a fresh one.', button: 'Keep' },
+  merge: { title: 'Merge the work of', about: 'Its branch is merged into yours.', button: 'Merge' },
+  keep: { title: 'Keep the work of', about: 'The branch stays; the bot gets a new one.', button: 'Keep' },
   discard: {
     title: 'Discard the work of',
-    about: 'The bot gets a fresh branch. What was not merged is set aside, never deleted.',
+    about: 'The bot gets a new branch. Unmerged work is set aside, never deleted.',
     button: 'Discard',
   },
 };
@@ -135,7 +135,7 @@ function EndDialog({
           <TextField
             label="Commit message"
             required
-            description={`${diff.uncommitted} changed files are in no commit: they are committed under it first.`}
+            description={`Commits ${diff.uncommitted} uncommitted ${diff.uncommitted === 1 ? 'file' : 'files'} first.`}
             value={message}
             onChange={setMessage}
           />

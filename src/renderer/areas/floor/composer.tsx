@@ -20,8 +20,8 @@ type Phase =
 
 const viaWords: Readonly<Record<Plan['via'], string>> = {
   pane: 'typed into its pane now',
-  pane_queue: 'put into its queue',
-  hosted: 'handed to the hosted bot',
+  pane_queue: 'added to its queue',
+  hosted: 'sent to the hosted bot',
   vendor: 'left as a ticket for its vendor',
   channel: 'sent through its channel',
   peer: 'sent to its computer',
@@ -111,7 +111,7 @@ export function Composer({
       {plan !== null && (
         <p role="status" className="px-1 text-meta text-muted">
           Would be {viaWords[plan.via]} ({plan.to}). Records: {plan.records.join(', ') || 'none'}.
-          {plan.ifQueued !== undefined && ` If it has to wait: ${plan.ifQueued.join(', ')}.`}
+          {plan.ifQueued !== undefined && ` If queued: ${plan.ifQueued.join(', ')}.`}
         </p>
       )}
       <textarea
@@ -119,7 +119,7 @@ export function Composer({
         rows={compact ? 3 : 2}
         data-composer="true"
         aria-label={target === null ? 'Message' : `Message to ${target.address}`}
-        placeholder={target === null ? 'Choose a bot, then write to it' : `Write to ${target.address}`}
+        placeholder={target === null ? 'Choose a bot to write to' : `Write to ${target.address}`}
         onChange={(event) => setText(event.target.value)}
         className="min-h-14 w-full resize-none rounded-control border border-line bg-window px-2.5 py-1.5"
       />

@@ -20,7 +20,7 @@ export function LastDeliveries({ agentId, harness }: { agentId: string; harness:
       aria-live="polite"
       className="flex h-[76px] shrink-0 flex-col justify-end border-t border-line bg-panel pt-1"
     >
-      {rows.length === 0 && <li className="px-3 pb-2 text-meta text-faint">Nothing was sent to this bot yet.</li>}
+      {rows.length === 0 && <li className="px-3 pb-2 text-meta text-faint">No messages to this bot yet.</li>}
       {rows.map((delivery) => (
         <DeliveryRow key={delivery.id} delivery={delivery} harness={harness} text={textOf(delivery)} />
       ))}

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useServices } from '../../base/services.tsx';
 import { PlanDialog } from '../../ui/plan-dialog.tsx';
 
-const label = 'Add the demo';
+const label = 'Add the demo team';
 
 export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded: (team: string) => void }) {
   const { api, computer, keys, queries } = useServices();
@@ -12,7 +12,7 @@ export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded:
   return (
     <PlanDialog
       title="Add the demo team"
-      description="A demo: three shell bots at work in a sample project. They run real commands there and need no account."
+      description="Three shell bots work in a sample project. They run real commands there and need no account."
       planKey={[computer, 'demo']}
       readPlan={(signal) => api.factory.addDemo({ body: { dryRun: true } }, { signal })}
       label={() => label}
@@ -29,7 +29,7 @@ export function DemoDialog({ onClose, onAdded }: { onClose: () => void; onAdded:
         <>
           <p className="text-muted">
             {written.length === 0
-              ? 'Everything is there already; nothing will be written.'
+              ? 'All files are already there. Nothing will be written.'
               : `These ${written.length} files will be written to ${workspace.data?.path ?? 'the workspace'}:`}
           </p>
           <ul className="font-mono text-code">

@@ -15,8 +15,8 @@ type TeamChange = Extract<KnownEvent, { type: 'team.changed' }>['data']['change'
 const teamWords: Readonly<Record<TeamChange, string>> = {
   up: 'Started',
   down: 'Stopped',
-  file: 'Its file changed',
-  invalid: 'Its file cannot be used yet',
+  file: 'Team file changed',
+  invalid: 'Team file is invalid',
 };
 
 export function EventFeed({ agents }: { agents: readonly Agent[] }) {
@@ -36,7 +36,7 @@ export function EventFeed({ agents }: { agents: readonly Agent[] }) {
       event: { type: 'delivery', at: data.at, data },
     }));
   const rows = [...newest, ...older].sort((a, b) => b.event.at.localeCompare(a.event.at));
-  if (rows.length === 0) return <Empty>Messages, starts and stops will be here as they happen.</Empty>;
+  if (rows.length === 0) return <Empty>Messages, starts and stops appear here as they happen.</Empty>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <section tabIndex={0} aria-label="Events" className="min-h-0 flex-1 overflow-y-auto py-1">
@@ -121,7 +121,7 @@ function EventRow({ event, agents, waiting }: EventRowProps) {
       <Line who={team} at={event.at}>
         <span className="inline-flex items-center gap-1.5 text-muted" title={change}>
           <Users className="size-3.5" aria-hidden="true" />
-          {waits ? 'Its file waits for your yes' : teamWords[change]}
+          {waits ? 'Team file waits for your yes' : teamWords[change]}
         </span>
       </Line>
     );
@@ -132,7 +132,7 @@ function EventRow({ event, agents, waiting }: EventRowProps) {
       <Line who={first ?? 'Workspace'} at={event.at}>
         <span className="inline-flex items-center gap-1.5 text-muted">
           <ShieldQuestion className="size-3.5" aria-hidden="true" />
-          {first === undefined ? 'You answered' : 'Waits for your yes'}
+          {first === undefined ? 'You answered' : 'Waiting for your yes'}
         </span>
       </Line>
     );

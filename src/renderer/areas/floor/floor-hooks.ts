@@ -18,7 +18,7 @@ export function useUnknownRequests(agents: readonly Agent[] | undefined): void {
     for (const request of waiting) {
       if (agents.some((agent) => agent.id === request.botId || agent.pane?.id === request.paneId)) continue;
       paneRequests.done(request);
-      toast(`There is no bot ${request.botId} on this floor.`);
+      toast(`Bot ${request.botId} was not found.`);
     }
   }, [agents, waiting, paneRequests]);
 }

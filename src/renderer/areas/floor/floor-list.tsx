@@ -51,10 +51,10 @@ export function FloorList(props: FloorListProps) {
           placeholder="Filter ( / )"
           className="h-7 min-w-0 flex-1 rounded-control border border-line bg-window px-2 pointer-coarse:h-10"
         />
-        <span className="shrink-0 text-meta text-muted tabular-nums" title="Bots of all teams">
+        <span className="shrink-0 text-meta text-muted tabular-nums" title="Bots in all teams">
           {count}
         </span>
-        <IconButton label="Adopt a session" onClick={props.onAdopt}>
+        <IconButton label="Adopt a conversation" onClick={props.onAdopt}>
           <UserRoundPlus aria-hidden="true" />
         </IconButton>
       </div>
@@ -79,7 +79,7 @@ export function FloorList(props: FloorListProps) {
                 </Button>
               }
             >
-              Teams of this workspace will be here. Write one to{' '}
+              Teams of this workspace appear here. Write one to{' '}
               <code className="break-all">.gantry/teams/&lt;name&gt;/team.yaml</code>, or start with the demo.
             </Empty>
           }
@@ -172,9 +172,7 @@ function NoTeams({ floor }: { floor: Floor }) {
   if (error !== null) return <p className="px-3 py-2 text-meta break-words text-fail">{describeProblem(error).fact}</p>;
   if (!known && !place.away) return <SkeletonRows count={2} />;
   return (
-    <p className="px-3 py-2 text-meta text-muted">
-      {known ? 'It has no teams.' : 'Its bots were not seen in this browser yet; they come when it is back.'}
-    </p>
+    <p className="px-3 py-2 text-meta text-muted">{known ? 'No teams.' : 'Its bots appear here when it is back.'}</p>
   );
 }
 
@@ -203,7 +201,7 @@ function TeamRow({
         {!place.away && team.waits !== undefined && (
           <IconButton
             data-row="true"
-            label={`Review what changed in ${team.name}: it waits for your yes`}
+            label={`Review changes in ${team.name}: waiting for your yes`}
             className="[&_svg]:text-need"
             onClick={() => onTeam({ verb: 'review', team: team.name, place })}
           >
@@ -236,8 +234,8 @@ function TeamRow({
 /** The sentence below a bot: only where a person should know more than the word. */
 function says(agent: PlacedBot): string | null {
   if (agent.place.away) return null;
-  if (agent.stale) return 'last known; its pane cannot be read';
-  if (agent.stateReason === 'unclear') return 'what it shows is unclear';
+  if (agent.stale) return 'last known state; pane unavailable';
+  if (agent.stateReason === 'unclear') return 'its screen is unclear';
   const matters = agent.state === 'needs_you' || agent.state === 'blocked' || agent.state === 'failed';
   return matters ? agent.stateReason : null;
 }
@@ -300,7 +298,7 @@ function InvalidRow({ team, place, onTeam }: { team: InvalidTeam; place: Place; 
         {waits ? (
           <span className="inline-flex shrink-0 items-center gap-1.5 text-meta text-need">
             <ShieldQuestion className="size-3.5" aria-hidden="true" />
-            Waits for your yes
+            Waiting for your yes
           </span>
         ) : (
           <span className="inline-flex shrink-0 items-center gap-1.5 text-meta text-fail">

@@ -255,7 +255,7 @@ function useFloorActions(floor: FloorActions): void {
       },
       {
         id: 'scrollback',
-        title: 'Scrollback and search of the pane',
+        title: 'Scroll back and search the pane',
         group: 'Pane',
         keys: 'Ctrl Shift F',
         run: () => showScrollback((open) => (open === focused ? null : focused)),
@@ -263,7 +263,7 @@ function useFloorActions(floor: FloorActions): void {
       { id: 'terminal', title: 'Type in the pane', group: 'Pane', keys: 't', run: type },
       { id: 'inspector', title: 'Show or hide the inspector', group: 'View', keys: 'i', run: toggleInspector },
       backAction(page, back),
-      { id: 'adopt', title: 'Adopt a session', group: 'Bots', run: () => adopt(true) },
+      { id: 'adopt', title: 'Adopt a conversation', group: 'Bots', run: () => adopt(true) },
       ...(demo === null
         ? []
         : [{ id: 'demo', title: 'Add the demo team', group: 'Teams', run: () => demo(true) } satisfies Action]),

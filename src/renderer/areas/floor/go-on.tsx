@@ -20,7 +20,7 @@ export function GoOn({ hold }: { hold: BotHold }) {
   return (
     <>
       <Button disabled={going.busy} onClick={() => going.run()}>
-        {hold.kind === 'budget' ? 'Go on once' : 'Try now'}
+        {hold.kind === 'budget' ? 'Continue once' : 'Try now'}
       </Button>
       {going.failure !== null && <Problem error={going.failure} />}
     </>

@@ -38,11 +38,11 @@ export function Inspector({ agent, agents }: { agent: Agent | null; agents: read
         <EventFeed agents={agents} />
       </Tabs.Content>
       <Tabs.Content value="bot" className="min-h-0 flex-1 overflow-y-auto">
-        {agent === null ? <Empty>Choose a bot to see why it is in its state.</Empty> : <BotDetails agent={agent} />}
+        {agent === null ? <Empty>Choose a bot to see the reason for its state.</Empty> : <BotDetails agent={agent} />}
       </Tabs.Content>
       <Tabs.Content value="changes" className="flex min-h-0 flex-1 flex-col">
         {agent === null ? (
-          <Empty>Choose a bot to see what it changed on its branch.</Empty>
+          <Empty>Choose a bot to see the changes on its branch.</Empty>
         ) : (
           <BotChanges key={agent.id} agent={agent} />
         )}
@@ -60,7 +60,7 @@ function Spent({ agentId }: { agentId: string }) {
   return (
     <>
       {used !== undefined && used.month.requests > 0 && (
-        <Fact name="Spent">
+        <Fact name="Usage">
           <span className="tabular-nums">
             {costOf(used.today)} today, {costOf(used.month)} this month
           </span>
@@ -68,7 +68,7 @@ function Spent({ agentId }: { agentId: string }) {
         </Fact>
       )}
       {hold !== undefined && (
-        <Fact name="Held">
+        <Fact name="On hold">
           <span className="flex flex-wrap items-center gap-2">
             <GoOn hold={hold} />
             {hold.kind === 'budget' && (
@@ -125,7 +125,7 @@ function BotDetails({ agent }: { agent: Agent }) {
           source={deliveries}
           skeleton={<SkeletonRows count={3} height={24} />}
           isEmpty={(data) => data.deliveries.length === 0}
-          empty={<Empty>Messages to this bot and what became of them will be here. Write one below its pane.</Empty>}
+          empty={<Empty>Messages to this bot and their deliveries appear here. Write one below its pane.</Empty>}
         >
           {(data) => (
             <ul>
@@ -147,7 +147,7 @@ function BotDetails({ agent }: { agent: Agent }) {
           source={explain}
           skeleton={<SkeletonRows count={3} height={24} />}
           isEmpty={(data) => data.steps.length === 0}
-          empty={<Empty>Nothing was judged yet: the bot is not running.</Empty>}
+          empty={<Empty>No evidence yet: the bot is not running.</Empty>}
         >
           {(data) => (
             <>

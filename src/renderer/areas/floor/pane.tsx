@@ -39,7 +39,7 @@ export function Pane(props: PaneProps) {
   const onInputError = useCallback(
     (error: unknown) => {
       const problem = describeProblem(error);
-      toast.error(`Not typed into ${name}: ${problem.fact}`, { description: problem.action });
+      toast.error(`Could not type into ${name}: ${problem.fact}`, { description: problem.action });
     },
     [name],
   );
@@ -129,7 +129,7 @@ function PaneHeader({
       <Status look={away ? lastKnown(look) : look} wire={agent.state} />
       {agent.stateReason !== null && !away && (
         <span className="min-w-0 truncate text-ink" title={agent.stateReason}>
-          {agent.stateReason === 'unclear' ? 'what it shows is unclear, so nothing is typed' : agent.stateReason}
+          {agent.stateReason === 'unclear' ? 'its screen is unclear, so nothing is typed' : agent.stateReason}
         </span>
       )}
       {agent.queueDepth > 0 && <span className="shrink-0 tabular-nums">{agent.queueDepth} queued</span>}
@@ -156,7 +156,7 @@ function PaneHeader({
       )}
       <span className="flex shrink-0 items-center">
         <IconButton
-          label={`Scrollback and search of ${name}`}
+          label={`Scroll back and search ${name}`}
           shortcut="Ctrl Shift F"
           aria-pressed={scrollbackOpen}
           disabled={agent.pane === null}
@@ -166,14 +166,14 @@ function PaneHeader({
         </IconButton>
         {fullScreen !== undefined && (
           <IconButton
-            label={fullScreen.on ? `Back from full screen of ${name}` : `Full screen of ${name}`}
+            label={fullScreen.on ? `Exit full screen of ${name}` : `Full screen of ${name}`}
             aria-pressed={fullScreen.on}
             onClick={() => fullScreen.toggle()}
           >
             {fullScreen.on ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
           </IconButton>
         )}
-        <IconButton label={`Detach ${name}; the bot runs on`} onClick={onDetach}>
+        <IconButton label={`Detach ${name}; the bot keeps running`} onClick={onDetach}>
           <Unplug aria-hidden="true" />
         </IconButton>
       </span>
@@ -197,10 +197,10 @@ function PaneNotice({
 }) {
   let text: string | null = null;
   if (where.away) {
-    text = `${where.name} is away. ${seenAt === null ? 'Its screen comes when it is back.' : 'What you see is the last known screen; what you type comes to nobody.'}`;
+    text = `${where.name} is away. ${seenAt === null ? 'Its screen appears when it is back.' : 'This is the last known screen; typing has no effect.'}`;
   } else if (engine !== undefined && !engine.running) {
-    text = `Panes cannot be read: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. What you see is the last known screen.`;
-  } else if (agent.stale) text = 'What you see is the last known screen.';
+    text = `Panes are unavailable: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. This is the last known screen.`;
+  } else if (agent.stale) text = 'This is the last known screen.';
   else if (link?.kind === 'gone') text = `The pane is closed: ${link.reason}`;
   else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects automatically.`;
   else if (link?.kind === 'failed') {
@@ -260,7 +260,7 @@ function LastLines({ agent }: { agent: PlacedBot }) {
         {capture.isPending
           ? 'Reading its last lines…'
           : isLive(agent)
-            ? `${agent.name} runs without a terminal. What is said and done will be here.`
+            ? `${agent.name} runs without a terminal. Its conversation appears here.`
             : `${agent.name} has not run yet. Start its team to give it a pane.`}
       </p>
     );
@@ -277,8 +277,7 @@ function LastLines({ agent }: { agent: PlacedBot }) {
       }}
     >
       <p className="mb-2 text-meta text-muted">
-        {isLive(agent) ? 'Hosted bot: latest conversation' : 'Not running. Its last lines'},{' '}
-        <Ago at={capture.data.at} />:
+        {isLive(agent) ? 'Hosted bot: latest conversation' : 'Not running. Last lines'}, <Ago at={capture.data.at} />:
       </p>
       <pre className="font-mono text-code break-words whitespace-pre-wrap text-muted">{capture.data.text}</pre>
     </section>

@@ -22,8 +22,8 @@ export interface TeamAsk {
 
 const actionWords: Readonly<Record<TeamPlanStep['action'], string>> = {
   spawn: 'Start',
-  bind: 'Take up',
-  skip: 'Leave',
+  bind: 'Connect',
+  skip: 'Skip',
   stop: 'Stop',
 };
 
@@ -163,7 +163,7 @@ function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
   return (
     <PlanDialog
       title={`Stop ${team}`}
-      description="Their programs end; what they printed stays readable. Nothing has stopped yet."
+      description="Their programs end; their output stays readable. Nothing has stopped yet."
       planKey={[computer, 'down', team]}
       readPlan={async (signal) => {
         const answer = await api.factory.teamDown({ params, query: { dryRun: '1' } }, { signal });
@@ -183,8 +183,8 @@ function DownDialog({ team, onClose }: { team: string; onClose: () => void }) {
           const { stopped, letGo = [] } = answer;
           if (stopped.length > 0 || letGo.length === 0) toast(`Stopped ${count(stopped.length)} of ${team}.`);
           if (letGo.length > 0)
-            toast(`Gantry lets go of ${letGo.join(', ')}.`, {
-              description: 'Not reached from here any more: what runs there may run on.',
+            toast(`Gantry no longer controls ${letGo.join(', ')}.`, {
+              description: 'They can no longer be reached from here and may still be running.',
             });
         }
         void client.invalidateQueries({ queryKey: keys.agents });
@@ -204,11 +204,11 @@ function ProblemsDialog({ team, onClose }: { team: string; onClose: () => void }
     <Dialog
       open
       onOpenChange={(open) => !open && onClose()}
-      title={`The file of ${team} cannot be used`}
-      description={`.gantry/teams/${team}/team.yaml. Mend it and save; this list follows the file.`}
+      title={`The team file of ${team} is invalid`}
+      description={`.gantry/teams/${team}/team.yaml. Fix it and save; this list follows the file.`}
     >
       {problems.length === 0 ? (
-        <p className="text-muted">All problems are mended.</p>
+        <p className="text-muted">All problems are fixed.</p>
       ) : (
         <ul className="flex flex-col gap-2">
           {problems.map((problem) => (

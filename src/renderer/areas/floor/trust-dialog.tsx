@@ -61,7 +61,7 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
       other={
         files.length > 0 && (
           <Button kind="quiet" disabled={refuse.busy || agree.busy} onClick={() => refuse.run()}>
-            {files.length === 1 ? 'Refuse this' : 'Refuse all of this'}
+            {files.length === 1 ? 'Refuse' : 'Refuse all'}
           </Button>
         )
       }
@@ -70,7 +70,7 @@ export function TrustDialog({ only, onClose }: { only: readonly string[] | null;
       {/* In focus at first: a key that was meant for something else must not tick or agree to anything. */}
       <p data-first="true" tabIndex={-1} className="outline-none">
         {shown !== null && files.length === 0
-          ? 'Nothing waits for your yes any more.'
+          ? 'Nothing waits for your yes.'
           : `${files.length === 1 ? 'This file is' : 'These files are'} new or changed since you last agreed. Until you do, ${files.length === 1 ? 'it allows' : 'they allow'} nothing, and changed rules only make Gantry stricter.`}
       </p>
       {shown === null && (error === null ? <SkeletonRows count={3} /> : <Problem error={error} />)}
@@ -95,7 +95,7 @@ function FilePart({
     <section aria-label={file.path} className="flex min-w-0 flex-col gap-2 border-t border-line pt-3">
       <h3 className="flex min-w-0 flex-wrap items-baseline gap-2">
         <span className="min-w-0 font-mono text-code break-all">{file.path}</span>
-        <span className="text-meta text-muted">{file.refused ? 'You refused this' : changes[file.change]}</span>
+        <span className="text-meta text-muted">{file.refused ? 'Refused' : changes[file.change]}</span>
       </h3>
       <ul className="list-disc pl-5">
         {file.words.map((word) => (
@@ -116,7 +116,7 @@ function FilePart({
         </Check>
       ))}
       {file.diff === null ? (
-        <p className="text-meta text-muted">The content is not shown: it is too long, or may hold secrets.</p>
+        <p className="text-meta text-muted">The content is not shown: it is too long, or may contain secrets.</p>
       ) : (
         <TextView text={visible(file.diff)} label={`Changes in ${file.path}`} diff whole />
       )}
