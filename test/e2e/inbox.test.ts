@@ -282,7 +282,7 @@ test('neither the palette nor a click answers what was not read: the palette sho
   await page.keyboard.press('Enter');
   await expect.poll(() => focusedName(page)).toContain('Note for the answer');
   const find = await openPalette(page);
-  await find.fill('approve what');
+  await find.fill('approve sel');
   await palette.getByRole('option').filter({ hasText: 'rm -rf ~/unread' }).first().waitFor();
   // Part of its title chooses nothing that answers.
   expect(await palette.getByRole('option', { name: /^Approve/, selected: true }).count()).toBe(0);
@@ -352,7 +352,7 @@ test('of 518 notifications the true number stands there, all can be reached, few
   const news = page.getByRole('region', { name: 'Notifications' });
   await news.getByRole('heading', { name: 'Notifications 518, 518 unread' }).waitFor();
   await picture(page, 'inbox-many-dark');
-  await news.getByRole('button', { name: 'Mark shown read' }).click();
+  await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await news.getByRole('heading', { name: 'Notifications 518, 510 unread' }).waitFor();
   expect(marked.flat()).toEqual(many.slice(0, 8).map(({ id }) => id));
   await news.getByRole('button', { name: 'Show 510 more' }).click();
@@ -371,7 +371,7 @@ test('of 518 notifications the true number stands there, all can be reached, few
   await picture(page, 'inbox-many-end-dark');
   await page.setViewportSize(narrow);
   await picture(page, 'inbox-many-390');
-  await news.getByRole('button', { name: 'Mark shown read' }).click();
+  await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await news.getByRole('heading', { name: 'Notifications 518', exact: true }).waitFor();
   expect(marked.every((ids) => ids.length <= 200)).toBe(true);
   await own.close();

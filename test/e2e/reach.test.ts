@@ -201,7 +201,7 @@ test('what a bot writes to its person is among the notifications, counted until 
   await expect.poll(() => news.getByRole('listitem').count()).toBe(1);
   await news.getByRole('button', { name: /^Unread: web wrote to you/ }).waitFor();
   await picture(page, 'news-dark');
-  await news.getByRole('button', { name: 'Mark shown read' }).click();
+  await news.getByRole('button', { name: 'Mark shown as read' }).click();
   await expect.poll(() => news.locator('[data-unread]').count()).toBe(0);
   await page.getByRole('link', { name: 'Notifications', exact: true }).waitFor();
 });

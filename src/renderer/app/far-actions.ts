@@ -35,11 +35,11 @@ export const farActions: readonly Far[] = [
   { id: 'own-phone', title: 'My own phone', group: 'Phone', href: '/phone' },
   {
     id: 'mark-read',
-    title: 'Mark the shown notifications read',
+    title: 'Mark the shown notifications as read',
     group: 'Inbox',
     changes: 'at once',
     href: '/inbox',
-    button: 'Mark shown read',
+    button: 'Mark shown as read',
   },
   {
     id: 'model-key',

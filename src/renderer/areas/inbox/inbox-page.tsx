@@ -56,21 +56,21 @@ export function InboxPage() {
     if (selected === null) return [];
     const answer = { group: 'Inbox', changes: 'at once' } as const;
     return [
-      { ...answer, id: 'approve', title: 'Approve what is selected', keys: 'a', detail, run: press('approve') },
-      { ...answer, id: 'reject', title: 'Reject what is selected', keys: 'r', detail, run: press('reject') },
+      { ...answer, id: 'approve', title: 'Approve selected', keys: 'a', detail, run: press('approve') },
+      { ...answer, id: 'reject', title: 'Reject selected', keys: 'r', detail, run: press('reject') },
       {
         id: 'note',
-        title: 'Write a note to the answer',
+        title: 'Add a note to the answer',
         group: 'Inbox',
         changes: false,
         keys: 'n',
         run: () => card()?.querySelector<HTMLInputElement>('[data-note]')?.focus(),
       },
-      { id: 'next-approval', title: 'Next question', group: 'Inbox', changes: false, keys: 'j', run: step(1) },
-      { id: 'previous-approval', title: 'Question before', group: 'Inbox', changes: false, keys: 'k', run: step(-1) },
+      { id: 'next-approval', title: 'Next approval', group: 'Inbox', changes: false, keys: 'j', run: step(1) },
+      { id: 'previous-approval', title: 'Previous approval', group: 'Inbox', changes: false, keys: 'k', run: step(-1) },
       {
         id: 'back-to-card',
-        title: 'Back to the question',
+        title: 'Back to the approval',
         group: 'Inbox',
         keys: 'Esc',
         hidden: true,
@@ -106,8 +106,8 @@ export function InboxPage() {
           isEmpty={(data) => data.approvals.length === 0}
           empty={
             <Empty>
-              {approvals.data?.waits ?? 'Nothing waits for you.'} When a bot asks for permission or a step waits at its
-              gate, the question is here, with the exact command, and can be answered from any window.
+              {approvals.data?.waits ?? 'Nothing waits for you.'} When a bot asks for permission or a step reaches a
+              gate, you answer it here, with the exact command in view.
             </Empty>
           }
         >
@@ -119,11 +119,7 @@ export function InboxPage() {
                   Waiting for you
                   <span className="font-normal text-muted tabular-nums">{pending.length}</span>
                 </h2>
-                {open.length === 0 ? (
-                  <p className="px-[13px] text-muted">Nothing waits for you now.</p>
-                ) : (
-                  open.map(cardOf)
-                )}
+                {open.length === 0 ? <p className="px-[13px] text-muted">Nothing waits for you.</p> : open.map(cardOf)}
               </section>
             </div>
           )}

@@ -51,7 +51,7 @@ export function News() {
       const undo = async () => {
         for (const at of marked) await api.notifications.readNotifications({ body: { undo: at } });
       };
-      toast('Marked read.', { action: { label: 'Undo', onClick: () => void change(undo) } });
+      toast('Marked as read.', { action: { label: 'Undo', onClick: () => void change(undo) } });
     });
 
   // The questions above are shown in full, so opening the inbox counts as having seen them.
@@ -97,7 +97,7 @@ export function News() {
         {shown.some(({ readAt }) => readAt === null) && (
           <span className="ml-auto">
             <Button kind="quiet" onClick={() => void readShown()}>
-              Mark shown read
+              Mark shown as read
             </Button>
           </span>
         )}
@@ -107,7 +107,7 @@ export function News() {
         source={notifications}
         skeleton={<SkeletonRows count={3} height={usualHeight} />}
         isEmpty={() => total === 0}
-        empty={<Empty>Runs that end, bots that need you, messages and spending will be here as they happen.</Empty>}
+        empty={<Empty>Finished runs, bots that need you, messages and spending appear here as they happen.</Empty>}
       >
         {() =>
           all ? (
