@@ -338,7 +338,7 @@ test('the ledger shows what happened as it happens, by kind, and its verdict nam
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Body' }).waitFor();
   await page.keyboard.press('v');
-  await page.locator('[data-verdict="sound"]').getByText('The ledger holds').waitFor();
+  await page.locator('[data-verdict="sound"]').getByText('The ledger is intact').waitFor();
   expect(first.errors).toEqual([]);
 });
 

@@ -107,16 +107,16 @@ export function LedgerList({
       <div className="flex items-center gap-3 p-3 text-meta text-muted">
         {whole ? (
           count > newest ? (
-            'This is the beginning.'
+            'No older rows.'
           ) : (
-            'Older rows are found by kind, subject or actor.'
+            'To find older rows, filter by kind, subject or actor.'
           )
         ) : data.more ? (
           <Button onClick={() => older.run()} disabled={older.busy}>
-            {older.busy ? 'Reading' : 'Older rows'}
+            {older.busy ? 'Loading' : 'Show older rows'}
           </Button>
         ) : (
-          'This is the beginning.'
+          'No older rows.'
         )}
         {older.failure !== null && <Problem error={older.failure} />}
         {failure !== null && <Problem error={failure} />}

@@ -92,7 +92,7 @@ export function LedgerPage() {
             empty={
               <Empty>
                 {Object.keys(filter).length === 0
-                  ? 'Everything that is sent, decided and proven will be here, each line sealed with the one before.'
+                  ? 'Everything that is sent, decided and proven appears here, each row chained to the one before.'
                   : 'No row matches this filter.'}
               </Empty>
             }

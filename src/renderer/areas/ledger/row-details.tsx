@@ -53,10 +53,10 @@ export function RowDetails({
           </Fact>
         </dl>
         <div>
-          <Button onClick={() => onFilter({ subject: row.subject })}>All rows of this subject</Button>
+          <Button onClick={() => onFilter({ subject: row.subject })}>Show all rows of this subject</Button>
         </div>
         {row.body === null ? (
-          <p className="text-fail">What stands here cannot be read. Verify names the row and what is wrong with it.</p>
+          <p className="text-fail">This row cannot be read. Press Verify to see what is wrong with it.</p>
         ) : (
           <TextView text={JSON.stringify(row.body, null, 2)} label="Body" maxLines={40} />
         )}

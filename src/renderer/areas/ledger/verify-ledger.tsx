@@ -24,11 +24,11 @@ export function VerifyLedger({ onRow, onClose }: { onRow: (id: string) => void; 
       className="flex shrink-0 items-start gap-2 border-b border-line bg-panel px-3 py-2"
     >
       {data === undefined ? (
-        <p className="text-muted">Every row is being checked against the one before.</p>
+        <p className="text-muted">Checking every row against the one before …</p>
       ) : data.ok ? (
         <p className="flex flex-wrap items-center gap-x-2">
           <BadgeCheck className="size-4 text-proven" aria-hidden="true" />
-          <span className="text-proven">The ledger holds</span>
+          <span className="text-proven">The ledger is intact</span>
           <span className="text-muted tabular-nums">
             {data.rows.toLocaleString()} rows, head {data.head.id} <ShortId id={data.head.hash} />
             {data.heads > 0 && `, compared with ${data.heads} exported heads`}
