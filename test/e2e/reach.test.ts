@@ -82,14 +82,14 @@ test('a computer is let in by its code, typed by hand, after the page said which
   const { page } = ada;
   await page.goto(`${reach.origin}/pair`);
   await page.getByRole('textbox', { name: 'Code' }).fill(code.toLowerCase().replace('-', ' '));
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText(code).waitFor();
   await page.getByRole('button', { name: /^computer_/ }).waitFor();
   expect(await axe(page)).toEqual([]);
   await picture(page, 'pair-dark');
   await page.getByRole('button', { name: /^Approve/ }).click();
   await page.getByText(/is approved/).waitFor();
-  await page.getByRole('link', { name: 'See your computers' }).click();
+  await page.getByRole('link', { name: 'View your computers' }).click();
   const row = page.locator('[data-computer]');
   await row.getByText('Linked').waitFor({ timeout: 20_000 });
   await row.getByRole('button', { name: /^Rename/ }).click();
@@ -115,7 +115,7 @@ test('another one is paired from its own page, which shows the code, waits, and 
   expect(link).not.toContain(shown);
   await ada.page.goto(link ?? '');
   await ada.page.getByRole('textbox', { name: 'Code' }).fill(shown);
-  await ada.page.getByRole('button', { name: 'Go on' }).click();
+  await ada.page.getByRole('button', { name: 'Continue' }).click();
   await ada.page.getByRole('button', { name: /^Approve/ }).click();
   await page.getByText(/^Paired by Ada/).waitFor({ timeout: 20_000 });
   await page.getByRole('contentinfo').getByText(new URL(reach.origin).host).waitFor();

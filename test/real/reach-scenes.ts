@@ -100,7 +100,7 @@ async function approvePairing({ userCode = '', verificationUri = '' }: LocalPair
   const { name } = await ask<{ name: string }>('GET', `/api/v1/pairings/${userCode}`);
   await page.goto(verificationUri);
   await page.type('input[autocomplete="one-time-code"]', userCode);
-  await firefox.click('Go on');
+  await firefox.click('Continue');
   await firefox.click(`Approve ${name}`);
   await until('that it is approved', async () => (await firefox.words()).includes('is approved'));
   return userCode;

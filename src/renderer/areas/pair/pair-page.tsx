@@ -40,7 +40,7 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
   const [text, setText] = useState('');
   const code = writtenCode(text);
   return (
-    <Card title="The code it shows">
+    <Card title="Code on the computer">
       <form
         className="flex flex-wrap items-end gap-2 p-3"
         onSubmit={(event) => {
@@ -51,7 +51,7 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
         <div className="min-w-48 flex-1">
           <Field
             label="Code"
-            description="Type the eight letters that your own computer shows. They are good for ten minutes."
+            description="Type the eight letters that your computer shows. They are valid for ten minutes."
           >
             {(ids) => (
               <input
@@ -68,7 +68,7 @@ function CodeForm({ onCode }: { onCode: (code: string) => void }) {
           </Field>
         </div>
         <Button kind="primary" type="submit" disabled={code.length !== 9} className="mb-5">
-          Go on
+          Continue
         </Button>
       </form>
     </Card>
@@ -92,7 +92,7 @@ function Asked({ code, onAnother }: { code: string; onAnother: () => void }) {
           <SkeletonRows count={4} />
         ) : (
           <Problem error={pairing.error}>
-            <Button onClick={onAnother}>Type another code</Button>
+            <Button onClick={onAnother}>Enter another code</Button>
           </Problem>
         )}
       </Card>
@@ -101,19 +101,19 @@ function Asked({ code, onAnother }: { code: string; onAnother: () => void }) {
   const { status, name, known } = pairing.data;
   if (status !== 'pending') return <Decided pairing={pairing.data} />;
   return (
-    <Card title={`${name} asks to be paired`}>
+    <Card title={`${name} asks to pair`}>
       <div className="flex flex-col gap-3 p-3">
         <About pairing={pairing.data} code={code} />
         <p className="text-muted">
           {known
-            ? 'It is paired with your account already and gets new keys; the ones it has end.'
-            : 'Approved, it acts for you: it reports what its bots do and ask, whoever sits at it answers in your name, and your other computers may start bots on it.'}{' '}
+            ? 'It is already paired with your account. Approving gives it new keys and revokes the old ones.'
+            : 'Once approved, it acts for you: it reports what its bots do and ask, anyone using it answers in your name, and your other computers may start bots on it.'}{' '}
           Approve only if you see this code on it now.
         </p>
         {pairing.data.differs === true && (
           <p role="alert" className="text-needs">
-            It asks from another address than yours. That is usual for a server or a phone; if the computer is beside
-            you, in the same network, deny it.
+            It asks from a different address than yours. That is normal for a server or a phone. If the computer is on
+            the same network as you, deny it.
           </p>
         )}
         {decide.failure !== null && <Problem error={decide.failure} />}
@@ -147,11 +147,11 @@ function About({ pairing, code }: { pairing: Pairing; code: string }) {
       <Fact name="Id">
         <ShortId id={pairing.computerId} />
       </Fact>
-      <Fact name="Asks from">
+      <Fact name="Asking from">
         <span className="font-mono text-code">{pairing.from}</span>
       </Fact>
       {pairing.differs === true && (
-        <Fact name="You are at">
+        <Fact name="Your address">
           <span className="font-mono text-code">{pairing.here}</span>
         </Fact>
       )}
@@ -170,15 +170,15 @@ function Decided({ pairing }: { pairing: Pairing }) {
       <div role="status" className="flex flex-col items-start gap-2 p-3">
         <p className="flex items-center gap-2">
           <CircleCheck className="size-4 shrink-0 text-muted" aria-hidden="true" />
-          {approved ? `${pairing.name} is approved.` : `${pairing.name} was turned away.`}
+          {approved ? `${pairing.name} is approved.` : `${pairing.name} was denied.`}
         </p>
         <p className="text-muted">
           {approved
-            ? 'It fetches its keys and links itself within seconds; you may close this page.'
-            : 'It got nothing. If it was yours, start the pairing there again.'}
+            ? 'It connects within seconds. You can close this page.'
+            : 'It received no keys. If it was yours, start pairing there again.'}
         </p>
         <Link to="/settings/computers" className="text-accent underline">
-          See your computers
+          View your computers
         </Link>
       </div>
     </Card>
