@@ -151,11 +151,11 @@ test('a first step is skipped, stays so, and is returned to in the settings', as
   await step.getByRole('button', { name: /^Skip/ }).click();
   await page.reload();
   await expect.poll(() => step.getAttribute('data-step')).toBe('skipped');
-  await step.getByRole('button', { name: /^Return to it/ }).click();
-  await step.getByLabel('Whose model').selectOption('google');
+  await step.getByRole('button', { name: /^Show/ }).click();
+  await step.getByLabel('Provider', { exact: true }).selectOption('google');
   await step.getByLabel(/^Key/).fill('not-a-real-key-0123456789');
   await step.getByRole('button', { name: 'Save' }).click();
-  await step.locator('[data-model-place="google"]').getByText('Key kept, sealed').waitFor();
+  await step.locator('[data-model-place="google"]').getByText('Key saved, encrypted').waitFor();
   expect(await page.content()).not.toContain('not-a-real-key');
   await expect.poll(() => step.getAttribute('data-step')).toBe('done');
 });
@@ -165,9 +165,9 @@ test('a model server is asked before it is saved: what is wrong is said at its f
   await go(page, '/settings/set-up');
   const step = page.locator('[data-step]', { hasText: 'Give hosted bots a model' });
   await page.reload();
-  await step.getByRole('button', { name: /^(Show|Return to it)/ }).click();
-  await step.getByLabel('Whose model').selectOption('own');
-  const address = step.getByLabel(/^Its address/);
+  await step.getByRole('button', { name: /^Show/ }).click();
+  await step.getByLabel('Provider', { exact: true }).selectOption('own');
+  const address = step.getByLabel(/^Address/);
   await address.fill('my server');
   await step.getByRole('button', { name: 'Save' }).click();
   await step.getByText('Write an address such as http://127.0.0.1:11434/v1.').waitFor();
@@ -182,7 +182,7 @@ test('a model server is asked before it is saved: what is wrong is said at its f
   expect(await step.getByText(/^Not saved/).count()).toBe(0);
   await step.getByRole('button', { name: 'Save' }).click();
   await step.getByText('Not saved: 127.0.0.1:1 does not answer: nothing listens there.').waitFor();
-  await step.getByRole('button', { name: 'Keep it anyway' }).click();
+  await step.getByRole('button', { name: 'Save anyway' }).click();
   await step.locator('[data-model-place="ollama"]').getByText('127.0.0.1:1').waitFor();
 });
 

@@ -18,7 +18,7 @@ const looks = {
   ok: { word: 'Ready', icon: CircleCheck, tone: 'text-muted' },
   warn: { word: 'Not ready', icon: CircleAlert, tone: 'text-ink' },
   missing: { word: 'Not installed', icon: CircleDashed, tone: 'text-faint' },
-  unknown: { word: 'Not known', icon: CircleDashed, tone: 'text-faint' },
+  unknown: { word: 'Unknown', icon: CircleDashed, tone: 'text-faint' },
 } as const;
 
 export function CheckRow({ check }: { check: Check }) {
@@ -51,7 +51,7 @@ export function HarnessList() {
       source={doctorQuery}
       skeleton={<SkeletonRows count={4} height={40} />}
       isEmpty={(data) => !data.checks.some((check) => check.group === 'harness')}
-      empty={<Empty>No harness is known.</Empty>}
+      empty={<Empty>No agent programs are known.</Empty>}
     >
       {(data) => (
         <ul>
@@ -71,7 +71,7 @@ export function HarnessCard() {
   const several = useFloors().length > 1;
   return (
     <Card
-      title={several ? `Harnesses on ${here.name}` : 'Harnesses on this computer'}
+      title={several ? `Agent programs on ${here.name}` : 'Agent programs on this computer'}
       aside={
         <Link to="/settings/set-up" className="rounded-control hover:text-ink hover:underline">
           Set-up

@@ -14,9 +14,9 @@ import { useAttempt } from '../../ui/use-attempt.ts';
 
 const keyWords: Readonly<Record<ModelPlace['key'], string>> = {
   environment: 'Key from the environment',
-  kept: 'Key kept, sealed',
+  kept: 'Key saved, encrypted',
   missing: 'No key',
-  not_needed: 'Wants no key',
+  not_needed: 'No key needed',
 };
 const vendorWords: Readonly<Record<string, string>> = { anthropic: 'Anthropic', openai: 'OpenAI', google: 'Google' };
 const nameOf = (name: string): string => vendorWords[name] ?? name;
@@ -67,9 +67,9 @@ export function ModelPlaces({ places }: { places: readonly ModelPlace[] }) {
 
 /** As the server takes them; undefined: nothing is wrong. */
 const nameProblem = (name: string): string | undefined =>
-  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name) ? undefined : 'Up to 32 small letters, digits, "-" and "_", such as ollama.';
+  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(name) ? undefined : 'Up to 32 lowercase letters, digits, "-" and "_", e.g. ollama.';
 const keyProblem = (key: string): string | undefined =>
-  /^\S{8,500}$/.test(key) ? undefined : 'A key has no blanks, and at least 8 characters.';
+  /^\S{8,500}$/.test(key) ? undefined : 'A key has at least 8 characters and no spaces.';
 const addressProblem = (address: string): string | undefined => {
   const problem = modelAddressProblem(address);
   return problem === null ? undefined : `${problem}.`;
@@ -114,7 +114,7 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
   return (
     <form
       ref={form}
-      aria-label="A model"
+      aria-label="Model provider"
       className="grid gap-3 sm:grid-cols-2"
       onSubmit={(event) => {
         event.preventDefault();
@@ -124,7 +124,7 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
         else toFirstProblem();
       }}
     >
-      <Field label="Whose model">
+      <Field label="Provider">
         {(ids) => (
           <select
             {...ids}
@@ -137,26 +137,26 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
                 {word}
               </option>
             ))}
-            <option value={ownServer}>A server of your own</option>
+            <option value={ownServer}>Your own server</option>
           </select>
         )}
       </Field>
       {own && (
         <>
           <TextField
-            label="Its name"
+            label="Name"
             required
             problem={tried ? problems.name : undefined}
-            description="Stands before the slash: ollama/qwen3-coder."
+            description="Goes before the slash, as in ollama/qwen3-coder."
             value={name}
             spellCheck={false}
             onChange={edit(setName)}
           />
           <TextField
-            label="Its address"
+            label="Address"
             required
             problem={tried && written.baseUrl !== '' ? problems.baseUrl : undefined}
-            description="It speaks OpenAI’s Chat Completions."
+            description="A server with OpenAI’s Chat Completions API."
             value={baseUrl}
             inputMode="url"
             placeholder="http://127.0.0.1:11434/v1"
@@ -169,7 +169,7 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
         label="Key"
         required={!own}
         problem={tried ? problems.key : undefined}
-        description="Sealed on this computer, and never shown again."
+        description="Encrypted on this computer and never shown again."
         type="password"
         value={key}
         spellCheck={false}
@@ -182,11 +182,11 @@ function GivePlace({ onGiven }: { onGiven: () => Promise<unknown> }) {
         </p>
         <span className="flex flex-wrap gap-2">
           <Button type="submit" disabled={!ready || save.busy}>
-            {save.busy ? (own ? 'Asking the server' : 'Saving') : unheard === null ? 'Save' : 'Ask again'}
+            {save.busy ? (own ? 'Checking the server' : 'Saving') : unheard === null ? 'Save' : 'Check again'}
           </Button>
           {unheard !== null && (
             <Button kind="quiet" disabled={save.busy} onClick={() => save.run(false)}>
-              Keep it anyway
+              Save anyway
             </Button>
           )}
         </span>

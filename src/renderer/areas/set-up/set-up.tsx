@@ -70,7 +70,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
         <Step
           id="workspace"
           number={2}
-          title="Work where your project is"
+          title="Work in your own project"
           done={done.workspace}
           folded={leaves}
           about={workspace.data?.path}
@@ -81,7 +81,7 @@ export function SetUp({ title, demoTeam, onDemo, leaves = false }: SetUpProps) {
           </p>
           <Command text="npx gantry start --workspace ~/code/my-project" />
           <p className="text-muted">
-            A team is a file in it. Save this file and the team appears here:{' '}
+            A team is a file in that folder. Save this file and the team appears here:{' '}
             <code className="font-mono text-code break-all">.gantry/teams/my-team/team.yaml</code>
           </p>
         </Step>
@@ -190,10 +190,10 @@ function Step({
               kind="quiet"
               aria-expanded={open}
               aria-controls={body}
-              aria-label={`${open ? 'Fold' : skipped ? 'Return to it' : 'Show'}: ${title}`}
+              aria-label={`${open ? 'Hide' : 'Show'}: ${title}`}
               onClick={() => setOpened(!open)}
             >
-              {open ? 'Fold' : skipped ? 'Return to it' : 'Show'}
+              {open ? 'Hide' : 'Show'}
             </Button>
           )}
           {!done && !skipped && (
