@@ -42,13 +42,13 @@ async function listed<T>(...words: string[]): Promise<T> {
 test('the form shows the next five times before a schedule is kept', async () => {
   const { page } = first;
   await go(page, '/work?schedules=1');
-  await page.getByText('Templates that run by themselves will be here').waitFor();
+  await page.getByText('Scheduled templates appear here').waitFor();
   await looked(page, 'schedules-empty');
   await page.keyboard.press('n');
   const dialog = page.getByRole('dialog', { name: 'New schedule' });
   await dialog.getByRole('combobox', { name: 'Template' }).selectOption('ship');
   await dialog.getByRole('textbox', { name: 'version' }).fill('nightly');
-  await dialog.getByRole('textbox', { name: 'Its title' }).fill('Nightly builds');
+  await dialog.getByRole('textbox', { name: 'Campaign title' }).fill('Nightly builds');
   await dialog.getByRole('textbox', { name: 'Intent' }).fill('A build of every night.');
   await dialog.getByRole('combobox', { name: 'When' }).selectOption('workdays');
   await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Middle/Earth');
@@ -56,7 +56,7 @@ test('the form shows the next five times before a schedule is kept', async () =>
   await dialog.getByText('is not a time zone').waitFor();
   await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Europe/Berlin');
   await page.keyboard.press('Control+Enter');
-  const next = dialog.getByRole('region', { name: 'The next times' });
+  const next = dialog.getByRole('region', { name: 'Next times' });
   await expect.poll(() => next.getByRole('listitem').count()).toBe(5);
   await looked(page, 'schedules-form');
   expect(await listed('workflows', 'schedules')).toEqual({ schedules: [] });
@@ -96,7 +96,7 @@ test('what was missed is shown and made up for once; paused it says so', async (
   await page.goto(await gantry.newUrl());
   await go(page, '/work?schedules=1');
   const row = page.locator(`[data-schedule="${id}"]`);
-  await row.getByText('2 in all').waitFor();
+  await row.getByText('2 in total').waitFor();
   await row.getByRole('button', { name: 'Times of Ship it' }).click();
   await row.getByText('Gantry was not running').first().waitFor();
   await looked(page, 'schedules');
@@ -104,7 +104,7 @@ test('what was missed is shown and made up for once; paused it says so', async (
   await looked(page, 'schedules', { light: true });
   await page.setViewportSize(wide);
   await row.getByRole('button', { name: 'Run it now' }).first().click();
-  await row.getByRole('link', { name: 'Its run' }).waitFor();
+  await row.getByRole('link', { name: 'Open run' }).waitFor();
   const off = row.getByRole('switch', { name: 'Ship it is on' });
   await off.click();
   await row.getByText('Paused').waitFor();

@@ -45,7 +45,7 @@ test('without a campaign the page says what will be here, and starts a run by a 
   const { page } = first;
   await chord(page, 'g', 'w');
   await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor();
-  await page.getByText('What you set out to do will be here').waitFor();
+  await page.getByText('Your campaigns appear here').waitFor();
   await page.keyboard.press('s');
   const dialog = page.getByRole('dialog', { name: 'Start a run' });
   await dialog.waitFor();
@@ -62,9 +62,9 @@ test('the form is made from the template, names what is missing, and shows the p
   await dialog.getByRole('textbox', { name: 'version' }).waitFor();
   await expect.poll(() => dialog.getByRole('textbox', { name: 'channel' }).inputValue()).toBe('beta');
   await page.keyboard.press('Control+Enter');
-  await expect.poll(() => dialog.getByText('Is needed.').count()).toBe(2);
+  await expect.poll(() => dialog.getByText('Required.').count()).toBe(2);
   await dialog.getByRole('textbox', { name: 'version' }).fill('0.4.0');
-  await dialog.getByRole('textbox', { name: 'Its title' }).fill('Ship 0.4');
+  await dialog.getByRole('textbox', { name: 'Campaign title' }).fill('Ship 0.4');
   await dialog.getByRole('textbox', { name: 'Intent' }).fill('People can install 0.4.');
   await page.keyboard.press('Control+Enter');
   const plan = dialog.getByRole('region', { name: 'Plan' });
@@ -130,9 +130,9 @@ test('a step shows its picture and its diff in place as they are uploaded, with 
 
 test('the step can be shown large and beside the board again, and Escape gives the focus back to its card', async () => {
   const { page } = first;
-  await page.getByRole('button', { name: 'Show it large' }).click();
+  await page.getByRole('button', { name: 'Show full width' }).click();
   await card(page, 'review').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Show it beside the board' }).click();
+  await page.getByRole('button', { name: 'Show beside the board' }).click();
   await card(page, 'review').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('region', { name: 'Step', exact: true }).waitFor({ state: 'detached' });
@@ -233,10 +233,10 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await step.locator('[data-line="added"]').first().waitFor();
     await looked(page, isNarrow ? 'node' : 'dag');
     if (isNarrow) return;
-    await page.getByRole('button', { name: 'Show it large' }).click();
+    await page.getByRole('button', { name: 'Show full width' }).click();
     await step.locator('[data-line="added"]').first().waitFor();
     await looked(page, 'node');
-    await page.getByRole('button', { name: 'Show it beside the board' }).click();
+    await page.getByRole('button', { name: 'Show beside the board' }).click();
   });
 
   test('the waves, and the form that starts a run with its plan', async () => {

@@ -42,10 +42,10 @@ export function groupsByNeed(board: Board, asking: ReadonlySet<string> = new Set
   );
   const ended = inGroup('ended').sort((a, b) => Number(b.status === 'failed') - Number(a.status === 'failed'));
   return [
-    { key: 'need', title: 'Needs you', empty: 'Nothing waits for you.', nodes: inGroup('need') },
-    { key: 'now', title: 'Now', empty: 'Nothing is worked on.', nodes: inGroup('now') },
-    { key: 'next', title: 'Next', empty: 'Nothing is left to do.', nodes: next },
-    { key: 'proven', title: 'Proven', empty: 'Nothing is proven yet.', nodes: inGroup('proven') },
+    { key: 'need', title: 'Needs you', empty: 'No step needs you.', nodes: inGroup('need') },
+    { key: 'now', title: 'Now', empty: 'No step is running.', nodes: inGroup('now') },
+    { key: 'next', title: 'Next', empty: 'No steps left.', nodes: next },
+    { key: 'proven', title: 'Proven', empty: 'No step is proven yet.', nodes: inGroup('proven') },
     ...(ended.length === 0 ? [] : [{ key: 'ended', title: 'Ended without proof', empty: '', nodes: ended }]),
   ];
 }

@@ -90,7 +90,7 @@ export function BoardHeader({
             )}
             {(flow?.status === 'running' || flow?.status === 'needs_you') && (
               <Button kind="quiet" onClick={onCancel}>
-                Cancel the run
+                Cancel run
               </Button>
             )}
           </>

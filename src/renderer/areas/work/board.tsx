@@ -41,7 +41,7 @@ export function Board({
     onOpen,
   });
 
-  if (titles.size === 0) return <Empty>The steps of its runs will be here. Start one with “Start a run”.</Empty>;
+  if (titles.size === 0) return <Empty>The steps of its runs appear here. To begin, choose “Start a run”.</Empty>;
   if (filter !== '' && groups.every((group) => group.nodes.length === 0))
     return <Empty>No step matches “{filter}”.</Empty>;
   if (waves || narrow) {

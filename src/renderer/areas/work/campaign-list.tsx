@@ -37,7 +37,7 @@ export function CampaignList({
               </Button>
             }
           >
-            What you set out to do will be here, with a board of its steps. Start a run from a template, or:{' '}
+            Your campaigns appear here, each with a board of its steps. Start a run from a template, or use{' '}
             <code>gantry workflows run</code>.
           </Empty>
         }
@@ -67,7 +67,7 @@ export function CampaignList({
                   </span>
                   <span className="flex w-full items-center justify-between gap-2 text-meta">
                     {campaign.total === 0 ? (
-                      <span className="text-faint">no run yet</span>
+                      <span className="text-faint">no runs yet</span>
                     ) : (
                       <ProvenBar proven={campaign.proven} total={campaign.total} />
                     )}

@@ -10,7 +10,7 @@ export function CancelRunDialog({ flow, onClose }: { flow: Flow; onClose: () => 
   return (
     <PlanDialog
       title={`Cancel “${flow.title}”`}
-      description="Nothing new starts; what works is ended within 15 seconds. Nothing has happened yet."
+      description="No new steps start, and running steps end within 15 seconds. Nothing has happened yet."
       planKey={['cancel', flow.dagId]}
       readPlan={async (signal) => {
         const answer = await api.factory.cancelRun({ params, body: { dryRun: true } }, { signal });
@@ -18,15 +18,15 @@ export function CancelRunDialog({ flow, onClose }: { flow: Flow; onClose: () => 
         return answer.plan;
       }}
       danger
-      label={(plan) => (plan.cancels.length + plan.ends.length === 0 ? null : 'Cancel the run')}
+      label={(plan) => (plan.cancels.length + plan.ends.length === 0 ? null : 'Cancel run')}
       act={async () => {
         await api.factory.cancelRun({ params, body: {} });
       }}
       onClose={onClose}
       shown={(plan) => (
         <div className="flex flex-col gap-2">
-          <Steps title="Ended now" titles={plan.ends.map(titleOf)} />
-          <Steps title="Never begun" titles={plan.cancels.map(titleOf)} />
+          <Steps title="Ends now" titles={plan.ends.map(titleOf)} />
+          <Steps title="Never starts" titles={plan.cancels.map(titleOf)} />
         </div>
       )}
     />

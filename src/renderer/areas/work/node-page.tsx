@@ -43,7 +43,7 @@ export function NodePage({ dagId, nodeId, full, onFull, onClose }: NodePageProps
           {page.data?.card.title ?? 'Step'}
         </h2>
         {onFull !== null && (
-          <IconButton label={full ? 'Show it beside the board' : 'Show it large'} onClick={() => onFull(!full)}>
+          <IconButton label={full ? 'Show beside the board' : 'Show full width'} onClick={() => onFull(!full)}>
             {full ? <Minimize2 aria-hidden="true" /> : <Maximize2 aria-hidden="true" />}
           </IconButton>
         )}
@@ -86,7 +86,7 @@ function Body({ page, full }: { page: Page; full: boolean }) {
       </Section>
       {page.spec !== '' && (
         // Its own headings say what each part is.
-        <section aria-label="What is to be done" className="min-w-0 px-3">
+        <section aria-label="Task" className="min-w-0 px-3">
           <Markdown text={page.spec} />
         </section>
       )}
@@ -190,7 +190,7 @@ function NodeDeliveries({ page }: { page: Page }) {
 }
 
 function History({ page }: { page: Page }) {
-  if (page.history.length === 0) return <Empty>What happens to this step will be here.</Empty>;
+  if (page.history.length === 0) return <Empty>Changes to this step appear here.</Empty>;
   return (
     <ol className="flex flex-col">
       {page.history.toReversed().map((move) => (

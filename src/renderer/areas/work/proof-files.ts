@@ -28,7 +28,7 @@ export interface ProofText {
 export async function readProofText(url: string, signal: AbortSignal): Promise<ProofText> {
   const response = await fetch(url, { signal, credentials: 'same-origin' });
   if (!response.ok || response.body === null) {
-    throw new AppError('not_found', `The file could not be read (status ${response.status}).`, 'Open it by itself.');
+    throw new AppError('not_found', `The file could not be read (status ${response.status}).`, 'Open it in a new tab.');
   }
   const decoder = new TextDecoder();
   const reader = response.body.getReader();

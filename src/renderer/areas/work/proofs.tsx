@@ -27,7 +27,7 @@ export function Proofs({ page, roomy }: { page: NodePage; roomy: boolean }) {
   const newest = page.proofs.toReversed();
   const others = newest.filter((proof) => !lines.some((one) => one.line === proof.line));
   if (lines.length === 0 && newest.length === 0) {
-    return <Empty>Nothing has to be proven here, and nothing was uploaded.</Empty>;
+    return <Empty>This step needs no proof, and none was uploaded.</Empty>;
   }
   const rows = [
     ...lines.map((one) => ({ ...one, proofs: newest.filter((proof) => proof.line === one.line) })),
@@ -121,7 +121,7 @@ function ProofFile({ file, url, roomy }: { file: File; url: string; roomy: boole
           href={url}
           target="_blank"
           rel="noreferrer"
-          aria-label={`Open ${file.name} by itself`}
+          aria-label={`Open ${file.name} in a new tab`}
           className="ml-auto inline-flex shrink-0 items-center gap-1 rounded-control hover:text-ink"
         >
           <ExternalLink className="size-3" aria-hidden="true" />
@@ -145,7 +145,7 @@ function ProofText({ file, url, roomy }: { file: File; url: string; roomy: boole
         diff={looksLikeDiff(text.data.text, file.name, file.mime)}
         maxLines={roomy ? 30 : 14}
       />
-      {text.data.cut && <p className="text-meta text-muted">The rest is not shown here: open the file.</p>}
+      {text.data.cut && <p className="text-meta text-muted">The file is cut off here. Open it to see the rest.</p>}
     </>
   );
 }

@@ -39,7 +39,7 @@ export function WithTemplate({
       isEmpty={(data) => data.templates.length === 0}
       empty={
         <Empty>
-          No template can be used. Write one to <code>.gantry/templates/</code>.
+          No usable templates. Write one to <code>.gantry/templates/</code>.
         </Empty>
       }
     >
@@ -49,7 +49,7 @@ export function WithTemplate({
           description={
             data.invalid.length === 0
               ? known.find((one) => one.id === id)?.description
-              : `Cannot be used: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
+              : `Invalid: ${data.invalid.map((one) => `${one.id} (${one.problems[0]?.message ?? 'problems'})`).join(', ')}`
           }
           value={id ?? ''}
           onChange={setChosen}
@@ -111,8 +111,8 @@ export function useRunForm(template: Template, campaignId: string | null, onChan
   }));
   const { texts, intent, where, title, team, preset } = fields;
   const problems: Record<string, string> = problemsOf(schema, texts);
-  if (intentOf(template).required && intent.trim() === '') problems.intent = 'Is needed.';
-  if (where === '' && title.trim() === '') problems['new campaign'] = 'Is needed.';
+  if (intentOf(template).required && intent.trim() === '') problems.intent = 'Required.';
+  if (where === '' && title.trim() === '') problems['new campaign'] = 'Required.';
   return {
     template,
     problems,
@@ -169,11 +169,11 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
       <div className="grid gap-3 sm:grid-cols-2">
         <SelectField
           label="Campaign"
-          description="Where it belongs, with its board."
+          description="The campaign, with its board, that the run belongs to."
           value={where}
           onChange={(campaign) => change({ where: campaign })}
         >
-          <option value="">A new one</option>
+          <option value="">New campaign</option>
           {campaigns.map((one) => (
             <option key={one.id} value={one.id}>
               {one.title}
@@ -182,7 +182,7 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
         </SelectField>
         {where === '' && (
           <TextField
-            label="Its title"
+            label="Campaign title"
             required
             problem={shown['new campaign']}
             value={title}
@@ -193,11 +193,11 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
         {usesRoles(template) && teams.length > 0 && (
           <SelectField
             label="Team"
-            description="Its bots take the steps that name a role."
+            description="Its bots do the steps assigned to a role."
             value={team}
             onChange={(chosen) => change({ team: chosen, preset: '' })}
           >
-            <option value="">{teams.length === 1 ? `The only one: ${teams[0]?.name}` : 'Choose a team'}</option>
+            <option value="">{teams.length === 1 ? `Only team: ${teams[0]?.name}` : 'Choose a team'}</option>
             {teams.map((one) => (
               <option key={one.name} value={one.name}>
                 {one.name}
@@ -207,7 +207,7 @@ export function RunFields({ form, picker, tried }: { form: RunForm; picker: Reac
         )}
         {presets.length > 0 && (
           <SelectField label="Preset" value={preset} onChange={(chosen) => change({ preset: chosen })}>
-            <option value="">as the team has it</option>
+            <option value="">team default</option>
             {presets.map((one) => (
               <option key={one} value={one}>
                 {one}

@@ -24,7 +24,7 @@ export function intentOf(template: Template): {
 } {
   const param = template.params.find((one) => one.name === 'intent');
   return {
-    description: param?.description ?? 'What the run is for, in your words; its bots read it.',
+    description: param?.description ?? 'What the run is for, in your own words. Its bots read it.',
     placeholder: param?.default,
     required: param?.required === true && param.default === undefined,
   };

@@ -59,8 +59,8 @@ const nodeTypes = { step: StepNode };
 
 /** Words of xyflow that a screen reader would hear, as this page says them. */
 const spoken = {
-  'node.a11yDescription.default': 'Enter opens the step, arrow keys go to its neighbours.',
-  'node.a11yDescription.keyboardDisabled': 'Enter opens the step, arrow keys go to its neighbours.',
+  'node.a11yDescription.default': 'Press Enter to open the step and arrow keys to move between steps.',
+  'node.a11yDescription.keyboardDisabled': 'Press Enter to open the step and arrow keys to move between steps.',
   'edge.a11yDescription.default': '',
   'minimap.ariaLabel': 'Map of the run',
 };

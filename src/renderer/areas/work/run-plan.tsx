@@ -12,7 +12,7 @@ export function RunPlan({ plan, opens }: { plan: Answer['plan']; opens: string |
   return (
     <section ref={shown} aria-label="Plan" className="border-t border-line pt-3">
       <h3 className="pb-1 font-semibold">This is what will happen</h3>
-      {opens !== null && <p className="text-muted">The campaign “{opens}” is opened.</p>}
+      {opens !== null && <p className="text-muted">Creates the campaign “{opens}”.</p>}
       <ol className="flex flex-col gap-1 pt-1">
         {plan.nodes.map((node, index) => (
           <li key={node.nodeId} data-plan={node.stepId} className="grid grid-cols-[24px_1fr_auto] gap-2">

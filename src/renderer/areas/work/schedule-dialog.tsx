@@ -15,7 +15,7 @@ import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
 import { momentIn, repeatWords, type WhenFields, weekdays, whenOf } from './schedule-form.ts';
 
 const title = 'New schedule';
-const about = 'A template at given times. The next times are shown before it is kept.';
+const about = 'Runs a template at set times. You see the next times before you save.';
 
 export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   return (
@@ -56,7 +56,7 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
     renew();
   };
   const chosen = whenOf(when);
-  const missing = tried && chosen === null ? 'Is needed.' : undefined;
+  const missing = tried && chosen === null ? 'Required.' : undefined;
 
   const go = useAct(async () => {
     setTried(true);
@@ -88,7 +88,7 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
     <ActDialog
       title={title}
       description={about}
-      label={plan === null ? 'Show the next times' : 'Keep it'}
+      label={plan === null ? 'Show next times' : 'Save schedule'}
       act={go}
       focusAct={plan !== null}
       onClose={onClose}
@@ -153,7 +153,7 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
           )}
           <TextField
             label="Name"
-            description="Empty: that of the template."
+            description="Empty: the template’s name."
             value={name}
             maxLength={200}
             onChange={(typed) => {
@@ -169,7 +169,7 @@ function Form({ template, picker, onClose }: { template: Template; picker: React
             renew();
           }}
         >
-          When this computer was off, run once when it is back
+          If this computer was off, run once when it is back
         </Check>
         {plan !== null && <NextTimes plan={plan} />}
       </ActForm>
@@ -184,9 +184,9 @@ function NextTimes({ plan }: { plan: Plan }) {
     shown.current?.scrollIntoView({ block: 'start' });
   }, []);
   return (
-    <section ref={shown} aria-label="The next times" className="border-t border-line pt-3">
+    <section ref={shown} aria-label="Next times" className="border-t border-line pt-3">
       <h3 className="pb-1 font-semibold">
-        The next times <span className="font-normal text-muted">({plan.timezone})</span>
+        Next times <span className="font-normal text-muted">({plan.timezone})</span>
       </h3>
       <ul>
         {plan.next.map((at) => (

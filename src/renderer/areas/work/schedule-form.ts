@@ -6,7 +6,7 @@ export const repeatWords: Readonly<Record<Repeat, string>> = {
   workdays: 'Monday to Friday',
   weekly: 'Once a week',
   hourly: 'Every hour',
-  cron: 'By a cron expression',
+  cron: 'Cron expression',
   once: 'Once',
 };
 

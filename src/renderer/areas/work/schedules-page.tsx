@@ -52,8 +52,8 @@ export function SchedulesPage() {
                 </Button>
               }
             >
-              Templates that run by themselves will be here, with their next times and those that were missed. Make one,
-              or: <code>npx gantry workflows schedule</code>.
+              Scheduled templates appear here, with their next times and those that were missed. Create one here, or use{' '}
+              <code>npx gantry workflows schedule</code>.
             </Empty>
           }
         >
@@ -108,7 +108,7 @@ function Row({ schedule }: { schedule: Schedule }) {
           <p className="flex flex-wrap items-center gap-x-2 text-muted">
             {last !== null && <Status look={occurrenceStatus[last.state]} wire={last.state} />}
             {missed > 0 && last?.state !== 'missed' && <span>{missed} missed</span>}
-            {missed > 1 && last?.state === 'missed' && <span>{missed} in all</span>}
+            {missed > 1 && last?.state === 'missed' && <span>{missed} in total</span>}
           </p>
         </div>
         <div className="flex items-center gap-2 max-sm:pl-9">
@@ -130,7 +130,7 @@ function Row({ schedule }: { schedule: Schedule }) {
       {removing && (
         <ConfirmDialog
           title={`Remove “${title}”`}
-          description="It runs no more. Its runs so far stay."
+          description="It no longer runs. Its past runs stay."
           label="Remove"
           act={async () => {
             await api.factory.removeSchedule({ params, query: {} });
@@ -146,7 +146,7 @@ function Row({ schedule }: { schedule: Schedule }) {
 function nextWords({ paused, next, timezone }: Schedule): string {
   if (paused) return 'Paused';
   const [first] = next;
-  return first === undefined ? 'Over' : `Next ${momentIn(first, timezone)}`;
+  return first === undefined ? 'Ended' : `Next ${momentIn(first, timezone)}`;
 }
 
 function Times({ schedule }: { schedule: Schedule }) {
@@ -157,7 +157,7 @@ function Times({ schedule }: { schedule: Schedule }) {
       source={times}
       skeleton={<SkeletonRows count={3} />}
       isEmpty={(data) => data.occurrences.length === 0}
-      empty={<Empty>None of its times has come yet.</Empty>}
+      empty={<Empty>No run was due yet.</Empty>}
     >
       {(data) => (
         <ul className="border-t border-line bg-panel" aria-label={`Times of ${schedule.title}`}>
@@ -190,7 +190,7 @@ function Time({ one, schedule }: { one: Occurrence; schedule: Schedule }) {
       <span className="min-w-0 text-meta break-words text-muted max-sm:basis-full sm:flex-1">{one.reason}</span>
       {dagId !== null && (
         <Link to="/work" search={{ dag: dagId, view: 'graph' }} className="text-accent hover:underline">
-          Its run
+          Open run
         </Link>
       )}
       {one.state !== 'started' && (

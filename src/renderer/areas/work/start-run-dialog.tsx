@@ -17,7 +17,7 @@ export interface StartRunDialogProps {
   readonly onStarted: (run: RunStarted) => void;
 }
 
-const about = 'From a template. Its plan is shown before anything starts.';
+const about = 'Runs a template. You see the plan before anything starts.';
 
 export function StartRunDialog(props: StartRunDialogProps) {
   return (
@@ -77,7 +77,7 @@ function StartForm({
     <ActDialog
       title="Start a run"
       description={about}
-      label={plan === null ? 'Show the plan' : `Start ${steps} ${steps === 1 ? 'step' : 'steps'}`}
+      label={plan === null ? 'Show plan' : `Start ${steps} ${steps === 1 ? 'step' : 'steps'}`}
       act={go}
       focusAct={plan !== null}
       onClose={onClose}

@@ -37,15 +37,15 @@ export function useWorkActions(work: WorkActions): void {
       filterAction(page, 'Filter steps'),
       {
         id: 'board',
-        title: 'Board by what matters',
+        title: 'Show the board',
         group: 'Work',
         keys: 'b',
         run: () => go({ view: undefined }),
       },
-      { id: 'waves', title: 'Board by waves', group: 'Work', keys: 'w', run: () => go({ view: 'waves' }) },
+      { id: 'waves', title: 'Show waves', group: 'Work', keys: 'w', run: () => go({ view: 'waves' }) },
       {
         id: 'to-steps',
-        title: 'Into the steps',
+        title: 'Go to the steps',
         group: 'View',
         keys: 'e',
         hidden: true,
@@ -55,7 +55,7 @@ export function useWorkActions(work: WorkActions): void {
     if (graphOf !== undefined) {
       list.push({
         id: 'graph',
-        title: 'Graph of the run',
+        title: 'Show the graph',
         group: 'Work',
         keys: 'd',
         run: () => go({ view: 'graph', dag: graphOf }),
