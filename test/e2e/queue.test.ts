@@ -39,7 +39,7 @@ const seen = (where: Locator, text: string | RegExp) =>
   where.getByText(text).filter({ visible: true }).first().waitFor();
 const openTask = (page: Page) => new URL(page.url()).searchParams.get('task') ?? '';
 const command = (page: Page): Locator =>
-  page.getByRole('dialog', { name: 'Hand in a task' }).getByRole('textbox', { name: /^Command/ });
+  page.getByRole('dialog', { name: 'Add task' }).getByRole('textbox', { name: /^Command/ });
 const result = (stdout: string) => ({ exit_code: 0, stdout, stderr: '', truncated: false, duration_ms: 1200 });
 
 test('an empty queue says what it is for and which lines begin, and g q leads to it', async () => {
@@ -107,12 +107,12 @@ test('a running task is asked to stop or ended at once; what was given up goes b
   await row(page, id).getByRole('button').click();
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Stop this task?' });
-  await dialog.getByText(/bench is told with its next beat/).waitFor();
+  await dialog.getByText(/bench learns of it at its next heartbeat/).waitFor();
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });
   await seen(row(page, id), 'Stopping');
-  await seen(inspector(page), 'asked for; its worker is told with its next beat');
+  await seen(inspector(page), 'requested; the worker learns of it at its next heartbeat');
   worker.drain();
   // It was asked already: what is left is to end it.
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
@@ -123,7 +123,7 @@ test('a running task is asked to stop or ended at once; what was given up goes b
   await seen(inspector(page), '0 of 5');
   // Nobody holds it: there is one way to end it, and the way back.
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
-  await dialog.getByText('Nobody holds it').waitFor();
+  await dialog.getByText('No worker holds this task').waitFor();
   await expect.poll(() => dialog.getByRole('radio').count()).toBe(0);
   await page.keyboard.press('Control+Enter');
   await seen(row(page, id), 'Cancelled');
@@ -205,7 +205,7 @@ test('a session that there is not is said once, with the way back and nothing to
   await page.goto(`${new URL(page.url()).origin}/queue/sessions/session_nope`);
   await page.getByText('There is no session "session_nope".').waitFor();
   await expect.poll(() => page.getByRole('alert').count()).toBe(1);
-  await expect.poll(() => page.getByRole('button', { name: 'Hand in a task' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('button', { name: 'Add task' }).count()).toBe(0);
   await page.getByRole('link', { name: 'Back to the queue' }).click();
   await page.getByRole('heading', { name: 'Queue', level: 1 }).waitFor();
 });

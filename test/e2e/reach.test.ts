@@ -57,9 +57,9 @@ test('a stranger at a cloud sees who signs people in, and comes back to the page
 test('a signed-in person has a queue of their own at the cloud, with their session alone', async () => {
   const { page } = ada;
   await page.goto(`${reach.origin}/queue`);
-  await page.getByText('Work that you hand to your own computers will be here').waitFor();
+  await page.getByText('Tasks for your own computers appear here').waitFor();
   await page.keyboard.press('n');
-  await inFocus(page.getByRole('dialog', { name: 'Hand in a task' }).getByRole('textbox', { name: /^Command/ }));
+  await inFocus(page.getByRole('dialog', { name: 'Add task' }).getByRole('textbox', { name: /^Command/ }));
   await page.keyboard.type('uname -a');
   await page.keyboard.press('Control+Enter');
   const task = page.getByRole('region', { name: 'Task', exact: true });

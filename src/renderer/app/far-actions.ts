@@ -22,7 +22,7 @@ interface Far {
 export const farActions: readonly Far[] = [
   { id: 'start-run', title: 'Start a run', group: 'Work', href: '/work' },
   { id: 'new-schedule', title: 'New schedule', group: 'Work', href: '/work?schedules=1' },
-  { id: 'hand-in', title: 'Hand in a task', group: 'Work', href: '/queue' },
+  { id: 'hand-in', title: 'Add task', group: 'Work', href: '/queue' },
   { id: 'verify', title: 'Verify the ledger', group: 'Work', href: '/ledger' },
   { id: 'demo', title: 'Add the demo team', group: 'Teams', href: '/floor' },
   { id: 'adopt', title: 'Adopt a conversation', group: 'Bots', href: '/floor' },

@@ -31,7 +31,7 @@ function Ages() {
     <section aria-labelledby="queue-ages" className={box}>
       <header className={title}>
         <h2 id="queue-ages" className="font-semibold">
-          How long they wait
+          Waiting time
         </h2>
         <p className="ml-auto min-w-0 truncate text-meta text-muted" data-oldest="true">
           {data !== undefined && data.oldest_queued_at !== null && (
@@ -41,7 +41,7 @@ function Ages() {
             </>
           )}
           {data !== undefined && data.scheduled > 0 && (
-            <span className="tabular-nums">{data.scheduled.toLocaleString()} not yet due</span>
+            <span className="tabular-nums">{data.scheduled.toLocaleString()} scheduled</span>
           )}
         </p>
       </header>
@@ -88,7 +88,7 @@ function Workers({ onWorker }: { onWorker: (id: string) => void }) {
           <Command text={commandLines(window.location.origin).work} />
         </div>
       ) : (
-        <ul className="h-[120px] overflow-y-auto py-1 pointer-coarse:h-[168px]" aria-label="Workers of this queue">
+        <ul className="h-[120px] overflow-y-auto py-1 pointer-coarse:h-[168px]" aria-label="Workers">
           {workers.map((worker) => (
             <WorkerRow key={worker.worker_id} worker={worker} onOpen={() => onWorker(worker.worker_id)} />
           ))}
@@ -117,11 +117,11 @@ function WorkerRow({ worker, onOpen }: { worker: QueueWorker; onOpen: () => void
             `holds ${worker.holding}`
           ) : worker.last_seen_at !== null && !worker.polling ? (
             <>
-              {!worker.draining && 'asked '}
+              {!worker.draining && 'seen '}
               <Ago at={worker.last_seen_at} />
             </>
           ) : (
-            'holds nothing'
+            'idle'
           )}
         </span>
       </button>

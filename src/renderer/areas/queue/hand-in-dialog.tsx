@@ -27,7 +27,8 @@ export function HandInDialog({
   /** One key for one wish: pressed again after a cut, it is the same task. */
   const wish = useRef({ text: '', key: '' });
   const count = Number(attempts);
-  const countProblem = Number.isInteger(count) && count >= 1 && count <= 100 ? undefined : 'A number from 1 to 100.';
+  const countProblem =
+    Number.isInteger(count) && count >= 1 && count <= 100 ? undefined : 'Enter a whole number from 1 to 100.';
   const ready = command.trim() !== '' && countProblem === undefined && !busy;
 
   async function handIn(): Promise<void> {
@@ -51,8 +52,8 @@ export function HandInDialog({
     <Dialog
       open
       onOpenChange={(open) => !open && onClose()}
-      title="Hand in a task"
-      description="A worker of yours runs it, in a folder of its own."
+      title="Add task"
+      description="One of your workers runs it in its own folder."
       onPrimary={() => void handIn()}
       footer={
         <>
@@ -60,7 +61,7 @@ export function HandInDialog({
             Cancel
           </Button>
           <Button kind="primary" disabled={!ready} aria-keyshortcuts="Control+Enter" onClick={() => void handIn()}>
-            Hand in
+            Add task
           </Button>
         </>
       }
@@ -75,7 +76,7 @@ export function HandInDialog({
         <AreaField
           label="Command"
           required
-          description="Lines for /bin/sh on the worker's computer."
+          description="Runs in /bin/sh on the worker’s computer."
           value={command}
           rows={4}
           spellCheck={false}
@@ -83,9 +84,9 @@ export function HandInDialog({
           className="py-1.5 font-mono text-code"
         />
         <TextField
-          label="Attempts at most"
+          label="Maximum attempts"
           problem={countProblem}
-          description="How often it is retried when its worker goes silent. A command that fails is not retried."
+          description="How many times it may start if workers go silent. A command that fails is not retried."
           value={attempts}
           inputMode="numeric"
           onChange={setAttempts}

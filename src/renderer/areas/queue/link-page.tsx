@@ -75,8 +75,8 @@ function LinkPage({ kind }: { kind: LinkKind }) {
       )}
       empty={(handIn) => (
         <Empty action={<HandIn onClick={handIn} quiet />}>
-          Tasks that are handed in with its id (
-          <code className="font-mono text-code">{kind === 'sessions' ? 'session_id' : 'deployment_id'}</code>) will be
+          Tasks added with its id (
+          <code className="font-mono text-code">{kind === 'sessions' ? 'session_id' : 'deployment_id'}</code>) appear
           here.
         </Empty>
       )}

@@ -14,13 +14,13 @@ import { useQueueServices } from './use-queue-services.ts';
 const words = {
   sessions: {
     title: 'Sessions',
-    about:
-      'Work that belongs together, such as one conversation or one build, will be here once a program opens a session:',
+    about: 'Sessions group related tasks, such as those of one build. They appear here once a program creates one:',
     body: '{"title":"nightly build"}',
   },
   deployments: {
     title: 'Deployments',
-    about: 'What your tasks are for, such as a service and its stage, will be here once a program names a deployment:',
+    about:
+      'Deployments say what tasks are for, such as a service and its stage. They appear here once a program creates one:',
     body: '{"name":"shop in production"}',
   },
 } as const;
@@ -73,7 +73,7 @@ function LinksPage({ kind }: { kind: LinkKind }) {
                     data-row="true"
                     className="flex h-7 min-w-0 items-center gap-3 px-3 hover:bg-raised pointer-coarse:h-11"
                   >
-                    <span className="min-w-0 flex-1 truncate">{link.name ?? 'Without a title'}</span>
+                    <span className="min-w-0 flex-1 truncate">{link.name ?? 'Untitled'}</span>
                     <span className="shrink-0 font-mono text-meta text-muted">{shortId(link.id)}</span>
                     <span className="w-20 shrink-0 text-right text-meta text-muted">
                       <Ago at={link.created_at} />

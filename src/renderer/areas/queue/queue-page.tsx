@@ -20,7 +20,7 @@ export function QueuePage() {
         <>
           <header className="flex h-10 shrink-0 items-center gap-4 border-b border-line bg-panel px-3 pointer-coarse:h-12">
             <h1 className="text-title font-semibold">Queue</h1>
-            <nav aria-label="What tasks belong to" className="flex gap-3">
+            <nav aria-label="Groups of tasks" className="flex gap-3">
               <Link to="/queue/sessions" className={quietLink}>
                 Sessions
               </Link>
@@ -48,7 +48,7 @@ export function HandIn({ onClick, quiet = false }: { onClick: () => void; quiet?
       onClick={onClick}
       aria-keyshortcuts={quiet ? undefined : 'n'}
     >
-      Hand in a task
+      Add task
     </Button>
   );
 }
@@ -56,7 +56,7 @@ export function HandIn({ onClick, quiet = false }: { onClick: () => void; quiet?
 function NoTasks({ action }: { action: ReactNode }) {
   return (
     <Empty action={action}>
-      Work that you hand to your own computers will be here. Programs do it with a key of the scope{' '}
+      Tasks for your own computers appear here. Programs add them with a key that has the scope{' '}
       <code className="font-mono text-code">work</code> (
       <Link to="/settings/keys" className="rounded-control text-accent underline">
         API keys

@@ -15,7 +15,7 @@ export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => v
     <ConfirmDialog
       title="Stop this task?"
       description={taskName(task).slice(0, 120)}
-      label={graceful ? 'Ask it to stop' : 'Stop now'}
+      label={graceful ? 'Ask to stop' : 'Stop now'}
       act={async () => {
         try {
           await api.queue.stopTask({ params: { id: task.id }, body: graceful ? { graceful: true } : {} });
@@ -29,16 +29,18 @@ export function StopTaskDialog({ task, onClose }: { task: Task; onClose: () => v
         <fieldset className="flex flex-col gap-2">
           <legend className="sr-only">How</legend>
           <Way checked={graceful} onChoose={() => setGraceful(true)} name="Ask its worker to stop">
-            {worker} is told with its next beat, within 20 seconds, and ends it itself. If it falls silent, the task
-            ends with its lease.
+            {worker} learns of it at its next heartbeat, within 20 seconds, and ends the task. If the worker goes
+            silent, the task ends with its lease.
           </Way>
-          <Way checked={!graceful} onChoose={() => setGraceful(false)} name="End it now">
-            It is cancelled at once. {worker} learns of it with its next beat, within 20 seconds, and ends its command;
-            what it has done until then stays done.
+          <Way checked={!graceful} onChoose={() => setGraceful(false)} name="Stop now">
+            The task is cancelled immediately. {worker} learns of it at its next heartbeat, within 20 seconds, and ends
+            the command. Work done until then is not undone.
           </Way>
         </fieldset>
       ) : (
-        <p className="text-muted">Nobody holds it: it is cancelled at once, and can be put back with Retry.</p>
+        <p className="text-muted">
+          No worker holds this task. It is cancelled immediately; Retry puts it back in the queue.
+        </p>
       )}
     </ConfirmDialog>
   );

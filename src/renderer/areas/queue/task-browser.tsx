@@ -79,8 +79,8 @@ export function TaskBrowser({ of, header, empty, onBack }: TaskBrowserProps) {
           empty={
             filtered || search.cursor !== undefined ? (
               <div data-state="empty" className="flex flex-col items-start gap-2 p-3 text-muted">
-                <p>{search.cursor === undefined ? 'No task matches this filter.' : 'There are no older tasks.'}</p>
-                <Button onClick={everything}>{of === null ? 'Show all tasks' : 'Show all of its tasks'}</Button>
+                <p>{search.cursor === undefined ? 'No task matches this filter.' : 'No older tasks.'}</p>
+                <Button onClick={everything}>{of === null ? 'Show all tasks' : 'Show all its tasks'}</Button>
               </div>
             ) : (
               empty(handIn)
@@ -162,16 +162,16 @@ function useTaskActions({
       else focusIn(page, '[data-row]');
     };
     return [
-      { id: 'hand-in', title: 'Hand in a task', group: 'Work', keys: 'n', run: handIn },
+      { id: 'hand-in', title: 'Add task', group: 'Work', keys: 'n', run: handIn },
       filterAction(page, 'Filter tasks'),
       backAction(page, back, 'Close the task, or back to the rows'),
       ...(open === null
         ? []
         : [
-            { id: 'stop-task', title: 'Stop the task that is open', group: 'Work', run: press('stop') } as const,
+            { id: 'stop-task', title: 'Stop the open task', group: 'Work', run: press('stop') } as const,
             {
               id: 'retry-task',
-              title: 'Retry the task that is open',
+              title: 'Retry the open task',
               group: 'Work',
               changes: 'at once',
               run: press('retry'),
@@ -200,7 +200,7 @@ function Pages({
     <nav aria-label="Pages of tasks" className="flex items-center gap-2 p-3 text-meta text-muted">
       {cursor !== undefined && <Button onClick={() => onCursor(undefined)}>Newest</Button>}
       {next === null ? (
-        <span>{cursor === undefined ? `${count} in all.` : 'These are the oldest.'}</span>
+        <span>{cursor === undefined ? `${count} in total.` : 'End of the list.'}</span>
       ) : (
         <Button onClick={() => onCursor(next)}>Older</Button>
       )}

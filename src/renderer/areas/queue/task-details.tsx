@@ -72,7 +72,7 @@ function Body({ task }: { task: Task }) {
           </span>
         </Fact>
         {task.last_worker_id !== null && (
-          <Fact name={isHeld(task) ? 'Held by' : 'Held last by'}>
+          <Fact name={isHeld(task) ? 'Held by' : 'Last held by'}>
             <Link
               to="/queue"
               search={{ worker_id: task.last_worker_id, task: task.id }}
@@ -85,7 +85,7 @@ function Body({ task }: { task: Task }) {
           </Fact>
         )}
         {task.stop_requested && isHeld(task) && (
-          <Fact name="Stop">asked for; its worker is told with its next beat, within 20 s</Fact>
+          <Fact name="Stop">requested; the worker learns of it at its next heartbeat, within 20 s</Fact>
         )}
         <Fact name="Created">
           <Ago at={task.created_at} />
@@ -132,11 +132,11 @@ function Body({ task }: { task: Task }) {
       {result !== null ? (
         <Part
           title="Result"
-          aside={`exit code ${result.exitCode}${result.durationMs === null ? '' : `, ${(result.durationMs / 1000).toFixed(1)} s`}${result.truncated ? ', cut short' : ''}`}
+          aside={`exit code ${result.exitCode}${result.durationMs === null ? '' : `, ${(result.durationMs / 1000).toFixed(1)} s`}${result.truncated ? ', truncated' : ''}`}
         >
           {result.stdout !== '' && <TextView text={result.stdout} label="Output" maxLines={16} />}
           {result.stderr !== '' && <TextView text={result.stderr} label="Error output" maxLines={12} />}
-          {result.stdout === '' && result.stderr === '' && <p className="text-muted">It wrote nothing.</p>}
+          {result.stdout === '' && result.stderr === '' && <p className="text-muted">No output.</p>}
         </Part>
       ) : (
         task.result !== null &&

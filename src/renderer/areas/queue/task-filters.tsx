@@ -155,7 +155,7 @@ function TextFilter({
           aria-hidden="true"
           className="pointer-events-none absolute inset-x-0 top-full z-40 mt-1 rounded-control border border-line bg-panel px-2 text-meta text-muted shadow-float"
         >
-          Enter ↵ filters by the whole {name === 'worker' ? 'name' : 'id'}
+          Press Enter ↵ to filter by the full {name === 'worker' ? 'name' : 'id'}
         </span>
       )}
       {Object.keys(options).length > 0 && (

@@ -36,7 +36,7 @@ export function TaskAge({ task }: { task: Task }) {
 export function LeaseLeft({ task }: { task: Task }) {
   const now = useNow();
   if (task.lease_expires_at === null || isOver(task)) return null;
-  const title = `Until ${new Date(task.lease_expires_at).toLocaleString(undefined, { timeStyle: 'medium' })}, unless its worker beats`;
+  const title = `Until ${new Date(task.lease_expires_at).toLocaleString(undefined, { timeStyle: 'medium' })}, unless its worker renews it`;
   return (
     <time dateTime={task.lease_expires_at} title={title} className="whitespace-nowrap text-muted tabular-nums">
       {leaseWords(task.lease_expires_at, now)}

@@ -26,7 +26,7 @@ export function waitsSince({ not_before, updated_at }: Pick<Task, 'not_before' |
 /** `0:48 left`, or since when nobody beats for it. */
 export function leaseWords(expiresAt: string, now: number): string {
   const left = Date.parse(expiresAt) - now;
-  return left >= 0 ? `${formatElapsed(left)} left` : `lease over for ${formatElapsed(-left)}`;
+  return left >= 0 ? `${formatElapsed(left)} left` : `lease expired ${formatElapsed(-left)} ago`;
 }
 
 /** `attempt 1 of 5`; a task that was never leased has none. */

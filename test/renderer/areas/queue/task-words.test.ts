@@ -83,7 +83,7 @@ test('only what was given up may be put back', () => {
 test('a lease counts down, and then tells how long nobody has beaten for it', () => {
   expect(leaseWords(at(48), now)).toBe('48 s left');
   expect(leaseWords(at(0), now)).toBe('0 s left');
-  expect(leaseWords(at(-75), now)).toBe('lease over for 1:15');
+  expect(leaseWords(at(-75), now)).toBe('lease expired 1:15 ago');
 });
 
 test('a worker that drains is done once it holds nothing', () => {
