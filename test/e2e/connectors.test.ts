@@ -116,7 +116,7 @@ test('a service is connected with keys alone, and signed in to on its own page',
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
   await page.keyboard.type('Big Tracker');
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText(/Up to 32 small letters/).waitFor();
+  await dialog.getByText(/Up to 32 lowercase letters/).waitFor();
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Control+A');
   await page.keyboard.type('tracker');

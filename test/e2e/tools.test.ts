@@ -60,7 +60,7 @@ test('before anything is attached, Gantry’s own tools are there, and what atta
   const { page } = first;
   await page.evaluate(() => Object.assign(window, { sameDocument: true }));
   await byLetters(page, 'g', 't', 'Tools');
-  await page.getByText(/Tool servers of others that you attach/).waitFor();
+  await page.getByText(/Tool servers that you attach/).waitFor();
   await tool(page, 'file.read').waitFor();
   await health(page, 'gantry.', /Built in.*\d+ tools/);
   await health(page, 'documents.', /Built in.*\d+ tools/);
@@ -96,13 +96,13 @@ test('a program is attached with keys alone, and followed until its tools are th
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('INPUT');
   await page.keyboard.type('file');
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('"file" is a family of Gantry’s own tools. Give it another name.').waitFor();
+  await dialog.getByText('"file" is reserved for Gantry’s own tools. Choose another name.').waitFor();
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Control+A');
   await page.keyboard.type('tracker');
   await dialog.getByRole('textbox', { name: /^Command/ }).fill(process.execPath);
   await dialog.getByRole('textbox', { name: /^Arguments/ }).fill(`${tracker}\n${closed}`);
-  await dialog.getByRole('button', { name: 'Add a variable' }).click();
+  await dialog.getByRole('button', { name: 'Add variable' }).click();
   await expect.poll(() => focusedName(page)).toBe('Name of variable 1');
   await page.keyboard.type('TRACKER_TOKEN');
   await page.keyboard.press('Tab');
@@ -140,7 +140,7 @@ test('a tool is called with a form made from its schema, and answers in type, as
   await tool(page, 'tracker.create_issue').click();
   await page.getByRole('heading', { name: 'tracker.create_issue' }).waitFor();
   await page.keyboard.press('Control+Enter');
-  await expect.poll(() => page.getByText('Is needed.').count()).toBe(3);
+  await expect.poll(() => page.getByText('Required.').count()).toBe(3);
   await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('repo/owner');
   await page.keyboard.type('ada');
   await field(page, /^name/).fill('engine');
@@ -173,7 +173,7 @@ test('a tool is called with a form made from its schema, and answers in type, as
 
 test('the same arguments can be written as JSON, and back; what has no field stays JSON', async () => {
   const { page } = first;
-  await page.getByRole('group', { name: 'How to type them' }).getByRole('button', { name: 'JSON' }).click();
+  await page.getByRole('group', { name: 'Input format' }).getByRole('button', { name: 'JSON' }).click();
   const json = field(page, /^Arguments as JSON/);
   await expect
     .poll(async () => JSON.parse(await json.inputValue()))
@@ -186,7 +186,7 @@ test('the same arguments can be written as JSON, and back; what has no field sta
     });
   const form = page.getByRole('button', { name: 'Form' });
   await json.fill('{"repo": {"owner": "ada", "name": "engine"}, "title": "x", "color": "red"}');
-  await page.getByText('Has something in it that the form has no field for.').waitFor();
+  await page.getByText('Contains a value that the form has no field for.').waitFor();
   await expect.poll(() => form.isDisabled()).toBe(true);
   await json.fill('{"repo": {"owner": "bob", "name": "engine"}, "title": "x"');
   await page.getByText(/^Invalid JSON: /).waitFor();
@@ -202,7 +202,7 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
     .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-tool')))
     .toBe('tracker.create_issue');
   await tool(page, 'tracker.burndown').click();
-  await page.getByText('It takes no arguments.').waitFor();
+  await page.getByText('This tool takes no arguments.').waitFor();
   await call(page).click();
   await result(page).getByRole('img').waitFor();
   await expect
@@ -220,7 +220,7 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
   await page.getByText('Must be a number.').waitFor();
   await field(page, /^id/).fill('7');
   await page.keyboard.press('Control+Enter');
-  await result(page).getByText('It failed', { exact: true }).waitFor();
+  await result(page).getByText('Failed', { exact: true }).waitFor();
   await result(page).getByText('There is no issue 7.').waitFor();
 
   await openTool(page, 'tracker.watch');
@@ -229,7 +229,7 @@ test('pictures are shown, failures are said, and a call that goes on can be canc
     .getByText(/^Running · /)
     .waitFor();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await result(page).getByText('You cancelled it.').waitFor();
+  await result(page).getByText('You cancelled the call.').waitFor();
   // The last result of each tool is kept.
   await openTool(page, 'tracker.close_issue');
   await result(page).getByText('There is no issue 7.').waitFor();
@@ -244,7 +244,7 @@ test('a call that needs a person asks on the page itself, and runs once they sai
   await field(page, /^path/).fill('old.txt');
   await page.keyboard.press('Control+Enter');
   await result(page)
-    .getByText(/^Waits for you · /)
+    .getByText(/^Waiting for you · /)
     .waitFor({ timeout: 60_000 });
   await result(page)
     .getByRole('button', { name: /^Approve/ })
@@ -326,7 +326,7 @@ test('a server is disabled and enabled, and its tools go and come with it', asyn
   const { page } = first;
   await page.getByRole('switch', { name: 'Enabled' }).click();
   await health(page, 'tracker', 'Disabled');
-  await page.getByText('It is disabled: nobody is offered its tools.').waitFor();
+  await page.getByText('This server is disabled: its tools are not offered.').waitFor();
   await page.getByRole('switch', { name: 'Enabled' }).click();
   await health(page, 'tracker', /Connected/);
   await tool(page, 'tracker.create_issue').waitFor();
@@ -343,7 +343,7 @@ test('a change keeps the secrets that nobody typed anew, and a new name renames 
   const before = await args.inputValue();
   await args.fill(`${before}\nmore`);
   await page.keyboard.press('Control+Enter');
-  await dialog.getByText('Type the value of TRACKER_TOKEN again: it was given for another program.').waitFor();
+  await dialog.getByText('Enter the value of TRACKER_TOKEN again: the program has changed.').waitFor();
   expect(await axe(page)).toEqual([]);
   await args.fill(before);
   await dialog.getByRole('textbox', { name: 'Name required' }).fill('issues');
@@ -446,9 +446,9 @@ test('detaching says what goes, and takes it', async () => {
   const { page } = first;
   await page.getByRole('button', { name: 'Detach' }).click();
   const dialog = page.getByRole('dialog', { name: 'Detach issues?' });
-  await dialog.getByText('4 tools go from every client and bot: all that begin with “issues.”').waitFor();
-  await dialog.getByText(/^Its program \(process \d+\) is ended\.$/).waitFor();
-  await dialog.getByText('Its secrets are deleted from this computer.').waitFor();
+  await dialog.getByText('Removes 4 tools from every client and bot: all that begin with “issues.”').waitFor();
+  await dialog.getByText(/^Ends its program \(process \d+\)\.$/).waitFor();
+  await dialog.getByText('Deletes its secrets from this computer.').waitFor();
   expect(await axe(page)).toEqual([]);
   await picture(page, 'tools-detach-dark');
   await page.keyboard.press('Control+Enter');
@@ -460,9 +460,9 @@ test('detaching says what goes, and takes it', async () => {
   expect(await page.evaluate(() => 'sameDocument' in window)).toBe(true);
   // What an address still names is said to be gone.
   await go(page, '/tools?server=issues');
-  await page.getByText(/^No server is called issues here\./).waitFor();
+  await page.getByText(/^No server named issues\./).waitFor();
   await go(page, '/tools?tool=issues.watch');
-  await page.getByText(/^No tool is called issues\.watch here now\./).waitFor();
+  await page.getByText(/^No tool named issues\.watch\./).waitFor();
 });
 
 test('a server with two thousand tools draws those in view alone, and a filter finds each of them', async () => {

@@ -13,7 +13,7 @@ export function ArgumentsForm({
   problems,
   onChange,
   title = 'Arguments',
-  none = 'It takes no arguments.',
+  none = 'This tool takes no arguments.',
 }: {
   /** Null: no form can be made, only JSON can be typed. */
   schema: FormSchema | null;
@@ -36,7 +36,7 @@ export function ArgumentsForm({
         </h2>
         {schema !== null && (
           <Ways
-            label="How to type them"
+            label="Input format"
             value={json === null ? 'fields' : 'json'}
             ways={[
               { key: 'fields', word: 'Form', disabled: json !== null && fields === null },
@@ -63,7 +63,7 @@ export function ArgumentsForm({
             label="Arguments as JSON"
             problem={live ?? problems['']}
             description={
-              schema !== null && fields === null ? 'Has something in it that the form has no field for.' : undefined
+              schema !== null && fields === null ? 'Contains a value that the form has no field for.' : undefined
             }
             value={json ?? ''}
             rows={8}

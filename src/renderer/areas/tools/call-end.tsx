@@ -42,10 +42,12 @@ export function CallEnd({ tool, call }: { tool: ToolInfo; call: ToolCall | null 
           <Took call={call} waits={asked !== null && call?.state === 'running'} />
         </span>
       </div>
-      {call === null && <p className="text-muted">What the tool answers will be here.</p>}
+      {call === null && <p className="text-muted">The result appears here.</p>}
       {call?.state === 'waits' && <Waits asked={asked} />}
       {asked !== null && <AskedCard approval={asked} who="Your call from this page" what="the call" group="Tools" />}
-      {call?.state === 'cancelled' && <p className="text-muted">You cancelled it. What it had done by then is done.</p>}
+      {call?.state === 'cancelled' && (
+        <p className="text-muted">You cancelled the call. What it had already done is not undone.</p>
+      )}
       {call?.state === 'failed' && <Problem error={call.error} />}
       {call?.state === 'done' && <ToolResultView tool={tool} result={call.result} />}
     </section>
@@ -57,7 +59,7 @@ function Took({ call, waits }: { call: ToolCall | null; waits: boolean }): React
   if (call.state === 'running') {
     return (
       <>
-        {waits ? 'Waits for you' : 'Running'} · <Elapsed since={call.startedAt} />
+        {waits ? 'Waiting for you' : 'Running'} · <Elapsed since={call.startedAt} />
       </>
     );
   }
@@ -78,14 +80,14 @@ function Waits({ asked }: { asked: Approval | null }) {
       <Hand className={`mt-0.5 size-4 shrink-0 ${approved || !open ? 'text-muted' : 'text-need'}`} aria-hidden="true" />
       <span className="min-w-0">
         {approved ? (
-          <>It is approved. Call it again within {approvalGoodFor} minutes: it runs once.</>
+          <>Approved. Call it again within {approvalGoodFor} minutes to run it once.</>
         ) : open ? (
           <>
-            It needs your yes, and nobody answered for {longestApprovalWait} seconds. Answer{' '}
-            {asked === null ? 'in' : 'here or in'} the {inbox}, then call it again: it runs once.
+            This call needs your approval, and nobody answered for {longestApprovalWait} seconds. Answer{' '}
+            {asked === null ? 'in' : 'here or in'} the {inbox}, then call it again to run it once.
           </>
         ) : (
-          <>It was not done: nobody said yes. Call it again to be asked again.</>
+          <>Not approved, so it did not run. Call it again to be asked again.</>
         )}
       </span>
     </p>

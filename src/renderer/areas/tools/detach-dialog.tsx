@@ -24,7 +24,7 @@ export function DetachDialog({
   return (
     <ConfirmDialog
       title={`Detach ${server.name}?`}
-      description="It cannot be taken back; it can be attached again."
+      description="This cannot be undone; you can attach it again."
       label="Detach"
       onClose={onClose}
       act={async () => {
@@ -40,13 +40,13 @@ export function DetachDialog({
       <ul className="list-disc pl-5">
         <li>
           {server.toolCount === 0
-            ? 'No tool goes: it has none now.'
-            : `${countWords(server.toolCount, 'tool')} ${server.toolCount === 1 ? 'goes' : 'go'} from every client and bot: all that begin with “${server.name}.”`}
+            ? 'It has no tools to remove.'
+            : `Removes ${countWords(server.toolCount, 'tool')} from every client and bot: all that begin with “${server.name}.”`}
         </li>
-        <li>Calls of it that run now are ended.</li>
-        {server.pid !== null && <li>Its program (process {server.pid}) is ended.</li>}
-        {secrets && <li>Its secrets are deleted from this computer.</li>}
-        {transport.type === 'http' && transport.oauth !== undefined && <li>Its sign-in is forgotten.</li>}
+        <li>Ends its running calls.</li>
+        {server.pid !== null && <li>Ends its program (process {server.pid}).</li>}
+        {secrets && <li>Deletes its secrets from this computer.</li>}
+        {transport.type === 'http' && transport.oauth !== undefined && <li>Deletes its sign-in.</li>}
       </ul>
     </ConfirmDialog>
   );

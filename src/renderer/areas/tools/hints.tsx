@@ -10,7 +10,7 @@ export function Hints({ tool }: { tool: ToolInfo }) {
       {hints.map(({ word, says }) => (
         <span
           key={word}
-          title={tool.server === null ? says : `${says}, as ${tool.server} says`}
+          title={tool.server === null ? says : `${says}, according to ${tool.server}`}
           className="inline-flex h-[18px] items-center rounded-full border border-line-strong px-1.5 text-meta whitespace-nowrap text-muted"
         >
           {word}

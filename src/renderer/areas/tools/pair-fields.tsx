@@ -89,7 +89,7 @@ export function PairFields({
             replace([...pairs, { key, name: '', value: '' }], '[data-name]');
           }}
         >
-          Add a {noun}
+          Add {noun}
         </Button>
         <p id={`${id}-about`} className={`text-meta break-words ${problem === undefined ? 'text-muted' : 'text-fail'}`}>
           {problem ?? hint}

@@ -40,7 +40,7 @@ export function ServerDialog({
   return (
     <ActDialog
       title={server === null ? 'Attach a tool server' : `Change ${server.name}`}
-      description={`Every client of ${here.name} can use its tools then. A program runs with your rights: attach what you trust.`}
+      description={`Every client of ${here.name} can then use its tools. A program runs with your permissions, so attach only what you trust.`}
       label={server === null ? 'Attach' : 'Save'}
       busyLabel={server === null ? 'Attaching' : 'Saving'}
       act={save}
@@ -50,18 +50,18 @@ export function ServerDialog({
         <TextField
           label="Name"
           required
-          description={`The names of its tools begin with it: ${draft.name.trim() || 'github'}.search.`}
+          description={`Its tool names begin with this: ${draft.name.trim() || 'github'}.search.`}
           {...text('name')}
           maxLength={100}
         />
         <Choice
-          legend="It is"
+          legend="Type"
           name="type"
           value={draft.type}
           onChange={(type) => set({ type })}
           choices={[
-            { key: 'stdio', word: 'A program', says: 'Gantry starts it on this computer and ends it' },
-            { key: 'http', word: 'An address', says: 'It runs elsewhere and is reached over HTTP' },
+            { key: 'stdio', word: 'Program', says: 'Gantry starts and stops it on this computer' },
+            { key: 'http', word: 'Address', says: 'It runs elsewhere and is reached over HTTP' },
           ]}
         />
         {draft.type === 'stdio' ? (
@@ -69,13 +69,13 @@ export function ServerDialog({
             <TextField
               label="Command"
               required
-              description="The program alone, such as npx."
+              description="Only the program, e.g. npx."
               {...text('command')}
               className="font-mono text-code"
             />
             <AreaField
               label="Arguments"
-              description="One a line, without quotes."
+              description="One per line, without quotes."
               {...text('args')}
               autoComplete="off"
               rows={3}
@@ -84,14 +84,14 @@ export function ServerDialog({
             <PairFields
               label="Environment"
               noun="variable"
-              hint="Kept as secrets: nobody is shown them again."
+              hint="Stored as secrets and never shown again."
               pairs={draft.env}
               problem={problems.env}
               onChange={(env) => set({ env })}
             />
             <TextField
               label="Folder"
-              description="In which it starts; the workspace, if left empty."
+              description="Where it starts. Empty: the workspace."
               {...text('cwd')}
               className="font-mono text-code"
             />
@@ -102,17 +102,17 @@ export function ServerDialog({
             <PairFields
               label="Headers"
               noun="header"
-              hint="Such as Authorization. Kept as secrets: nobody is shown them again."
+              hint="E.g. Authorization. Stored as secrets and never shown again."
               pairs={draft.headers}
               problem={problems.headers}
               onChange={(headers) => set({ headers })}
             />
-            <ClientFields title="Sign-in" says="where its provider gave you a client" client={draft} text={text} />
+            <ClientFields title="Sign-in" says="only if the provider gave you a client" client={draft} text={text} />
           </>
         )}
         <TextField
-          label="Time for one call"
-          description="Seconds; after that the call is ended."
+          label="Call timeout (seconds)"
+          description="Gantry ends a call that takes longer."
           {...text('timeout')}
           inputMode="numeric"
           className="max-w-24"

@@ -84,17 +84,17 @@ export const scopesOf = (typed: string): string[] | undefined => {
 
 /** Null: it can be the name of a server. */
 export function nameProblem(name: string): string | null {
-  if (name === '') return 'Is needed.';
+  if (name === '') return 'Required.';
   if ((nativeFamilies as readonly string[]).includes(name)) {
-    return `"${name}" is a family of Gantry’s own tools. Give it another name.`;
+    return `"${name}" is reserved for Gantry’s own tools. Choose another name.`;
   }
   if (/^[a-z0-9_-]{1,32}$/.test(name)) return null;
-  return 'Up to 32 small letters, digits, "-" and "_": it begins the name of each of its tools.';
+  return 'Up to 32 lowercase letters, digits, "-" and "_". Its tool names begin with it.';
 }
 
 /** Null: it can be the address of a server. */
 export function urlProblem(url: string): string | null {
-  if (url === '') return 'Is needed.';
+  if (url === '') return 'Required.';
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return null;
   return 'Must be an address that begins with https:// or http://.';
 }
@@ -161,14 +161,14 @@ export function problemsOf(draft: ServerDraft, server: AttachedServer | null): D
   const name = nameProblem(draft.name.trim());
   if (name !== null) problems.name = name;
   const pairs = draft.type === 'stdio' ? 'env' : 'headers';
-  if (draft.type === 'stdio' && draft.command.trim() === '') problems.command = 'Is needed.';
+  if (draft.type === 'stdio' && draft.command.trim() === '') problems.command = 'Required.';
   if (draft.type === 'http') {
     const url = urlProblem(draft.url.trim());
     if (url !== null) problems.url = url;
   }
   const names = draft[pairs].map((pair) => pair.name.trim()).filter((one) => one !== '');
   const twice = names.find((one, index) => names.indexOf(one) !== index);
-  if (twice !== undefined) problems[pairs] = `${twice} is there twice.`;
+  if (twice !== undefined) problems[pairs] = `${twice} appears twice.`;
   else if (draft[pairs].some((pair) => pair.name.trim() === '' && pair.value !== '')) {
     problems[pairs] = 'A value has no name.';
   }
@@ -177,14 +177,15 @@ export function problemsOf(draft: ServerDraft, server: AttachedServer | null): D
     const other = draft.type === 'stdio' ? 'program' : 'address';
     const kept = draft[pairs].find(({ value }) => value === hiddenSecret);
     if (kept !== undefined) {
-      problems[pairs] ??= `Type the value of ${kept.name.trim()} again: it was given for another ${other}.`;
+      problems[pairs] ??= `Enter the value of ${kept.name.trim()} again: the ${other} has changed.`;
     }
     if (draft.type === 'http' && draft.clientSecret === hiddenSecret) {
-      problems.clientSecret = 'Type it again: it was given for another address.';
+      problems.clientSecret = 'Enter it again: the address has changed.';
     }
   }
   const seconds = Number(draft.timeout);
-  if (draft.timeout.trim() !== '' && !(seconds >= 1 && seconds <= 600)) problems.timeout = 'From 1 to 600 seconds.';
+  if (draft.timeout.trim() !== '' && !(seconds >= 1 && seconds <= 600))
+    problems.timeout = 'Enter a number from 1 to 600.';
   if (Object.keys(problems).length > 0) return problems;
   // Whatever else the contract forbids: lengths and counts.
   for (const { path, message } of AttachServer.safeParse(bodyOf(draft)).error?.issues ?? []) {

@@ -47,7 +47,7 @@ export function ServerList({
         isEmpty={(servers) => servers.length === 0}
         empty={
           <Empty action={<Button onClick={onAttach}>Attach a server</Button>}>
-            Tool servers of others that you attach, such as one for GitHub or for your database, will be here.
+            Tool servers that you attach, such as one for GitHub or your database, appear here.
           </Empty>
         }
       >

@@ -41,7 +41,7 @@ export function ServerPage({
       <OpenBar back="Back to all tools" onBack={onBack} title={group?.name ?? name} />
       {group === null ? (
         <NotThere source={source} label="Show all tools" onBack={onBack}>
-          No server is called {name} here. It may have been detached or renamed.
+          No server named {name}. It may have been detached or renamed.
         </NotThere>
       ) : (
         <>
@@ -124,7 +124,7 @@ function Attached({
             <span className="tabular-nums">{server.pid}</span>
           </Fact>
         )}
-        <Fact name="A call has">
+        <Fact name="Call timeout">
           <span className="tabular-nums">{server.timeoutMs / 1000} s</span>
         </Fact>
         <Fact name="Attached">
@@ -151,7 +151,7 @@ function ListProblems({ problems }: { problems: readonly string[] }) {
   return (
     <details open={problems.length <= 5 || undefined}>
       <summary className="w-fit rounded-control font-medium pointer-coarse:py-2">
-        What is wrong with its list ({problems.length})
+        Problems with its tool list ({problems.length})
       </summary>
       <ul className="mt-1 max-h-60 list-disc overflow-y-auto pl-5 text-muted">
         {problems.map((problem) => (

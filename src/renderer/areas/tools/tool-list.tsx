@@ -116,7 +116,7 @@ function Rows({ tools, onOpen }: { tools: readonly ToolInfo[]; onOpen: (name: st
             >
               <span
                 className="min-w-0 shrink-0 truncate font-mono text-code max-sm:w-full sm:w-60"
-                title={`${tool.name} (${safeName(tool.name)} for clients that take no dots)`}
+                title={`${tool.name} (${safeName(tool.name)} for clients that allow no dots)`}
               >
                 {tool.name}
               </span>

@@ -55,7 +55,7 @@ export function ToolPage({
         isEmpty={() => tool === undefined}
         empty={
           <Empty action={<Button onClick={onBack}>Back to the tools</Button>}>
-            No tool is called {name} here now. Its server may be disabled, detached, or offer it no more.
+            No tool named {name}. Its server may be disabled or detached, or no longer offer it.
           </Empty>
         }
       >

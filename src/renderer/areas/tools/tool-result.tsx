@@ -29,7 +29,7 @@ export function ToolResultView({ tool, result }: { tool: ToolInfo; result: ToolR
         {result.isError && (
           <p className="inline-flex items-center gap-1.5 text-fail" title="isError">
             <CircleX className="size-3.5 shrink-0" aria-hidden="true" />
-            It failed
+            Failed
           </p>
         )}
         <Ways label="Shown as" ways={views} value={shown} onChange={setView} />
@@ -39,9 +39,7 @@ export function ToolResultView({ tool, result }: { tool: ToolInfo; result: ToolR
       ) : shown === 'structured' ? (
         <AsJson value={result.structuredContent} label="Structured result" />
       ) : result.content.length === 0 ? (
-        <p className="text-muted">
-          {structured ? 'It has no content beside its structured part.' : 'It answered nothing.'}
-        </p>
+        <p className="text-muted">{structured ? 'Structured content only.' : 'Empty result.'}</p>
       ) : (
         result.content.map((block, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks without identity that never change places
@@ -78,7 +76,7 @@ function Block({ block, tool, label }: { block: ContentBlock; tool: ToolInfo; la
     case 'resource':
       return <Resource resource={block.resource} label={label} />;
     default:
-      return <AsJson value={block} label={`${label}, of the kind ${block.type}`} />;
+      return <AsJson value={block} label={`${label} (${block.type})`} />;
   }
 }
 
@@ -115,7 +113,7 @@ function Data({ data, type, name }: { data: string; type: string; name: string }
       {pictures.test(type) && (
         <img
           src={`data:${type};base64,${data}`}
-          alt={`Answer of ${name}`}
+          alt={`Result of ${name}`}
           className="max-h-[50dvh] max-w-full rounded-control border border-line object-contain"
         />
       )}

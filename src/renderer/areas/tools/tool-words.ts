@@ -19,13 +19,13 @@ const own: readonly ToolGroup[] = [
   {
     key: ownGroup,
     name: 'Gantry',
-    about: 'Commands, files, requests and time on this computer. They come with Gantry and are always there.',
+    about: 'Commands, files, requests and time on this computer. Built into Gantry.',
     server: null,
   },
   {
     key: documentGroup,
     name: 'Documents',
-    about: 'Documents of every usual kind to Markdown. They come with Gantry and are always there.',
+    about: 'Converts common document formats to Markdown. Built into Gantry.',
     server: null,
   },
 ];
@@ -50,15 +50,15 @@ export function whereOf(transport: Transport): string {
 export function noneWords(group: ToolGroup | null): string {
   switch (group?.server?.status) {
     case 'disabled':
-      return 'It is disabled: nobody is offered its tools.';
+      return 'This server is disabled: its tools are not offered.';
     case 'connected':
-      return 'It has no tools.';
+      return 'This server has no tools.';
     case 'error':
-      return 'It has listed no tools: it could not be started or reached. The reason stands above. Press Change to mend its command, address, variables or headers; press Reconnect once what it needs is there.';
+      return 'No tools: this server could not be started or reached, for the reason above. Press Change to fix its command, address, variables or headers, or Reconnect to try again.';
     case 'needs_reauth':
-      return 'Its tools will be here once you have signed in.';
+      return 'Its tools appear here once you have signed in.';
     default:
-      return 'Its tools will be here as soon as it has listed them.';
+      return 'Its tools appear here once it has listed them.';
   }
 }
 
@@ -89,15 +89,15 @@ export const titleOf = (tool: ToolInfo): string | undefined => tool.title ?? too
 /** What a tool says of itself; what it does not say is not shown. */
 export function hintsOf({ annotations }: ToolInfo): readonly { readonly word: string; readonly says: string }[] {
   const hints = [];
-  if (annotations?.readOnlyHint === true) hints.push({ word: 'only reads', says: 'readOnlyHint: it changes nothing' });
+  if (annotations?.readOnlyHint === true) hints.push({ word: 'read-only', says: 'readOnlyHint: it changes nothing' });
   else if (annotations?.destructiveHint === true) {
-    hints.push({ word: 'may destroy', says: 'destructiveHint: what it changes may be lost' });
+    hints.push({ word: 'destructive', says: 'destructiveHint: it may delete or overwrite data' });
   }
   if (annotations?.idempotentHint === true && annotations.readOnlyHint !== true) {
-    hints.push({ word: 'repeatable', says: 'idempotentHint: the same call again changes nothing more' });
+    hints.push({ word: 'repeatable', says: 'idempotentHint: repeating the call changes nothing more' });
   }
   if (annotations?.openWorldHint === true) {
-    hints.push({ word: 'reaches out', says: 'openWorldHint: it reaches things beyond this computer' });
+    hints.push({ word: 'external', says: 'openWorldHint: it reaches beyond this computer' });
   }
   return hints;
 }

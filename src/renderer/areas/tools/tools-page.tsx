@@ -129,7 +129,7 @@ export function ToolsPage() {
         open={main}
       >
         {!narrow && <ConnectClient />}
-        <ToolList {...shown(null)} none="No tool can be called here." />
+        <ToolList {...shown(null)} none="No tools available." />
         {narrow && <ConnectClient />}
       </PlaceFrame>
       {attaching && (

@@ -57,12 +57,12 @@ test('a secret is typed again for another address, and nothing is wrong with the
 
 test('what is missing or cannot be is said at its field', () => {
   expect(problemsOf({ ...draftOf(null), auth: 'api_key' }, null)).toEqual({
-    name: 'Is needed.',
-    url: 'Is needed.',
+    name: 'Required.',
+    url: 'Required.',
     key: 'Required.',
   });
   expect(problemsOf({ ...typed, name: 'Big Name' }, null)).toHaveProperty('name');
-  expect(problemsOf({ ...typed, name: 'file' }, null).name).toMatch(/family/);
+  expect(problemsOf({ ...typed, name: 'file' }, null).name).toMatch(/reserved/);
   expect(problemsOf({ ...typed, url: 'ftp://tracker' }, null)).toHaveProperty('url');
   expect(problemsOf({ ...typed, auth: 'api_key', key: 'a', header: 'no header' }, null)).toHaveProperty('header');
   expect(problemsOf({ ...typed, url: `https://x.example.com/${'a'.repeat(3000)}` }, null)).toHaveProperty('url');

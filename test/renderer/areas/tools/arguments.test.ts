@@ -66,11 +66,11 @@ test('tools and servers stand in the order in which a person counts', () => {
 test('hints say only what a tool says of itself', () => {
   const words = (annotations: object) => hintsOf(tool('x', { annotations })).map(({ word }) => word);
   expect(words({})).toEqual([]);
-  expect(words({ readOnlyHint: true, destructiveHint: true, idempotentHint: true })).toEqual(['only reads']);
+  expect(words({ readOnlyHint: true, destructiveHint: true, idempotentHint: true })).toEqual(['read-only']);
   expect(words({ destructiveHint: true, idempotentHint: true, openWorldHint: true })).toEqual([
-    'may destroy',
+    'destructive',
     'repeatable',
-    'reaches out',
+    'external',
   ]);
 });
 

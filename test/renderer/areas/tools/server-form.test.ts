@@ -34,18 +34,18 @@ test('what is sent is what the contract takes, and nothing that was left empty',
 test('each wrong field is named below itself', () => {
   expect(problemsOf(program, null)).toEqual({});
   expect(problemsOf({ ...program, name: '', command: ' ' }, null)).toEqual({
-    name: 'Is needed.',
-    command: 'Is needed.',
+    name: 'Required.',
+    command: 'Required.',
   });
-  expect(problemsOf({ ...program, name: 'file' }, null).name).toContain('family of Gantry’s own tools');
-  expect(problemsOf({ ...program, name: 'My Server' }, null).name).toContain('32 small letters');
+  expect(problemsOf({ ...program, name: 'file' }, null).name).toContain('reserved for Gantry’s own tools');
+  expect(problemsOf({ ...program, name: 'My Server' }, null).name).toContain('32 lowercase letters');
   expect(problemsOf({ ...program, type: 'http', url: 'javascript:alert(1)' }, null).url).toContain('https://');
-  expect(problemsOf({ ...program, timeout: '0' }, null).timeout).toBe('From 1 to 600 seconds.');
+  expect(problemsOf({ ...program, timeout: '0' }, null).timeout).toBe('Enter a number from 1 to 600.');
   const twice = [
     { key: 0, name: 'A', value: '1' },
     { key: 1, name: 'A', value: '2' },
   ];
-  expect(problemsOf({ ...program, env: twice }, null).env).toBe('A is there twice.');
+  expect(problemsOf({ ...program, env: twice }, null).env).toBe('A appears twice.');
   expect(problemsOf({ ...program, env: [{ key: 0, name: '', value: 'x' }] }, null).env).toBe('A value has no name.');
   // What only the contract knows.
   expect(problemsOf({ ...program, command: 'x'.repeat(5000) }, null).command).toBeDefined();
@@ -80,7 +80,7 @@ test('a change sends only what differs, and a hidden secret goes back as it came
   // For another program it has to be typed again, which is said before it is sent.
   const other = { ...draft, args: '-y\ny' };
   expect(problemsOf(other, server)).toEqual({
-    env: 'Type the value of TOKEN again: it was given for another program.',
+    env: 'Enter the value of TOKEN again: the program has changed.',
   });
   expect(problemsOf({ ...other, env: [{ key: 0, name: 'TOKEN', value: 'new' }] }, server)).toEqual({});
   expect(problemsOf({ ...other, env: [] }, server)).toEqual({});
@@ -91,7 +91,7 @@ test('a change sends only what differs, and a hidden secret goes back as it came
   };
   expect(problemsOf({ ...draftOf(web), timeout: '5' }, web)).toEqual({});
   expect(problemsOf({ ...draftOf(web), url: 'https://b.example/' }, web)).toEqual({
-    headers: 'Type the value of k again: it was given for another address.',
-    clientSecret: 'Type it again: it was given for another address.',
+    headers: 'Enter the value of k again: the address has changed.',
+    clientSecret: 'Enter it again: the address has changed.',
   });
 });
