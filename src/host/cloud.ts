@@ -290,7 +290,9 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       if ('sessionId' in ended) {
         notifications
           .signInEnded(ended.sessionId, ended.replacedBy)
-          .catch((fault) => log.error('The push subscriptions of an ended session could not be removed.', { fault: String(fault) }));
+          .catch((fault) =>
+            log.error('The push subscriptions of an ended session could not be removed.', { fault: String(fault) }),
+          );
       }
       if (!('userId' in ended)) return;
       computers.computers
@@ -305,10 +307,14 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
       dispatcher.cut(({ computerId }) => computerId === id);
       connectorEvents
         .pairingEnded(id)
-        .catch((fault) => log.error('The connector subscriptions of a removed computer could not be ended.', { fault: String(fault) }));
+        .catch((fault) =>
+          log.error('The connector subscriptions of a removed computer could not be ended.', { fault: String(fault) }),
+        );
       phone
         .pairingEnded(id)
-        .catch((fault) => log.error('The phone assignments of a removed computer could not be ended.', { fault: String(fault) }));
+        .catch((fault) =>
+          log.error('The phone assignments of a removed computer could not be ended.', { fault: String(fault) }),
+        );
     });
     closing.add('pairings that end', stopCutting);
     // Before any computer can dial in: what is held until then would not be woken.

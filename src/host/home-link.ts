@@ -202,7 +202,8 @@ function clockChecks(pairing: Pairing): DoctorCheck[] {
   if (clockBehindMs === undefined) return [];
   const common = { name: 'Clock', group: 'workspace', version: null } as const;
   const skew = skewWords(-clockBehindMs);
-  if (skew === null) return [{ ...common, state: 'ok', detail: `This computer’s clock agrees with ${cloudUrl}.`, fix: null }];
+  if (skew === null)
+    return [{ ...common, state: 'ok', detail: `This computer’s clock agrees with ${cloudUrl}.`, fix: null }];
   const detail = `This computer’s clock is ${skew} ${cloudUrl}.`;
   return [{ ...common, state: 'warn', detail, fix: 'Correct this computer’s time, or turn on automatic time (NTP)' }];
 }
@@ -223,9 +224,6 @@ function pairingCheck(pairing: Pairing, home: HomeNow): DoctorCheck {
     ...common,
     state: away === '' ? 'ok' : 'warn',
     detail,
-    fix:
-      away === ''
-        ? null
-        : `Check that ${home.cloudUrl} can be reached from here and still lists this computer`,
+    fix: away === '' ? null : `Check that ${home.cloudUrl} can be reached from here and still lists this computer`,
   };
 }

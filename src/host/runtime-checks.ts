@@ -15,7 +15,12 @@ export function paneHostChecks(panes: Pick<PaneEngine, 'engine' | 'host' | 'list
   const { error } = panes.engine();
   if (host === null) {
     return [
-      { ...common, state: 'missing', detail: error ?? 'The pane host cannot be reached.', fix: 'Read its log in logs/pane-host.log' },
+      {
+        ...common,
+        state: 'missing',
+        detail: error ?? 'The pane host cannot be reached.',
+        fix: 'Read its log in logs/pane-host.log',
+      },
     ];
   }
   const live = panes.list().filter(({ alive }) => alive);
@@ -51,7 +56,12 @@ export function databaseCheck(file: string, trouble: string | null): DoctorCheck
   const common = { name: 'Database', group: 'disk', version: null } as const;
   if (trouble === null) return { ...common, state: 'ok', detail: `${file} can be written.`, fix: null };
   const detail = `${trouble} Until it can be written, Gantry accepts no new work. What it acknowledged is saved.`;
-  return { ...common, state: 'warn', detail, fix: 'Free some space or repair the disk; Gantry then continues automatically' };
+  return {
+    ...common,
+    state: 'warn',
+    detail,
+    fix: 'Free some space or repair the disk; Gantry then continues automatically',
+  };
 }
 
 /** The first thing that is wrong with the policy's file; the rest shows once that is mended. */

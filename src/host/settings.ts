@@ -152,7 +152,9 @@ function readSettingsFile(path: string): z.infer<typeof SettingsFile> {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new AppError('usage', `${path} cannot be read: ${(cause as Error).message}.`, 'Fix its permissions.', { cause });
+    throw new AppError('usage', `${path} cannot be read: ${(cause as Error).message}.`, 'Fix its permissions.', {
+      cause,
+    });
   }
   let value: unknown;
   try {

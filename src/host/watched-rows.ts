@@ -89,7 +89,9 @@ async function checksumsCheck(store: Pick<SharedStore, 'get'>): Promise<DoctorCh
     const { kept, damaged } = (await store.get<Checksums>(sql))!;
     if (kept !== 'on') {
       const detail = 'PostgreSQL keeps no page checksums, so it does not notice what the disk loses.';
-      return [{ ...common, state: 'warn', detail, fix: 'Stop PostgreSQL, run pg_checksums --enable, and start it again' }];
+      return [
+        { ...common, state: 'warn', detail, fix: 'Stop PostgreSQL, run pg_checksums --enable, and start it again' },
+      ];
     }
     if (damaged === null || Number(damaged) === 0) {
       const detail = 'PostgreSQL checks every page it reads, and has found no damage.';

@@ -55,7 +55,12 @@ export const computerMembers = {
   cursor_position: { input: object({}), class: 'observe', about: 'Returns the position of the pointer.' },
   left_mouse_down: { input: object({}), class: 'act', about: 'Presses the left button where the pointer is.' },
   left_mouse_up: { input: object({}), class: 'act', about: 'Releases the left button.' },
-  zoom: { input: object({ region: Region }), class: 'observe', points: true, about: 'Takes an enlarged screenshot of a part of the screen.' },
+  zoom: {
+    input: object({ region: Region }),
+    class: 'observe',
+    points: true,
+    about: 'Takes an enlarged screenshot of a part of the screen.',
+  },
   left_click: { ...click, about: 'Clicks at a place, or at the pointer; text names keys to hold during the click.' },
   right_click: { ...click, about: 'Clicks with the right button.' },
   middle_click: { ...click, about: 'Clicks with the middle button.' },
@@ -136,7 +141,8 @@ export const browserMembers = {
   find: {
     input: object({ query: z.string().min(1).max(1000), ...tab }),
     class: 'observe',
-    about: 'Finds up to 20 elements by text, role and attributes and returns their refs, ranked by rules, not by a model.',
+    about:
+      'Finds up to 20 elements by text, role and attributes and returns their refs, ranked by rules, not by a model.',
   },
   read_console: {
     input: object(tab),

@@ -106,7 +106,10 @@ export const Run = z
     max_steps: z.number().int(),
     result: z
       .strictObject({
-        text: z.string().nullable().meta({ description: 'The final text of the model, or the results of the actions.' }),
+        text: z
+          .string()
+          .nullable()
+          .meta({ description: 'The final text of the model, or the results of the actions.' }),
         stop_reason: z.enum([
           'done',
           'max_steps',

@@ -21,8 +21,7 @@ export const ToolsetCall = z
       description: 'With turn_id: a repeated call does not run a second time.',
     }),
     model_frame: z.strictObject({ width: Size, height: Size }).optional().meta({
-      description:
-        'The image that the coordinates refer to, if it was scaled; default: the frame of `screen`.',
+      description: 'The image that the coordinates refer to, if it was scaled; default: the frame of `screen`.',
     }),
     coordinate_space: z.enum(['pixels', 'normalized_1000']).optional(),
     approval_grant: Id.optional().meta({ description: 'The id of an approval for exactly this call; valid once.' }),

@@ -15,7 +15,11 @@ export const ConnectorAuth = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('none') }),
   z.strictObject({
     type: z.literal('api_key'),
-    key: z.string().min(1).max(16_384).meta({ description: 'Returned as "•••"; send "•••" to keep the current value.' }),
+    key: z
+      .string()
+      .min(1)
+      .max(16_384)
+      .meta({ description: 'Returned as "•••"; send "•••" to keep the current value.' }),
     header: z
       .string()
       .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/, 'a header name')

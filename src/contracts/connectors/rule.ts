@@ -30,7 +30,9 @@ const fields = {
   match: z
     .record(z.string(), z.unknown())
     .nullable()
-    .meta({ description: 'JSON Schema 2020-12 for the data of an event; events that do not match only create a ticket.' }),
+    .meta({
+      description: 'JSON Schema 2020-12 for the data of an event; events that do not match only create a ticket.',
+    }),
 };
 
 /** The settings that a job keeps: the rule at its creation, plus a mode that became stricter since. */
@@ -174,7 +176,9 @@ export const AutomationBot = z
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why Gantry cannot enforce its permissions, in one sentence; null: it can, and rules may run it.' }),
+      .meta({
+        description: 'Why Gantry cannot enforce its permissions, in one sentence; null: it can, and rules may run it.',
+      }),
   })
   .meta({ id: 'AutomationBot' });
 export type AutomationBot = z.infer<typeof AutomationBot>;

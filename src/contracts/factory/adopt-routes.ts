@@ -27,7 +27,9 @@ export const KeptSession = z.strictObject({
     .strictObject({
       pid: z.int(),
       bot: z.string().nullable().meta({ description: 'The bot in whose pane it runs.' }),
-      sure: z.boolean().meta({ description: 'False: the harness runs in that folder, and this is its latest conversation.' }),
+      sure: z
+        .boolean()
+        .meta({ description: 'False: the harness runs in that folder, and this is its latest conversation.' }),
     })
     .nullable()
     .meta({ description: 'The process that has it open, if known.' }),

@@ -18,7 +18,10 @@ export const Delivery = z
     via: z.enum(deliveryVias),
     state: DeliveryState,
     evidence: z.enum(deliveryEvidences).nullable().meta({ description: 'The witness that verified it.' }),
-    detail: z.string().optional().meta({ description: 'In words: why it is queued, what was not confirmed, or what failed.' }),
+    detail: z
+      .string()
+      .optional()
+      .meta({ description: 'In words: why it is queued, what was not confirmed, or what failed.' }),
     ticket: z.string().optional(),
     messageId: z.string().optional(),
     threadId: z.string().optional(),

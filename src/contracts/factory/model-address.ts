@@ -5,7 +5,6 @@ export function modelAddressProblem(text: string): string | null {
   if (url.username !== '' || url.password !== '') {
     return 'Addresses are shown and logged: leave out user name and password, and enter the secret as the key';
   }
-  if (url.search !== '' || url.hash !== '')
-    return 'Leave out everything after "?" or "#"; enter a secret as the key';
+  if (url.search !== '' || url.hash !== '') return 'Leave out everything after "?" or "#"; enter a secret as the key';
   return null;
 }

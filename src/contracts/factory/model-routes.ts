@@ -71,8 +71,7 @@ export const keepModelPlace = defineRoute({
       .meta({ description: 'Without user name, password, query or fragment.' }),
     wire: z.enum(modelWires).optional().meta({ description: 'The API that the server speaks; default openai.' }),
     check: z.boolean().optional().meta({
-      description:
-        'Asks the server for its models first, and saves nothing if it does not list them.',
+      description: 'Asks the server for its models first, and saves nothing if it does not list them.',
     }),
     dryRun: z.boolean().optional(),
   }),

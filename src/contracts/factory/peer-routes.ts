@@ -225,7 +225,8 @@ export const peerScreen = defineRoute({
 export const peerStream = defineRoute({
   ...doors,
   op: 'peerStream',
-  summary: 'Streams screen events of a bot here, the first at once, then one for each change; then one gone event and the end',
+  summary:
+    'Streams screen events of a bot here, the first at once, then one for each change; then one gone event and the end',
   method: 'GET',
   path: `${peer}/stream`,
   query: z.strictObject({ to: Address }),

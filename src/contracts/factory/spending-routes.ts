@@ -55,7 +55,9 @@ export const Spending = z
     unpricedModels: z.array(z.string()).meta({ description: 'Models used this month whose price is unknown.' }),
     limits: z.array(SpendLimit),
     holds: z.array(BotHold),
-    waitOut: z.boolean().meta({ description: 'Whether bots wait for a reported reset and then continue automatically.' }),
+    waitOut: z
+      .boolean()
+      .meta({ description: 'Whether bots wait for a reported reset and then continue automatically.' }),
   })
   .meta({ id: 'Spending' });
 export type Spending = z.infer<typeof Spending>;
@@ -67,7 +69,8 @@ export const getSpending = defineRoute({
   op: 'getSpending',
   area,
   errors,
-  summary: 'Reads what the bots of the workspace used today and this month, their daily limits, and which bots are held by one',
+  summary:
+    'Reads what the bots of the workspace used today and this month, their daily limits, and which bots are held by one',
   method: 'GET',
   path: `${base}/spending`,
   scope: 'agents:read',
@@ -79,8 +82,7 @@ export const setSpendLimit = defineRoute({
   op: 'setSpendLimit',
   area,
   errors,
-  summary:
-    'Sets how much a bot, a team or all bots may spend a day (UTC); null removes the limit. Held bots continue',
+  summary: 'Sets how much a bot, a team or all bots may spend a day (UTC); null removes the limit. Held bots continue',
   method: 'PUT',
   path: `${base}/spending/limits`,
   scope: 'bots:act',

@@ -62,7 +62,12 @@ const bot = {
   lane: z.enum(lanes).optional(),
   mode: z.enum(bindingModes).optional(),
   directed_by: BotSlug.optional(),
-  model: z.string().min(1).max(200).optional().meta({ description: 'Hosted: <vendor>/<model>, or only the name of the model.' }),
+  model: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: 'Hosted: <vendor>/<model>, or only the name of the model.' }),
   permissions: z.enum(hostedModes).optional().meta({ description: 'Hosted only; default REQUIRE_APPROVAL.' }),
   limits: TurnLimitsFile.optional().meta({ description: 'Hosted only; for one turn.' }),
   machine: z.string().min(1).optional().meta({ description: 'A paired computer, by name or id; default: this one.' }),

@@ -40,7 +40,9 @@ export const explainWhy = defineRoute({
   params: z.strictObject({
     id: Id.meta({ description: 'Address or id of a bot, or the id of a node, a delivery or a run.' }),
   }),
-  query: z.strictObject({ run: Id.optional().meta({ description: 'With it, `id` may be the id of a step of this run.' }) }),
+  query: z.strictObject({
+    run: Id.optional().meta({ description: 'With it, `id` may be the id of a step of this run.' }),
+  }),
   answers: { 200: Why },
 });
 

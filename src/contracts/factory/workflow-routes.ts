@@ -163,7 +163,8 @@ export const getBoard = defineRoute({
   op: 'getBoard',
   area,
   errors,
-  summary: 'Reads the board of a campaign: what is proven, what needs you, what is in progress and next, and all nodes by depth',
+  summary:
+    'Reads the board of a campaign: what is proven, what needs you, what is in progress and next, and all nodes by depth',
   ...read,
   path: `${base}/campaigns/:id/board`,
   params: z.strictObject({ id: Id }),

@@ -108,7 +108,9 @@ export const TemplateStep = z.strictObject({
     .meta({ description: 'An earlier step of a bot: the command runs in its worktree, if it has one.' }),
   verify: z.strictObject({ command: z.string() }).optional(),
   blockedBy: z.array(z.string()),
-  needsAny: z.boolean().meta({ description: 'Joins branches: once all parents have ended, one done parent is enough.' }),
+  needsAny: z
+    .boolean()
+    .meta({ description: 'Joins branches: once all parents have ended, one done parent is enough.' }),
   when: z.string().optional(),
   onFail: z.string().meta({ description: '"stop", "continue", "ask", or the id of an earlier step to go back to.' }),
   retry: z.strictObject({ max: z.number().int(), backoffSeconds: z.number() }),

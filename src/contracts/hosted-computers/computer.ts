@@ -59,7 +59,8 @@ export const ComputerSettings = z
     hosted_driver_enabled: z.boolean(),
     approval_mode: z.enum(['owner', 'api_key']),
     per_key_concurrency: z.number().int().meta({
-      description: 'How many computers of one key may be awake at once, and how many of its toolset calls may run at once.',
+      description:
+        'How many computers of one key may be awake at once, and how many of its toolset calls may run at once.',
     }),
     browser_toolset: z.boolean(),
   })

@@ -190,7 +190,8 @@ export const getComputerSettings = defineRoute({
   ...shared,
   scope: 'any',
   op: 'getComputerSettings',
-  summary: 'Reads the settings of the project; also with the flag off, and for any key of the project whatever its scope',
+  summary:
+    'Reads the settings of the project; also with the flag off, and for any key of the project whatever its scope',
   method: 'GET',
   path: '/v1/computer_settings',
   auth: callers,

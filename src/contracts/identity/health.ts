@@ -6,7 +6,8 @@ export const cloudHealth = defineRoute({
   op: 'cloudHealth',
   area: 'identity',
   errors: 'plain',
-  summary: 'Checks whether this cloud and its database work; 503 unavailable while the database is unreachable or cannot be written',
+  summary:
+    'Checks whether this cloud and its database work; 503 unavailable while the database is unreachable or cannot be written',
   method: 'GET',
   path: '/api/v1/health',
   auth: ['public'],

@@ -73,7 +73,9 @@ export const getSession = defineRoute({
       phone: z
         .literal(true)
         .optional()
-        .meta({ description: 'A carrier is configured here, so numbers can be bought. A paired computer asks its home.' }),
+        .meta({
+          description: 'A carrier is configured here, so numbers can be bought. A paired computer asks its home.',
+        }),
       csrf: z.string().meta({ description: 'Send it as x-platform-csrf with every write of a cookie session.' }),
     }),
   },

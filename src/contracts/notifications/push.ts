@@ -105,7 +105,8 @@ export const pushAction = defineRoute({
   op: 'pushAction',
   area,
   errors,
-  summary: 'Answers the one approval that the token of a notification’s button is for; afterwards 409 says who answered',
+  summary:
+    'Answers the one approval that the token of a notification’s button is for; afterwards 409 says who answered',
   method: 'POST',
   path: `${base}/actions/:token`,
   auth: ['public'],

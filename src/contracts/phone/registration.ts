@@ -118,7 +118,9 @@ export const Correction = z
     reason: z
       .string()
       .optional()
-      .meta({ description: 'Why it was refused; while it is pending, `waiting: …` says why it has not been sent yet.' }),
+      .meta({
+        description: 'Why it was refused; while it is pending, `waiting: …` says why it has not been sent yet.',
+      }),
     problems: z.array(FormProblem).meta({ description: 'What to change in the form if it was refused.' }),
     nextRetryAt: Time.nullable(),
     askedAt: Time,

@@ -81,7 +81,12 @@ export const leaseTask = defineRoute({
   owner: 'collection',
   query: z.strictObject({
     worker_id: WorkerId,
-    wait: z.coerce.number().min(0).max(longestWaitSeconds).optional().meta({ description: 'Seconds to wait for a task.' }),
+    wait: z.coerce
+      .number()
+      .min(0)
+      .max(longestWaitSeconds)
+      .optional()
+      .meta({ description: 'Seconds to wait for a task.' }),
     draining: QueryFlag,
   }),
   answers: { 200: z.strictObject({ task: Task.nullable(), lease: Lease.nullable() }) },
@@ -102,7 +107,10 @@ export const getQueueStats = defineRoute({
       running: z.number().int(),
       oldest_queued_at: Time.nullable(),
       workers_polling: z.number().int(),
-      scheduled: z.number().int().meta({ description: 'Tasks whose `not_before` is in the future; not part of `depth`.' }),
+      scheduled: z
+        .number()
+        .int()
+        .meta({ description: 'Tasks whose `not_before` is in the future; not part of `depth`.' }),
       failed: z.number().int().meta({ description: 'Failed tasks that are still kept.' }),
       ages: z.array(QueueAge).meta({ description: 'Waiting tasks by age, youngest first; together they are `depth`.' }),
     }),
@@ -112,8 +120,7 @@ export const getQueueStats = defineRoute({
 export const listWorkers = defineRoute({
   ...base,
   op: 'listWorkers',
-  summary:
-    'Lists workers that polled in the last ten minutes or hold a task: at most 200, those that hold most first',
+  summary: 'Lists workers that polled in the last ten minutes or hold a task: at most 200, those that hold most first',
   method: 'GET',
   path: `${mount}/workers`,
   owner: 'collection',
@@ -164,7 +171,8 @@ export const ackTask = defineRoute({
 export const stopTask = defineRoute({
   ...one,
   op: 'stopTask',
-  summary: 'Ends a task without a result: failed if an error is given, otherwise cancelled; or asks its worker to end it',
+  summary:
+    'Ends a task without a result: failed if an error is given, otherwise cancelled; or asks its worker to end it',
   method: 'POST',
   path: `${mount}/:id/stop`,
   body: z

@@ -46,7 +46,8 @@ export const Task = z
     lease_worker_id: z.string().nullable(),
     lease_expires_at: Time.nullable(),
     last_worker_id: z.string().nullable().meta({
-      description: 'Who holds or last held it, also after its end. Null: nobody has, or it was put back into the queue.',
+      description:
+        'Who holds or last held it, also after its end. Null: nobody has, or it was put back into the queue.',
     }),
     result: z.unknown().meta({ description: 'What the acknowledgement carried.' }),
     error: TaskError.nullable(),

@@ -129,7 +129,10 @@ function createReading(archive: string, into: string) {
     if (file === undefined || given.type !== 'File') {
       // A name that nobody promised is shown as data: it may hold anything.
       const what = given.type === 'File' ? 'a file' : `a ${given.type}`;
-      throw notOne(archive, `it contains ${what} that its manifest does not list (${JSON.stringify(path.slice(0, 200))})`);
+      throw notOne(
+        archive,
+        `it contains ${what} that its manifest does not list (${JSON.stringify(path.slice(0, 200))})`,
+      );
     }
     if (sound.has(path) || wrong.has(path)) throw notOne(archive, `it contains ${JSON.stringify(path)} twice`);
     if (given.size !== file.size) {

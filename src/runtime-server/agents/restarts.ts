@@ -96,7 +96,8 @@ export function createRestarts(deps: RestartsDeps): Restarts {
         `${info.endReason ?? hostEnded} at ${ended} UTC; ${resumed ? 'the conversation continues' : 'restarted'}`;
       for (let attempt = 1; ; attempt++) {
         await readable();
-        if (closed || !stillWanted()) throw new AppError('refused', 'The bot was stopped in the meantime.', 'Start its team.');
+        if (closed || !stillWanted())
+          throw new AppError('refused', 'The bot was stopped in the meantime.', 'Start its team.');
         try {
           const restarted = await once(spec, info, words);
           if (stillWanted()) return restarted;

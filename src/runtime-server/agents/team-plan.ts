@@ -50,7 +50,8 @@ export function planUp(team: ResolvedTeam, facts: PlanFacts): UpPlan {
       steps.push({ action: 'skip', agent: address, reason: 'it was not requested' });
       continue;
     }
-    if (live?.placement.inTerminal === false) steps.push({ action: 'bind', agent: address, reason: 'it is already running' });
+    if (live?.placement.inTerminal === false)
+      steps.push({ action: 'bind', agent: address, reason: 'it is already running' });
     else if (live !== undefined) steps.push(bindStep(live, bot, facts.computerId));
     else if (bot.binding.type === 'hosted') {
       const reason = `hosted: it answers through ${bot.model ?? 'its model'}, without a terminal`;
@@ -123,7 +124,9 @@ function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanS
     agent: live.address,
     ...(running === undefined ? {} : { harness: running }),
     machine: computerId,
-    reason: same ? 'it is already running' : 'it is already running with other settings; stop and start its team to apply the new ones',
+    reason: same
+      ? 'it is already running'
+      : 'it is already running with other settings; stop and start its team to apply the new ones',
   };
 }
 

@@ -16,7 +16,11 @@ export function decodeCursor<T>(cursor: string | undefined, check: (parts: unkno
   } catch {
     // Not JSON: the same answer as below.
   }
-  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use `nextCursor` of an answer.');
+  throw new AppError(
+    'usage',
+    `"${cursor.slice(0, 60)}" is not a cursor of this list.`,
+    'Use `nextCursor` of an answer.',
+  );
 }
 
 export function idCursor(parts: unknown): string | null {

@@ -98,7 +98,9 @@ export function createJudging(deps: JudgingDeps) {
         const message = `${found.answeredBy ?? 'A person'} said no.`;
         const code = 'approval_denied';
         await ends.row(row, 'approval', 'denied', { rule, approvalId: found.id, code, message });
-        throw new AppError('refused', message, 'Do not try to achieve the same effect another way.', { wireCode: code });
+        throw new AppError('refused', message, 'Do not try to achieve the same effect another way.', {
+          wireCode: code,
+        });
       }
       default:
         // One row a question: a caller that polls for its answer does not fill the audit.

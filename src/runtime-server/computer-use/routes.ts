@@ -97,9 +97,7 @@ function own(id: string): void {
 
 /** Another caller in its name would use its answers, and end its turns. */
 function runActsItself(runId: string): AppError {
-  return invalidCall(
-    `${JSON.stringify(runId)} is a run in progress on this computer; use another run_id.`,
-  );
+  return invalidCall(`${JSON.stringify(runId)} is a run in progress on this computer; use another run_id.`);
 }
 
 function personOf(principal: Principal, id: string): Holder {

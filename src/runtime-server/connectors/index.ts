@@ -59,8 +59,7 @@ function routesOf(
 
   async function revoke(id: string, name: string): Promise<void> {
     const why = await signIns.revoke(id);
-    if (why !== null)
-      log.warn('A sign-in was removed here but not revoked at its provider.', { connector: name, why });
+    if (why !== null) log.warn('A sign-in was removed here but not revoked at its provider.', { connector: name, why });
   }
 
   const bound = [

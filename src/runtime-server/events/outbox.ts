@@ -67,7 +67,11 @@ export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps):
     // Events from one pairing must not reach the next home.
     const now = home();
     if (paired !== undefined && now !== null && paired !== now) {
-      log.warn('An item that waited for the previous home was dropped.', { id: item.id, lane: item.lane, home: paired });
+      log.warn('An item that waited for the previous home was dropped.', {
+        id: item.id,
+        lane: item.lane,
+        home: paired,
+      });
       return { to: 'dead', reason: 'it was for the previous home' };
     }
     const { route, body } =

@@ -293,7 +293,9 @@ export function createBot(options: BotOptions): LiveBot {
       // The current screen is unclear, so its words are not those of the limit.
       if (state !== 'blocked' || judge.unclear()) return null;
       const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-      return driver.limit?.() ?? { reason: reason ?? 'it cannot continue', until: resetTime(reason ?? '', since, zone) };
+      return (
+        driver.limit?.() ?? { reason: reason ?? 'it cannot continue', until: resetTime(reason ?? '', since, zone) }
+      );
     },
     unblock() {
       judge.take({

@@ -96,7 +96,8 @@ export function createChannelQuestions(context: DriverContext, options: ChannelQ
 
   async function put(entry: Open): Promise<void> {
     const { question, ended } = entry;
-    if (question.paneOnly === true) return note('not asked as an approval: the program does not show in full what it would do');
+    if (question.paneOnly === true)
+      return note('not asked as an approval: the program does not show in full what it would do');
     const said = questionOf(bot, { tool_name: question.tool, tool_input: question.input, session_id: question.id });
     if (said === null) return note('not asked as an approval: it needs more than yes or no');
     const workspace = context.recall().workspace;

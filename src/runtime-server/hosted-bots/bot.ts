@@ -247,7 +247,8 @@ export function createHostedBot(deps: HostedDeps, first: HostedSpec, last: TurnR
   async function byItself(order: AloneOrder): Promise<AloneEnd> {
     const failed = (error: string): AloneEnd => ({ status: 'failed', output: null, error, usage: null });
     await freed(AbortSignal.any([order.signal, closing.signal]));
-    if (closed || order.signal.aborted) return { ...failed('The run was stopped before it started.'), status: 'cancelled' };
+    if (closed || order.signal.aborted)
+      return { ...failed('The run was stopped before it started.'), status: 'cancelled' };
     const found = deps.models.find(spec.model);
     if ('problem' in found) return failed(`${found.problem.fact} ${found.problem.action}`);
     const abort = new AbortController();

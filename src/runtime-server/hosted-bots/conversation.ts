@@ -8,8 +8,7 @@ import type { Line, StoredLine } from './store.ts';
 /** The most characters a model is sent (about four a token). */
 const longestTold = 400_000;
 
-const unknownResult =
-  'Gantry stopped before the result was known. The call may have run: check before you repeat it.';
+const unknownResult = 'Gantry stopped before the result was known. The call may have run: check before you repeat it.';
 const leftOut = 'Earlier parts of this conversation were left out because it is too long.';
 
 export function messagesOf(stored: readonly StoredLine[]): Message[] {

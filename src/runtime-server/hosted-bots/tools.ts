@@ -92,7 +92,8 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       ...report,
       name: 'node.done',
       title: 'Mark the step as done',
-      description: 'Marks your step as done; as its checker, accepts it. output is its result, which later steps may read.',
+      description:
+        'Marks your step as done; as its checker, accepts it. output is its result, which later steps may read.',
       input: z.strictObject({ output: z.string().max(20_000).optional(), note: z.string().max(2000).optional() }),
       output: Done,
       plan: (given, caller) =>
@@ -108,7 +109,8 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       ...report,
       name: 'node.fail',
       title: 'Give the step up',
-      description: 'Says that you cannot do your step; as its checker, rejects it. reason says why, for the next attempt.',
+      description:
+        'Says that you cannot do your step; as its checker, rejects it. reason says why, for the next attempt.',
       input: z.strictObject({ reason: z.string().min(1).max(2000) }),
       output: Done,
       plan: ({ reason }, caller) =>
@@ -122,7 +124,8 @@ export function createReportTools(deps: ReportToolsDeps): Tool[] {
       readOnly: false,
       name: 'thread.reply',
       title: 'Reply in a thread',
-      description: 'Posts to one of your threads at once. Your final text of a turn is posted to its thread automatically.',
+      description:
+        'Posts to one of your threads at once. Your final text of a turn is posted to its thread automatically.',
       input: z.strictObject({ threadId: z.string().min(1).max(200), text: z.string().min(1).max(20_000) }),
       output: Done,
       plan: ({ threadId, text }, caller) =>

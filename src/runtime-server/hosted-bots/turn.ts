@@ -115,9 +115,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
           moveTurn(tx, record.id, 'running', null, null);
           deps.runs.begin(tx, { id: record.id, botId: record.agentId, source, at: record.startedAt });
         })
-        .catch((error: unknown) =>
-          deps.log.warn('The start of a turn could not be saved.', { error: String(error) }),
-        );
+        .catch((error: unknown) => deps.log.warn('The start of a turn could not be saved.', { error: String(error) }));
       events.accepted();
     },
     answered: (message, usage) => store.write((tx) => keepAnswer(tx, message, usage)),

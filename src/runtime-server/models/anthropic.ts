@@ -128,7 +128,8 @@ async function read(stream: AsyncIterable<RawMessageStreamEvent>, ask: Ask): Pro
       default:
     }
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a message: it does not speak this protocol.');
+  if (!begun)
+    throw new ModelFault('garbage', 'The server answered without a message: it does not speak this protocol.');
   if (!ended) throw new ModelFault('cut', 'The answer broke off partway.');
 
   const calls: ToolCall[] = [];

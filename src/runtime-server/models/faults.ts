@@ -44,8 +44,7 @@ export function faultOf(error: unknown, context: FaultContext): ModelFault {
       retryAt(error, context.clock.now()),
     );
   }
-  if (status !== null && status >= 400)
-    return fault('invalid', `${where} rejected this request (${status}): ${said}`);
+  if (status !== null && status >= 400) return fault('invalid', `${where} rejected this request (${status}): ${said}`);
   if (error instanceof SyntaxError || /JSON|unexpected token|parse/i.test(words)) {
     return fault('garbage', `${where} answered something that cannot be read: ${said}`);
   }

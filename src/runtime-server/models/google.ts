@@ -127,7 +127,8 @@ async function read(stream: AsyncIterable<GenerateContentResponse>, ask: Ask): P
     }
     reason = candidate?.finishReason ?? reason;
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a candidate: it does not speak this protocol.');
+  if (!begun)
+    throw new ModelFault('garbage', 'The server answered without a candidate: it does not speak this protocol.');
   const refused = blocked !== null || (reason !== null && refusals.includes(reason));
   if (reason === null && !refused) throw new ModelFault('cut', 'The answer broke off partway.');
   if (reason !== null && malformed.includes(reason)) {

@@ -149,11 +149,7 @@ export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels
     }),
     bind(forgetModelPlace, async ({ params: { name }, principal }) => {
       if (!kept.has(name)) {
-        throw new AppError(
-          'not_found',
-          `Nothing is saved as "${name}".`,
-          'List the places: GET /api/factory/models.',
-        );
+        throw new AppError('not_found', `Nothing is saved as "${name}".`, 'List the places: GET /api/factory/models.');
       }
       await write(name, 'DELETE FROM model_place WHERE name = ?', [name], principal, 'model.forgotten');
       take(name, null);

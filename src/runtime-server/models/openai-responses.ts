@@ -112,7 +112,8 @@ async function read(stream: AsyncIterable<ResponseStreamEvent>, ask: Ask): Promi
     if (event.type === 'response.failed') throw failed(event.response.error?.code, event.response.error?.message);
     if (event.type === 'error') throw failed(event.code, event.message);
   }
-  if (!begun) throw new ModelFault('garbage', 'The server answered without a response: it does not speak this protocol.');
+  if (!begun)
+    throw new ModelFault('garbage', 'The server answered without a response: it does not speak this protocol.');
   if (whole === null) throw new ModelFault('cut', 'The answer broke off partway.');
 
   const calls: ToolCall[] = [];

@@ -91,7 +91,8 @@ export function createClones(deps: ClonesDeps): Clones {
     const ran = await git(args, more);
     if (ran.exitCode === 0) return ran.stdout.trim();
     const why = ran.ended === 'aborted' ? `it grew over ${largest} bytes and was ended.` : complaint(ran);
-    const action = 'Check that this computer can reach the repository with its own keys, and that the commit is pushed.';
+    const action =
+      'Check that this computer can reach the repository with its own keys, and that the commit is pushed.';
     throw new AppError('transport', `${what} failed: ${why}`, action);
   };
   /** Fetches with a limit of time and size: git itself knows none. */
@@ -141,8 +142,7 @@ export function createClones(deps: ClonesDeps): Clones {
     const head = (await git(['-C', root, 'rev-parse', '--verify', 'HEAD'])).stdout.trim();
     if (head === repo.commit) return;
     if (live) throw inUse(root);
-    if ((await must('git status', ['-C', root, ...uncommitted])) !== '')
-      throw keeps(root, 'has uncommitted changes');
+    if ((await must('git status', ['-C', root, ...uncommitted])) !== '') throw keeps(root, 'has uncommitted changes');
     const own = await must('git rev-list', ['-C', root, 'rev-list', '-n', '1', 'HEAD', '--not', '--remotes']);
     if (own !== '') throw keeps(root, 'has commits that were not pushed');
     await fetched(`The fetch of ${repo.url}`, root, [

@@ -39,10 +39,7 @@ export function guestHindrances(
       const secret = Object.entries(bot.env).find(([, value]) => vaultMark.test(value))?.[0];
       if (secret === undefined) return [];
       const action = 'Sign its program in on that computer, or leave the variable out.';
-      return hindrance(
-        `${secret} needs a vault secret, but bots from another computer cannot use the vault`,
-        action,
-      );
+      return hindrance(`${secret} needs a vault secret, but bots from another computer cannot use the vault`, action);
     });
 }
 

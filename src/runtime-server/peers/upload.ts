@@ -85,7 +85,9 @@ export async function placeUpload(root: string, name: string, files: UploadFiles
   });
   // A link that a repository or a bot put there instead of a folder would lead outside.
   if ((await realpath(teams)) !== join(await realpath(root), '.gantry', 'teams')) {
-    throw new AppError('refused', `${teams} is a link to another folder.`, 'Remove the link on that computer.', { status: 409 });
+    throw new AppError('refused', `${teams} is a link to another folder.`, 'Remove the link on that computer.', {
+      status: 409,
+    });
   }
   const fresh = join(teams, `.${name}.${mark}`);
   const old = `${fresh}.old`;

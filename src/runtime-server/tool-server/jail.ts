@@ -85,17 +85,15 @@ export async function createJail(deps: JailDeps): Promise<Jail> {
   const isHidden = (path: string) => hidden.some((folder) => holds(folder, path));
   const mustShow = (real: string, shown: string): void => {
     if (!isHidden(real)) return;
-    throw new AppError(
-      'refused',
-      `${JSON.stringify(shown)} is in Gantry's own folder.`,
-      'Tools cannot reach it.',
-    );
+    throw new AppError('refused', `${JSON.stringify(shown)} is in Gantry's own folder.`, 'Tools cannot reach it.');
   };
 
   const outside = (path: string): AppError =>
     new AppError('refused', `${JSON.stringify(path)} is outside ${given}.`, 'Name a path inside that folder.');
   const missing = (path: string, cause?: unknown): AppError =>
-    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is there.', { cause });
+    new AppError('not_found', `${JSON.stringify(path)} is not there.`, 'List its folder to see what is there.', {
+      cause,
+    });
 
   function locate(path: string): string {
     if (path.includes('\0')) throw new AppError('usage', 'A path has a NUL character in it.', 'Name a real path.');

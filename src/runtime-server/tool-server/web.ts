@@ -43,8 +43,7 @@ const mostRedirects = 3;
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)(?::\d+)?$/;
 const documentTimeoutMs = 60_000;
 const usualTimeoutMs = 30_000;
-const advice =
-  'Use a public http or https address; any other needs a rule in .gantry/policy.yaml that names its host.';
+const advice = 'Use a public http or https address; any other needs a rule in .gantry/policy.yaml that names its host.';
 
 export function createWeb({ clock, lookup }: WebDeps): Web {
   const options = { plain: true, advice, ...(lookup === undefined ? {} : { lookup }) };

@@ -109,7 +109,8 @@ export async function createWorkspaceTrust(
     const names = given.files;
     if (names === undefined) return all;
     const unknown = names.find((name) => !all.some((file) => trust.shown(file.path) === name));
-    if (unknown !== undefined) throw new AppError('not_found', `${unknown} is not waiting for an answer.`, 'Review the waiting files again.');
+    if (unknown !== undefined)
+      throw new AppError('not_found', `${unknown} is not waiting for an answer.`, 'Review the waiting files again.');
     return all.filter((file) => names.includes(trust.shown(file.path)));
   }
 

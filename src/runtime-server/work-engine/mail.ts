@@ -165,7 +165,11 @@ export function createMail(deps: EnginePartDeps): EnginePart {
         const row = (await store.read((tx) => find(tx, params.id))) as MailRow;
         if (row.recipient !== caller.id) {
           const whose = row.recipient === owner ? 'its person' : parties.name(row.recipient);
-          throw new AppError('refused', `The mail ${row.id} went to ${whose}.`, 'Only its recipient can mark it as read.');
+          throw new AppError(
+            'refused',
+            `The mail ${row.id} went to ${whose}.`,
+            'Only its recipient can mark it as read.',
+          );
         }
         if (body.dryRun !== true) return { body: await markRead(params.id, caller) };
         const records = row.read_at === null ? ['mail.read'] : [];

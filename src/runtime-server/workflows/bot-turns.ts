@@ -286,7 +286,9 @@ export function createBotTurns(deps: BotTurnsDeps): BotTurns {
           if (stopped !== true) await deps.dispatch(address, text, dispatch);
         };
         stop().catch((error: unknown) => {
-          deps.log.warn(`${address} could not be notified that ${node.nodeId} was cancelled.`, { error: String(error) });
+          deps.log.warn(`${address} could not be notified that ${node.nodeId} was cancelled.`, {
+            error: String(error),
+          });
         });
       });
     },

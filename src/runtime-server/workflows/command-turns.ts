@@ -252,8 +252,7 @@ const shownOutput = 1500;
 
 function failureOf(end: ShellEnd): Failure {
   if (end.kind === 'cannot_start') return { cause: 'cannot_start', detail: end.why };
-  if (end.stopped === 'timed_out')
-    return { cause: 'timed_out', detail: 'It timed out; its processes were ended.' };
+  if (end.stopped === 'timed_out') return { cause: 'timed_out', detail: 'It timed out; its processes were ended.' };
   if (end.stopped === 'output_too_large') {
     return { cause: 'output_too_large', detail: `It printed more than ${mostPrinted} bytes and was ended.` };
   }

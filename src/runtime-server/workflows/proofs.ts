@@ -134,7 +134,11 @@ function mayProve(node: RunNode, by: Caller): void {
   }
   const handed = node.status === 'ready' && node.handed !== 'no';
   if (handed || ['working', 'checking', 'needs_you'].includes(node.status)) return;
-  throw conflict(node, 'a proof', 'Proofs are accepted while a step is in progress, being checked or waiting for a person.');
+  throw conflict(
+    node,
+    'a proof',
+    'Proofs are accepted while a step is in progress, being checked or waiting for a person.',
+  );
 }
 
 function checkLine(node: RunNode, line: string): void {

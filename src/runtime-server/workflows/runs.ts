@@ -230,7 +230,11 @@ export function createRuns(deps: Deps): Runs {
     if (run === null) throw unknownRun(request.fromRun);
     const id = request.id ?? idFrom(run.title);
     if (!TemplateId.safeParse(id).success) {
-      throw new AppError('usage', `The run's title ${JSON.stringify(run.title)} cannot be made into a template id.`, 'Give an id.');
+      throw new AppError(
+        'usage',
+        `The run's title ${JSON.stringify(run.title)} cannot be made into a template id.`,
+        'Give an id.',
+      );
     }
     const replaces = templates.has(id);
     if (replaces && request.force !== true) {

@@ -300,9 +300,5 @@ function workOn(node: RunNode): AgentWork {
 }
 
 export function unknownRun(dagId: string): AppError {
-  return new AppError(
-    'not_found',
-    `There is no run ${JSON.stringify(dagId)}.`,
-    'The campaign boards show the runs.',
-  );
+  return new AppError('not_found', `There is no run ${JSON.stringify(dagId)}.`, 'The campaign boards show the runs.');
 }

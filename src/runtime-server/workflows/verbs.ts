@@ -246,7 +246,12 @@ function done(
 /** Lines of our own making a person may vouch for; a line of the template needs its file. */
 function acceptByPerson(work: Work, node: RunNode, note: string | null, output: string | undefined): void {
   const open = (node.status === 'needs_you' && node.gate !== 'waiting') || isReview(node);
-  if (!open) throw conflict(node, 'done', 'A person can accept only a step that waits for a person. Claim it to do it yourself.');
+  if (!open)
+    throw conflict(
+      node,
+      'done',
+      'A person can accept only a step that waits for a person. Claim it to do it yourself.',
+    );
   if (work.run.cancelAt !== null) {
     node.holder = null;
     work.move(node, 'cancelled', 'cancelled', note);
@@ -289,7 +294,11 @@ function fail(work: Work, node: RunNode, by: Caller, reason: string): void {
   const held = node.status === 'needs_you' && node.gate !== 'waiting';
   const byBot = node.status === 'working' && node.assignee !== 'shell';
   if (!held && !byBot && !isReview(node) && node.status !== 'ready') {
-    throw conflict(node, 'fail', 'Only a step that is ready, in progress with a bot or waiting for a person can be given up.');
+    throw conflict(
+      node,
+      'fail',
+      'Only a step that is ready, in progress with a bot or waiting for a person can be given up.',
+    );
   }
   if (work.run.cancelAt !== null) {
     node.holder = null;

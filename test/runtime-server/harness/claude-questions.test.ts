@@ -36,9 +36,7 @@ test('a tool without words of its own is shown with its whole input', () => {
     risk: 'medium',
   });
   expect(ask('Bash', { command: 'ls' })).toMatchObject({ risk: 'high', summary: 'ls' });
-  expect(ask('Bash', { command: 'ls', dangerouslyDisableSandbox: true })?.summary).toBe(
-    'ls\n\n(outside its sandbox)',
-  );
+  expect(ask('Bash', { command: 'ls', dangerouslyDisableSandbox: true })?.summary).toBe('ls\n\n(outside its sandbox)');
 });
 
 test('an answer is bound to the exact action, and the report of its end names the same call', () => {

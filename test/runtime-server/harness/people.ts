@@ -57,4 +57,6 @@ export function createPeople(): People {
 }
 
 /** A policy without rules: everything is asked. */
-export const askAlways: PermissionPolicy = { decide: () => ({ verdict: 'ask', rule: 'default: actions need approval' }) };
+export const askAlways: PermissionPolicy = {
+  decide: () => ({ verdict: 'ask', rule: 'default: actions need approval' }),
+};

@@ -329,7 +329,11 @@ test('a line in place of a program is taken apart, and what cannot start is said
   const before = asked.length;
   for (const command of ['ls *.txt', "sh -c 'id'", 'ls | cat', 'ls $HOME', 'no-such-program-here -la']) {
     const { isError, text } = await call('shell.exec', { command });
-    expect([command, isError, text]).toEqual([command, true, expect.stringContaining('is a command line, not one program')]);
+    expect([command, isError, text]).toEqual([
+      command,
+      true,
+      expect.stringContaining('is a command line, not one program'),
+    ]);
   }
   for (const command of ['no-such-program-here', './here.txt', '.']) {
     expect((await call('shell.exec', { command })).text).toContain('no such program here');
@@ -348,7 +352,9 @@ test('a folder is removed only where it and all in it that says what may run may
   for (const only of ['packages', 'packages/AGENTS.md', 'packages/a/.claude']) {
     allowed = ({ path }) => path === only;
     expect((await remove()).isError).toBe(true);
-    expect(asked.at(-1)?.summary).toContain('It contains files that say what may run: packages/AGENTS.md, packages/a/.claude.');
+    expect(asked.at(-1)?.summary).toContain(
+      'It contains files that say what may run: packages/AGENTS.md, packages/a/.claude.',
+    );
   }
   expect(asked).toHaveLength(3);
   allowed = ({ path }) => path !== undefined;

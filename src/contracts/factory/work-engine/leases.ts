@@ -28,7 +28,12 @@ const ttlSeconds = z.number().int().min(1).max(86_400).optional().meta({ descrip
 
 export const LeaseRequest = z
   .strictObject({
-    path: z.string().min(1).max(1000).optional().meta({ description: 'In the workspace; a folder includes everything in it.' }),
+    path: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .meta({ description: 'In the workspace; a folder includes everything in it.' }),
     name: z.string().min(1).max(200).optional(),
     ttlSeconds,
     note: z.string().max(500).optional(),

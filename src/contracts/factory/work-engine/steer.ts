@@ -43,8 +43,7 @@ export const SteerAnswer = z.union([
   z.strictObject({
     action: z.literal('interrupt'),
     interrupted: z.boolean().meta({
-      description:
-        'True: its turn ended. False: it was in no turn, or its turn did not end within a few seconds.',
+      description: 'True: its turn ended. False: it was in no turn, or its turn did not end within a few seconds.',
     }),
     keys: z
       .array(z.string())

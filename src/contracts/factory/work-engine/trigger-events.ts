@@ -18,9 +18,7 @@ export const postTrigger = defineRoute({
   owner: { none: 'the key is the credential; the computer alone knows which are good' },
   kind: 'raw',
   answers: {
-    200: z
-      .strictObject({ challenge: z.string() })
-      .meta({ description: 'Slack’s check that this address exists.' }),
+    200: z.strictObject({ challenge: z.string() }).meta({ description: 'Slack’s check that this address exists.' }),
     202: z.strictObject({ status: z.literal('accepted'), eventId: z.string() }),
   },
 });

@@ -107,7 +107,11 @@ export function createAdopting(deps: AdoptingDeps): Adopting {
   function refuseOpen({ harness, openBy }: KeptSession, takeOver: boolean): void {
     if (openBy === null) return;
     if (openBy.bot !== null) {
-      throw new AppError('refused', `This conversation is already running as ${openBy.bot}.`, 'Send your message to that bot.');
+      throw new AppError(
+        'refused',
+        `This conversation is already running as ${openBy.bot}.`,
+        'Send your message to that bot.',
+      );
     }
     if (takeOver) return;
     const how = openBy.sure ? 'is open' : 'may be open';

@@ -56,7 +56,9 @@ function checkDuplicates(bots: readonly Raw[]): RawProblem[] {
       first.set(bot.bot, index);
       return [];
     }
-    return [{ path: ['bots', index, 'bot'], message: `Bot ${quote(bot.bot)} is defined twice: also at bots[${before}].` }];
+    return [
+      { path: ['bots', index, 'bot'], message: `Bot ${quote(bot.bot)} is defined twice: also at bots[${before}].` },
+    ];
   });
 }
 

@@ -192,10 +192,7 @@ async function refuseDirty(git: Git, look: Look): Promise<void> {
   const status = await git.run(look.main, ['status', '--porcelain', '-z', ...plain]);
   const dirty = status.split('\0').flatMap((line) => (line === '' ? [] : [line.slice(3)]));
   if (dirty.length === 0) return;
-  throw refused(
-    `${look.main} has uncommitted changes of its own: ${few(dirty)}.`,
-    'Commit or stash them there first.',
-  );
+  throw refused(`${look.main} has uncommitted changes of its own: ${few(dirty)}.`, 'Commit or stash them there first.');
 }
 
 async function refuseName(git: Git, look: Look, name: string): Promise<void> {

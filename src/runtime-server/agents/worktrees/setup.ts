@@ -144,7 +144,11 @@ export function createWorktreeSetup(deps: SetupDeps): WorktreeSetup {
     );
     const answered = await answer;
     if (answered.kind === 'approve' || answered.kind === 'reject') return answered.kind === 'approve';
-    throw new AppError('refused', `Nobody answered whether ${path} may be copied.`, 'Try the step again, and answer its approval.');
+    throw new AppError(
+      'refused',
+      `Nobody answered whether ${path} may be copied.`,
+      'Try the step again, and answer its approval.',
+    );
   }
 
   return {

@@ -56,8 +56,7 @@ export function createRecording({ runId, sessionId, gate, artifacts, folder, onF
 
   async function trace(): Promise<string | null> {
     const { file, secret } = await gate.saveTrace(sessionId, join(folder, `${runId}.zip`));
-    if (secret)
-      await artifacts.leaveOut(runId, 'trace', 'It would show what was typed into a password field.');
+    if (secret) await artifacts.leaveOut(runId, 'trace', 'It would show what was typed into a password field.');
     return file;
   }
 

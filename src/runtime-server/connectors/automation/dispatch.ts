@@ -220,7 +220,13 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       const { output, error, sessionId } = end;
       if (job.status === 'stopping') {
         ended(tx, runId, 'cancelled', end);
-        jobs.move(tx, job, 'cancelled', engine, { reason: 'The run was stopped.', stopBy: null, output, error, sessionId });
+        jobs.move(tx, job, 'cancelled', engine, {
+          reason: 'The run was stopped.',
+          stopBy: null,
+          output,
+          error,
+          sessionId,
+        });
         return;
       }
       // Stopped where it ran, not here: a person at the bot.

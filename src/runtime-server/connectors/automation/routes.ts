@@ -141,7 +141,12 @@ const moverOf = (principal: Principal): Mover => ({ actor: principal.userId, sur
 
 function cursorOf(cursor: string): string {
   if (/^job_[0-9A-Z]{26}$/.test(cursor)) return cursor;
-  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use `nextCursor` of an answer.', {
-    wireCode: 'bad_request',
-  });
+  throw new AppError(
+    'usage',
+    `"${cursor.slice(0, 60)}" is not a cursor of this list.`,
+    'Use `nextCursor` of an answer.',
+    {
+      wireCode: 'bad_request',
+    },
+  );
 }

@@ -72,9 +72,14 @@ export function createRules(deps: RulesDeps): Rules {
     if (config.match !== null) {
       const { unusable, problem } = await deps.schemas.check(config.match, {});
       if (unusable) {
-        throw new AppError('usage', `The schema in match cannot be used: ${problem ?? 'it is not a schema'}`, 'Fix it.', {
-          wireCode: 'bad_request',
-        });
+        throw new AppError(
+          'usage',
+          `The schema in match cannot be used: ${problem ?? 'it is not a schema'}`,
+          'Fix it.',
+          {
+            wireCode: 'bad_request',
+          },
+        );
       }
     }
     return { ...config, botId: bot };

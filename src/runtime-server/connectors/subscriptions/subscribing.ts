@@ -80,7 +80,8 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
       error: { reason, message, needsReauth },
     });
     const connector = servers.find(id);
-    if (connector === null) return failed('connector_not_found', 'The connector was removed, so its subscriptions end.');
+    if (connector === null)
+      return failed('connector_not_found', 'The connector was removed, so its subscriptions end.');
     if (!connector.enabled) return failed('connector_disabled', 'The connector is disabled.');
     try {
       const list = await within(listMs, (signal) => deps.definitions.list(id, signal));
@@ -225,9 +226,14 @@ const cursorOf = (seq: number) => Buffer.from(String(seq)).toString('base64url')
 function numberOf(cursor: string): number {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new AppError('usage', `"${cursor.slice(0, 60)}" is not a cursor of this list.`, 'Use `nextCursor` of an answer.', {
-    wireCode: 'bad_request',
-  });
+  throw new AppError(
+    'usage',
+    `"${cursor.slice(0, 60)}" is not a cursor of this list.`,
+    'Use `nextCursor` of an answer.',
+    {
+      wireCode: 'bad_request',
+    },
+  );
 }
 
 function notFound(what: 'connector' | 'bot' | 'subscription', name: string): AppError {

@@ -60,7 +60,8 @@ export function createCustomAdapter({ env, processes }: Surroundings): Adapter {
       }
       // As a person writes it in team.yaml: words, quotes, variables. The program replaces the shell at once.
       const shell = (await findProgram('bash', env.PATH)) ?? (await findProgram('sh', env.PATH));
-      if (!shell) throw new AppError('usage', 'sh was not found on PATH.', 'Put sh on PATH, then start the team again.');
+      if (!shell)
+        throw new AppError('usage', 'sh was not found on PATH.', 'Put sh on PATH, then start the team again.');
       const simple = /^[\w./:@%+=,-]+( [\w./:@%+=,-]+)*$/.test(bot.command);
       const launchEnv = botEnvironment(env, bot, doors);
       if (simple) await checkCommand(bot, shell, launchEnv);

@@ -59,7 +59,8 @@ function driveQwen(context: DriverContext): Driver {
       if (!channel) throw new Error('its input file is unknown');
       answers.set(id, null);
       await channel.send({ type: 'confirmation_response', request_id: id, allowed: allow });
-      if (!(await context.until(() => answers.get(id) !== null, answerMs))) throw new Error('it did not accept the answer');
+      if (!(await context.until(() => answers.get(id) !== null, answerMs)))
+        throw new Error('it did not accept the answer');
       const taken = answers.get(id) ?? 'gone';
       answers.delete(id);
       return taken;

@@ -150,7 +150,11 @@ export function createPeerCalls(deps: { readonly home: PeerHome; readonly clock:
 export function peerFault({ status, body }: PeerAnswer): AppError {
   const parsed = FactoryError.safeParse({ error: (body as { error?: unknown } | null)?.error });
   if (!parsed.success) {
-    return new AppError('transport', `The other computer’s answer (${status}) is unknown to this version of Gantry.`, 'Update Gantry there.');
+    return new AppError(
+      'transport',
+      `The other computer’s answer (${status}) is unknown to this version of Gantry.`,
+      'Update Gantry there.',
+    );
   }
   const { code, fact, action } = parsed.data.error;
   const conflict = code === 'refused' && status === 409 ? { status: 409 as const } : {};

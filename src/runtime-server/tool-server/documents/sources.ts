@@ -86,12 +86,9 @@ async function fileSource(path: string, jail: Jail): Promise<Source> {
       const { handle } = place;
       try {
         if (place.path !== lands) {
-          throw new AppError(
-            'refused',
-            `${JSON.stringify(path)} now leads elsewhere.`,
-            'Check it, then try again.',
-            { status: 409 },
-          );
+          throw new AppError('refused', `${JSON.stringify(path)} now leads elsewhere.`, 'Check it, then try again.', {
+            status: 409,
+          });
         }
         const found = await handle.stat();
         if (!found.isFile()) throw new AppError('usage', `${JSON.stringify(shown)} is not a file.`, 'Name a document.');

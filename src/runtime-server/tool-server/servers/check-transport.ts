@@ -9,7 +9,10 @@ export function checkTransport(transport: Transport, isOwn: (url: URL) => boolea
   const { url } = transport;
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
-    throw bad(`transport.url ${JSON.stringify(url.slice(0, 200))} is not an http address.`, 'Give it as https://host/mcp.');
+    throw bad(
+      `transport.url ${JSON.stringify(url.slice(0, 200))} is not an http address.`,
+      'Give it as https://host/mcp.',
+    );
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw bad('transport.url carries a credential.', 'Give it as a header: transport.headers.');

@@ -147,8 +147,7 @@ const knownCodes: Readonly<Record<string, string>> = {
   ENOTFOUND: 'There is no such host (ENOTFOUND).',
 };
 /** From fetch, whose only message is `bad port`. */
-const badPort =
-  'Web clients never connect to this port (fetch blocks it). Let the server listen on another one.';
+const badPort = 'Web clients never connect to this port (fetch blocks it). Let the server listen on another one.';
 
 /** No server took the connection, so nothing was sent. */
 export function isUnsent(error: unknown): boolean {

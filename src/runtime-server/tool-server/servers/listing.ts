@@ -101,7 +101,8 @@ export function readPrompts(sent: readonly unknown[]): {
       prompts.set(read.prompt, read);
     }
   }
-  if (sent.length > mostPrompts) problems.push(`The server lists ${sent.length} prompts; only the first ${mostPrompts} are used.`);
+  if (sent.length > mostPrompts)
+    problems.push(`The server lists ${sent.length} prompts; only the first ${mostPrompts} are used.`);
   return { prompts: [...prompts.values()], problems };
 }
 

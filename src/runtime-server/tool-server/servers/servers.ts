@@ -272,7 +272,10 @@ export function createServers(deps: ServersDeps): Servers {
   async function use<T>(id: string, signal: AbortSignal, work: (upstream: Upstream) => Promise<T>): Promise<T> {
     const { record, connection, fault } = find(id);
     if (connection !== null) return connection.use(signal, work);
-    throw new UpstreamFault('connection', record.enabled ? (fault ?? 'The server is shutting down.') : 'The server is disabled.');
+    throw new UpstreamFault(
+      'connection',
+      record.enabled ? (fault ?? 'The server is shutting down.') : 'The server is disabled.',
+    );
   }
 
   const upstreams: Upstreams = {

@@ -133,7 +133,10 @@ async function connect(
         return await listBoth(client, AbortSignal.any([late, signal]), deps.limits.listMs);
       } catch (error) {
         if (late.aborted)
-          throw new UpstreamFault('timeout', `The server did not list its tools within ${deps.limits.listMs / 1000} s.`);
+          throw new UpstreamFault(
+            'timeout',
+            `The server did not list its tools within ${deps.limits.listMs / 1000} s.`,
+          );
         throw faultOf(error, { ...context(), listing: true });
       }
     },
@@ -234,7 +237,8 @@ async function listAll(
     const params = cursor === undefined ? {} : { cursor };
     const page = await client.request({ method: `${what}/list`, params }, Page, { signal, timeout });
     const listed = page[what];
-    if (!Array.isArray(listed)) throw new UpstreamFault('answer', `The server’s answer to ${what}/list has no list of ${what}.`);
+    if (!Array.isArray(listed))
+      throw new UpstreamFault('answer', `The server’s answer to ${what}/list has no list of ${what}.`);
     items.push(...listed);
     if (page.nextCursor === undefined || page.nextCursor === cursor) return items;
     cursor = page.nextCursor;

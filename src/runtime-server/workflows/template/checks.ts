@@ -161,7 +161,8 @@ function checkReferences(
     ]),
   ];
   for (const [path, text] of fixed) {
-    if (text !== undefined && findReferences(text).length > 0) add(path, 'References are not filled in here: write the text out.');
+    if (text !== undefined && findReferences(text).length > 0)
+      add(path, 'References are not filled in here: write the text out.');
   }
   if (step.when === undefined) return;
   const path = ['steps', index, 'when'];

@@ -141,7 +141,9 @@ test('what needs a person, what was proven, skipped, retried and cancelled says 
   world.template('again', steps({ a: { command: 'exit 1', retry: { max: 1, backoff_seconds: 600 } } }));
   const again = await world.run('again');
   await world.until(again.dagId, (flow) => flow.nodes[0]?.cause === 'retry');
-  expect((await why('a', again.dagId)).sentence).toMatch(/^“a” will be retried at \d{4}-.*Z \(It ended with status 1\./);
+  expect((await why('a', again.dagId)).sentence).toMatch(
+    /^“a” will be retried at \d{4}-.*Z \(It ended with status 1\./,
+  );
   await world.cancel(again.dagId, owner);
   expect((await why('a', again.dagId)).sentence).toBe('“a” was cancelled with its run.');
   expect((await why(again.dagId)).sentence).toBe('The run “again” was cancelled.');

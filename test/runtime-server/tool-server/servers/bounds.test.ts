@@ -138,7 +138,10 @@ test('a number that JavaScript reads as infinite is nothing that a list or a row
 
 test('a list beyond all measure is taken as far as it goes, and says so', () => {
   const many = readListing(Array.from({ length: 2500 }, (_, index) => tool({ name: `t${index}` })));
-  expect([many.tools.length, many.problems]).toEqual([2000, ['The server lists 2500 tools; only the first 2000 are used.']]);
+  expect([many.tools.length, many.problems]).toEqual([
+    2000,
+    ['The server lists 2500 tools; only the first 2000 are used.'],
+  ]);
   const large = readListing(
     Array.from({ length: 100 }, (_, index) =>
       tool({ name: `t${index}`, inputSchema: { type: 'object', description: 'd'.repeat(100_000) } }),

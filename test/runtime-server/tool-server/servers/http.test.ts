@@ -200,7 +200,9 @@ test.each([{ streams: false }, { streams: true }])(
     const servers = await open();
     const { id } = await servers.attach('web', http(server.url));
     await servers.until(id, 'connected');
-    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(/The server’s answer has more than 8388608 bytes\.$/);
+    expect(textOf(await servers.call('web.echo', { text: 'x' }))).toMatch(
+      /The server’s answer has more than 8388608 bytes\.$/,
+    );
     expect((await servers.read(id)).status).toBe('connected');
   },
 );

@@ -279,9 +279,7 @@ test('the last good list stays while a server is gone, also over a restart, and 
   expect((await second.read(id)).error).toContain('/no/such/program could not be started: there is no such program');
   const answer = await second.call('notes.echo', { text: 'x' });
   expect(answer.isError).toBe(true);
-  expect(textOf(answer)).toMatch(
-    /^The attached server "notes" cannot be reached \(\d+\.\d s\): .* Nothing ran\.$/s,
-  );
+  expect(textOf(answer)).toMatch(/^The attached server "notes" cannot be reached \(\d+\.\d s\): .* Nothing ran\.$/s);
 });
 
 test('a server that says that its list changed is listed anew', async () => {
