@@ -57,8 +57,9 @@ const complaintBytes = 8192;
 const widest = 3;
 
 export function startConverterProcess([program, file]: readonly [string, ...string[]]): ConverterProcess {
-  // Its own code, wherever it is: beside `src/` the packages, beside `out/` the package.json that declares the type of its files.
-  const own = resolve(dirname(file as string), '..', '..');
+  // Its own code, `src/programs/converter/main.ts` or `out/server/converter.js`: beside `src/` are the packages, beside `out/` the package.json
+  // that declares the type of its files.
+  const own = resolve(dirname(file as string), ...(file?.endsWith('.ts') ? ['..', '..', '..'] : ['..', '..']));
   const rights = [
     '--permission',
     `--allow-fs-read=${own}/*`,
