@@ -17,17 +17,17 @@ export function cliReferenceText(): string {
 
 In a clone \`npx gantry …\`, installed \`gantry …\`. ${index.join(' · ')}
 
-Every command takes \`--json\`: one JSON document on stdout and nothing else, also when it fails (\`{error: {code, fact, action}}\`). What changes something
-once takes \`--dry-run\`. \`GANTRY_HOME\` names the data folder (default \`~/.gantry\`). The API behind it: [api.md](api.md).
+Every command takes \`--json\`: one JSON document on stdout and nothing else, even when it fails (\`{error: {code, fact, action}}\`). A command that makes
+a change and ends also takes \`--dry-run\`. \`GANTRY_HOME\` names the data folder (default \`~/.gantry\`). The API behind it: [api.md](api.md).
 
 | exit code | means |
 |---|---|
 | 0 | done |
 | 1 | refused |
 | 2 | not found |
-| 3 | no engine, or the way to it broke |
-| 4 | it did not happen in time |
-| 5 | a person is needed |
+| 3 | no engine, or the connection to it failed |
+| 4 | timed out |
+| 5 | needs a person |
 | 64 | wrong usage |
 | 70 | a fault in Gantry |
 

@@ -41,7 +41,7 @@ export async function connect(env: Env, names: CommandNames): Promise<Connection
     const isCloud = !bot && (await import('./running.ts')).findRunning(env)?.listens !== undefined;
     if (isCloud) {
       const action = `Use this command on one of the paired computers; for the cloud itself see: ${names.gantry} admin --help`;
-      return new AppError('transport', `In ${places.home} runs a cloud of many people, and no bots.`, action, {
+      return new AppError('transport', `A multi-user cloud is running in ${places.home}; it has no bots.`, action, {
         cause,
       });
     }
@@ -123,8 +123,8 @@ async function proveServer(way: Way, token: string, bot: boolean): Promise<void>
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
     throw new AppError(
       'refused',
-      `What answers at ${way.where} could not prove that it is your Gantry; no token was sent to it.`,
-      'Stop the program that holds this address, then start Gantry again.',
+      `The program at ${way.where} could not prove that it is your Gantry, so it was sent no token.`,
+      'Stop the program that uses this address, then start Gantry again.',
     );
   }
 }

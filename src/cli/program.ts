@@ -120,7 +120,7 @@ function parse(world: World, names: CommandNames): Called {
     }
     throw complaint(error, world.argv, names);
   }
-  if (called === null) throw new AppError('usage', 'No command was called.', `See: ${names.gantry} --help`);
+  if (called === null) throw new AppError('usage', 'No command was given.', `See: ${names.gantry} --help`);
   return called;
 }
 
@@ -176,8 +176,8 @@ First steps
   ${names.gantry} agents ls
   ${names.gantry} orchestration send <bot@team> "Hello"
 
-Every command takes --json; every one that changes something once takes --dry-run.
-Exit codes: 0 done, 1 refused, 2 not found, 3 no engine or broken way, 4 timeout, 5 needs a person, 64 usage, 70 internal.
+Every command takes --json; one that makes a change and ends also takes --dry-run.
+Exit codes: 0 done, 1 refused, 2 not found, 3 no engine or no connection, 4 timeout, 5 needs a person, 64 usage, 70 internal.
 `;
 }
 

@@ -115,7 +115,7 @@ function given(field: z.ZodType, input: Input, name: string): unknown {
   const several = words(input, name).join(' ');
   const value = several !== '' ? several : field.isOptional() ? optionalText(input, name) : text(input, name);
   if (value !== undefined && kind instanceof z.ZodEnum && !kind.options.includes(value)) {
-    throw new AppError('usage', `${JSON.stringify(value)} is no ${name}.`, `Use ${kind.options.join(', ')}.`);
+    throw new AppError('usage', `${JSON.stringify(value)} is not a valid ${name}.`, `Use ${kind.options.join(', ')}.`);
   }
   return value;
 }

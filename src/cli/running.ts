@@ -16,13 +16,13 @@ export function webAddress(env: Env, names: CommandNames): string {
   const running = findRunning(env);
   if (running === null) throw notRunning(env, names);
   if (running.listens !== undefined) {
-    const fact = `In ${dataFolder(env)} runs a cloud of many people, which has no owner.`;
+    const fact = `A multi-user cloud is running in ${dataFolder(env)}; it has no owner.`;
     throw new AppError('transport', fact, `Sign in at ${running.address}, or see: ${names.gantry} admin --help`);
   }
   if (running.address !== null) return running.address;
   throw new AppError(
     'transport',
     `The Gantry of ${dataFolder(env)} (process ${running.pid}) has no web interface, or is still starting.`,
-    `If it is a runtime alone, go to the cloud that it is paired with: ${names.gantry} pair`,
+    `If it is only a runtime, use the cloud it is paired with: ${names.gantry} pair`,
   );
 }

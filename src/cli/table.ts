@@ -34,7 +34,7 @@ export function listed<Row>(
 
 /** How to read on, where there is more. */
 export function moreAt(cursor: string | null): string {
-  return cursor === null ? '' : `\nThere are more: --cursor ${cursor}`;
+  return cursor === null ? '' : `\nMore: --cursor ${cursor}`;
 }
 
 /** Lines `name  value`, names aligned; rows whose value is null are left out. */

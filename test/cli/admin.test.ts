@@ -34,7 +34,7 @@ test('a command that needs bots says that there are none on the server of a clou
   const listed = await run({ GANTRY_HOME: people.home }, ['agents', 'ls', '--json']);
   expect(listed.code).toBe(3);
   const { error } = listed.json() as { error: { fact: string; action: string } };
-  expect(error.fact).toContain('runs a cloud of many people');
+  expect(error.fact).toContain('A multi-user cloud is running');
   expect(error.action).toContain('gantry admin');
 });
 
@@ -91,7 +91,7 @@ test('the pool of hosted computers, and why none is made', async () => {
   });
   const { out } = await run({ GANTRY_HOME: people.home }, ['admin', 'pool']);
   expect(out).toMatch(
-    /^0 awake; at most 3 hosted computers awake, each for 10 minutes after its last call\.\nThe driver local makes none: /,
+    /^0 awake; at most 3 hosted computers awake, each for 10 minutes after its last call\.\nThe driver local cannot make computers: /,
   );
   expect((await admin('pool set')).out).toContain('--running');
 });

@@ -87,7 +87,7 @@ async function attach(options: readonly string[] = []) {
 
 test('screens are drawn as they come, in the pane’s size, with the bot’s name and the way out below', async () => {
   const { send, sees, rows, sizes, alternate } = await attach();
-  await sees('web@demo · attached · Ctrl-] lets go');
+  await sees('web@demo · attached · Ctrl-] detaches');
   expect(alternate()).toBe(true);
   expect(sizes[0]).toEqual({ cols: 40, rows: 7 });
   send('screen', screen('one\r\ntwo', { revision: 2 }));
@@ -110,7 +110,7 @@ test('typing arrives in order, held back while a request is under way and then j
   expect(inputs.length).toBeLessThan(6);
 });
 
-test('Ctrl-C goes to the bot; Ctrl-] lets go, gives the terminal back and ends with 0', async () => {
+test('Ctrl-C goes to the bot; Ctrl-] detaches, gives the terminal back and ends with 0', async () => {
   const { pty, inputs, exit, alternate, raw } = await attach();
   pty.write('\x03');
   await expect.poll(() => inputs).toEqual([{ text: '\x03' }]);
@@ -118,7 +118,7 @@ test('Ctrl-C goes to the bot; Ctrl-] lets go, gives the terminal back and ends w
   expect(await exit).toBe(0);
   await expect.poll(alternate).toBe(false);
   expect(raw()).toContain('\x1b[?25h');
-  expect(raw()).toContain('Let go of web@demo');
+  expect(raw()).toContain('Detached from web@demo');
 });
 
 test('arrows are sent as keys, so that the pane’s program gets them as it asked', async () => {

@@ -17,8 +17,8 @@ test('a backup says what it holds and what it does not; a restore says what it p
   const saved = await run(env, ['backup', file]);
   expect(saved.code).toBe(0);
   expect(saved.out).toContain(`Saved ${places.home} to ${file}`);
-  expect(saved.out).toContain('It holds the keys that open your secrets');
-  expect(saved.out).toContain(`With teams, policy and proofs of ${workspace}; its other files are not in it.`);
+  expect(saved.out).toContain('It has the keys that open your secrets');
+  expect(saved.out).toContain(`It includes the teams, policy and proofs of ${workspace}, but not its other files.`);
   await close();
 
   const there = join(scratchFolder(), 'home');
@@ -69,7 +69,7 @@ test('of a cloud on PostgreSQL the backup says that its data is not in it, and h
   writeFileSync(join(home, 'master.key'), 'x');
   const env = { GANTRY_HOME: home, DATABASE_URL: 'postgres://gantry:hush@db/gantry' };
   const saved = await run(env, ['backup', join(scratchFolder(), 'c.tar.gz')]);
-  expect(saved.out).toContain('lies in PostgreSQL and is NOT in this file');
+  expect(saved.out).toContain('is in PostgreSQL and NOT in this file');
   expect(saved.out).toMatch(/ {2}pg_dump --format=custom --no-owner --file=\S+ "\$DATABASE_URL"/);
   expect(saved.out).not.toContain('hush');
 });

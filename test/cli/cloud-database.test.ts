@@ -48,7 +48,7 @@ async function refused(victim: Victim, where: RegExp): Promise<void> {
   expect({ code, kind: error.code }).toEqual({ code: 1, kind: 'refused' });
   expect(error.fact).toMatch(where);
   expect(error.fact).toContain('was written by a newer Gantry (step work-queue/99 "later" is not known here).');
-  expect(error.action).toMatch(/^Start the newer version, or put back a backup from before it/);
+  expect(error.action).toMatch(/^Start the newer version, or restore a backup from before it/);
 }
 
 test.skipIf(postgres === null)(

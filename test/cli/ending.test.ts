@@ -50,7 +50,7 @@ test('Ctrl-C with live bots names them and leaves them when nothing more is pres
   await pass(1);
   expect(await ending.ended).toBe(0);
   expect(closed).toEqual([false]);
-  expect(said.at(-1)).toBe('3 bots still running. See again: npm start. Stop: npx gantry stop --all');
+  expect(said.at(-1)).toBe('3 bots still running. To see them again: npm start. To stop them: npx gantry stop --all');
 });
 
 test('a second Ctrl-C in time stops the bots, too', async () => {

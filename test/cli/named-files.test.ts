@@ -30,7 +30,7 @@ test.each(ways)('%s from a pipe, a device, a folder or a file without end is ref
   for (const file of [pipe, endless, device, folder, join(folder, 'nothing')]) {
     const { code, err } = await run(engine.env, words(file));
     expect([file, code === 0]).toEqual([file, false]);
-    expect(err).toMatch(/named pipe|bytes|device|folder|not there/);
+    expect(err).toMatch(/named pipe|bytes|device|folder|does not exist/);
   }
   expect(engine.seen.filter(({ op }) => /upload|draft|Server/.test(op))).toEqual([]);
 });

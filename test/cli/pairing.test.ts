@@ -53,7 +53,7 @@ test('a person reads the code, is turned away, tries again, is let in, and ends 
   expect(await first).toMatchObject({
     code: 1,
     out: expect.stringContaining(denied),
-    err: expect.stringContaining('turned away'),
+    err: expect.stringContaining('was rejected'),
   });
   const second = gantry('pair', people.origin);
   await decide(await codeShown(), 'approve');
@@ -114,7 +114,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   await first.until(/Code +([A-Z]{4}-[A-Z]{4})/);
   const code = /Code +([A-Z]{4}-[A-Z]{4})/.exec(first.text())?.[1] ?? '';
   await decide(code, 'deny');
-  await first.until(/turned away.*A new code:.*Code +[A-Z]{4}-[A-Z]{4}/s);
+  await first.until(/was rejected.*A new code:.*Code +[A-Z]{4}-[A-Z]{4}/s);
   const next = /A new code:.*Code +([A-Z]{4}-[A-Z]{4})/s.exec(first.text())?.[1] ?? '';
   await decide(next, 'approve');
   await first.until(/This computer is paired\./);
@@ -127,9 +127,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
     .toMatchObject({ state: 'paired', link: { linked: true } });
   // Who only sees this terminal is told what waits, and where it is answered.
   await run(here, ['gate', 'check', 'shell.exec', '--command', 'npm publish', '--wait', '0']);
-  await first.until(
-    new RegExp(`A question waits: A program of yours: shell.exec. Answer it at ${people.origin}/inbox`),
-  );
+  await first.until(new RegExp(`Approval needed: A program of yours: shell.exec. Answer it at ${people.origin}/inbox`));
   const [question] = (await run(here, ['workspace', 'approvals', '--json'])).json().approvals as { id: string }[];
   await ada.call('POST', `/api/factory/approvals/${question!.id}/resolve`, { body: { decision: 'reject' } });
   await expect
@@ -142,7 +140,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   for (const words of [['open'], ['workspace', 'approve', 'apr_1']]) {
     expect(await run(here, words)).toMatchObject({
       code: 3,
-      err: expect.stringContaining('the cloud that it is paired with'),
+      err: expect.stringContaining('the cloud it is paired with'),
     });
   }
   first.end();

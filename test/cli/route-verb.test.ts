@@ -6,7 +6,7 @@ test.each([
   [['ledger', 'query', '--limit', '0'], '--limit is "0".\nGive a whole number from 1 to 200.'],
   [['orchestration', 'peers', '--register', 'n', '--ttl', '4'], '--ttl is "4".\nGive a whole number from 5 to 3600.'],
   [['agents', 'capture', 'web', '--lines', '2001'], '--lines is "2001".\nGive a whole number from 1 to 2000.'],
-  [['agents', 'runs', '--status', 'odd'], '"odd" is no status.\nUse running, completed, failed'],
+  [['agents', 'runs', '--status', 'odd'], '"odd" is not a valid status.\nUse running, completed, failed'],
 ])('%j is wrong by the limits of its route, and needs no engine to be', async (argv, words) => {
   const { home } = scratchHome();
   const said = await run({ GANTRY_HOME: home }, argv);

@@ -42,7 +42,7 @@ test('a dry run of a schedule prints the next times; without it the schedule is 
   const dry = await run(env, [...words, '--dry-run']);
   expect(dry.code).toBe(0);
   expect(dry.out.split('\n').filter((line) => line.startsWith('2026-01-'))).toHaveLength(5);
-  expect((await run(env, [...words, '--param', 'a=1', '--run-missed'])).out).toContain('"Nightly" is kept');
+  expect((await run(env, [...words, '--param', 'a=1', '--run-missed'])).out).toContain('"Nightly" is saved');
   expect(seen.at(-1)?.body).toEqual({
     run: { template: 'nightly', params: { a: '1' }, projectId: 'p' },
     cron: '0 2 * * *',
@@ -75,7 +75,7 @@ test('times of a schedule are printed in its own zone, which stands beside them'
     'p',
   ];
   expect((await run(env, [...words, '--dry-run'])).out).toContain('(Asia/Kolkata):\n2026-01-04 02:00');
-  expect((await run(env, words)).out).toContain('It runs first at 2026-01-04 02:00 (Asia/Kolkata).');
+  expect((await run(env, words)).out).toContain('It first runs at 2026-01-04 02:00 (Asia/Kolkata).');
   const list = (await run(env, ['workflows', 'schedules'])).out;
   expect(list).toMatch(/TIME ZONE/);
   expect(list).toMatch(/0 2 \* \* \*\s+Asia\/Kolkata\s+2026-01-04 02:00\s+missed 2026-01-02 07:30/);
@@ -98,7 +98,7 @@ test('schedules are listed with what was missed, paused by their title, and made
   expect(seen.at(-1)).toMatchObject({ op: 'changeSchedule', params: { id: 'schedule_1' }, body: { paused: true } });
   await run(env, ['workflows', 'schedules', 'schedule_1', '--run', '--due', '2026-01-02T02:00:00Z']);
   expect(seen.at(-1)).toMatchObject({ op: 'runSchedule', body: { due: '2026-01-02T02:00:00.000Z' } });
-  expect((await run(env, ['workflows', 'unschedule', 'Nightly'])).out).toContain('taken away');
+  expect((await run(env, ['workflows', 'unschedule', 'Nightly'])).out).toContain('is removed');
   expect(await run(env, ['workflows', 'unschedule', 'Weekly', '--json'])).toMatchObject({ code: 2 });
 });
 
@@ -147,7 +147,7 @@ test('usage says who used what, which limits are reached, who is held and what h
     'of $5.00 a day, reached',
     'agents go-on web@',
     'dream-1',
-    'switched off',
+    'do not wait for usage limits',
   ]) {
     expect(out).toContain(words);
   }
@@ -155,7 +155,7 @@ test('usage says who used what, which limits are reached, who is held and what h
   expect(seen.at(-1)?.body).toEqual({ subject: '*', dailyCents: 1250 });
   await run(env, ['agents', 'limit', 'dev', '--none']);
   expect(seen.at(-1)?.body).toEqual({ subject: 'dev', dailyCents: null });
-  expect((await run(env, ['agents', 'go-on', 'web'])).out).toContain('one message more');
+  expect((await run(env, ['agents', 'go-on', 'web'])).out).toContain('one more message');
   expect((await run(env, ['agents', 'wait-out', 'off'])).out).toContain('waits for you');
   for (const wrong of [
     ['limit', 'dev'],

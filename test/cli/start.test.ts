@@ -149,7 +149,7 @@ async function liveBots(places: Places): Promise<number> {
   return agents.filter((agent) => agent.pane !== null).length;
 }
 
-test('the first start at a terminal asks for the workspace, does not take what is no folder, and prints another address on Enter; later starts take the last one', async () => {
+test('the first start at a terminal asks for the workspace, does not take what is not a folder, and prints another address on Enter; later starts take the last one', async () => {
   const { places, workspace } = placesWithTeam();
   const left = startAtTerminal(places);
   await left.until(/Which folder do your bots work in\?/);
@@ -158,7 +158,7 @@ test('the first start at a terminal asks for the workspace, does not take what i
   const first = startAtTerminal(places);
   await first.until(/Which folder do your bots work in\?/);
   first.type('/no/such/folder\r');
-  await first.until(/\/no\/such\/folder is no folder\./);
+  await first.until(/\/no\/such\/folder is not a folder\./);
   first.type(`${workspace}\r`);
   const [, , , code = ''] = await first.until(ready);
   await first.until(new RegExp(`Workspace  ${workspace}\\s`));

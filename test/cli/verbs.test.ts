@@ -18,7 +18,7 @@ test('agents ls shows states as words, how long, the queue and the reason, align
   expect(out).toBe(`BOT       STATE      FOR    QUEUE  HARNESS  REASON
 web@demo  needs you  4 min  2      shell    Waiting: run npm publish?
 api@demo  working    4 min  -      shell
-1 bot waiting for you; look with: npx gantry agents attach web@demo
+1 bot waiting for you. Look: npx gantry agents attach web@demo
 `);
 });
 
@@ -62,9 +62,9 @@ test('a hosted bot that waits has no terminal to attach to: the list names where
       agents: [agent('web', { binding: { type: 'hosted' }, state: 'needs_you', stateReason, pane: null })],
     });
   const asks = await hosted('asks: Run npm test');
-  expect((await run(asks.env, ['agents', 'ls'])).out).toContain('look with: npx gantry workspace approvals\n');
+  expect((await run(asks.env, ['agents', 'ls'])).out).toContain('Look: npx gantry workspace approvals\n');
   const keyless = await hosted('ANTHROPIC_API_KEY is not set.');
-  expect((await run(keyless.env, ['agents', 'ls'])).out).toContain('look with: npx gantry why web@demo\n');
+  expect((await run(keyless.env, ['agents', 'ls'])).out).toContain('Look: npx gantry why web@demo\n');
 });
 
 test('a computer is named by its name, with the end of its id where two have one name, or by that end alone', () => {
@@ -125,7 +125,7 @@ test('a team without bots is named, and a thread names its bot as a person write
   expect(out).toContain(known.address);
   expect(out).toContain('agent_gone');
   const none = await startEngine();
-  expect((await run(none.env, ['agents', 'ls', '--team', 'blue'])).out).toContain('No team "blue" has bots here.');
+  expect((await run(none.env, ['agents', 'ls', '--team', 'blue'])).out).toContain('The team "blue" has no bots here.');
 });
 
 test('terminals that cannot be read are said, and what is shown is called the last known', async () => {
@@ -293,7 +293,7 @@ test('teams down --all stops every team that has a live bot, once', async () => 
 test('teams down does not call a bot stopped that it only lets go of', async () => {
   const { env } = await startEngine({ answers: { teamDown: () => ({ stopped: [], letGo: ['x@demo'] }) } });
   const down = await run(env, ['teams', 'down', 'demo']);
-  expect(down.out).toMatch(/^Gantry lets go of x@demo: .* it may run on there\.\n$/);
+  expect(down.out).toMatch(/^Gantry no longer controls x@demo: .* it may still run there\.\n$/);
 });
 
 test('teams check names every problem with its line and ends with 64', async () => {

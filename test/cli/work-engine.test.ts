@@ -9,13 +9,13 @@ const broken = {
   rows: 3,
   id: '3',
   problem: 'changed',
-  fact: 'Row 3 is not what its hash says.',
+  fact: 'Row 3 does not match its hash.',
   action: 'Keep a copy.',
 };
 
 test.each([
   [whole, 0, 'The ledger is whole: 12 rows, 2 exported heads.'],
-  [broken, 5, 'Row 3 is not what its hash says.\nRow 3: changed. 3 rows are sound.\nKeep a copy.'],
+  [broken, 5, 'Row 3 does not match its hash.\nRow 3: changed. Sound before it: 3 rows.\nKeep a copy.'],
 ])('ledger verify says %j and ends with %i', async (verdict, code, words) => {
   const { env } = await startEngine({ answers: { verifyLedger: () => verdict } });
   const said = await run(env, ['ledger', 'verify']);
@@ -49,9 +49,9 @@ test('a secret is piped in, and stands neither in what is printed nor in the arg
   });
   const kept = await run(env, ['vault', 'set', 'KEY'], 'the value\n');
   expect(kept.code).toBe(0);
-  expect(kept.out).toBe('Kept KEY. Name it in team.yaml: env: { KEY: "vault:KEY" }\n');
+  expect(kept.out).toBe('Saved KEY. Name it in team.yaml: env: { KEY: "vault:KEY" }\n');
   expect(seen.at(-1)).toMatchObject({ params: { name: 'KEY' }, body: { value: 'the value' } });
-  expect((await run(env, ['vault', 'set', 'KEY', '--dry-run'], 'x')).out).toMatch(/^Would keep KEY/);
+  expect((await run(env, ['vault', 'set', 'KEY', '--dry-run'], 'x')).out).toMatch(/^Would save KEY/);
   expect(await run(env, ['vault', 'set', 'KEY', '--json'], '')).toMatchObject({ code: 64 });
   const misnamed = await run(env, ['vault', 'set', 'no spaces', '--json'], 'x');
   expect([misnamed.code, JSON.stringify(misnamed.json())]).toEqual([64, expect.stringContaining('letters, digits')]);

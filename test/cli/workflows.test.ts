@@ -217,7 +217,7 @@ test('templates are listed, shown and checked, each problem with its line', asyn
   const listed = await run(env, ['workflows', 'templates']);
   expect(listed.out).toMatch(/^TEMPLATE {2}STEPS[^\n]+\nt +1 +1 +What it is for\nbad: 1 problem\n {2}line 7, steps/);
   expect((await run(env, ['workflows', 'show', 't'])).out).toMatch(
-    /check +must be given +the command[\s\S]+a +shell +- +stop +true/,
+    /check +required +the command[\s\S]+a +shell +- +stop +true/,
   );
   expect(await run(env, ['workflows', 'check', 'bad'])).toMatchObject({
     code: 64,
@@ -239,7 +239,7 @@ test('a run is saved as a template, cancelled, and its gate opened; the dry run 
   });
   const save = ['workflows', 'save', 'dag_1', '--id', 'mine', '--force'];
   expect((await run(env, save)).out).toBe(
-    'Saved the run as template mine (2 steps). It replaces the one that was there. Not every step of the run had ended.\n',
+    'Saved the run as template mine (2 steps). It replaces the previous one. Some steps of the run had not finished.\n',
   );
   expect(seen.at(-1)?.body).toEqual({ fromRun: 'dag_1', id: 'mine', force: true });
   expect((await run(env, [...save, '--dry-run'])).out).toMatch(/^Would save/);

@@ -42,7 +42,7 @@ function here({ env, names }: Context): AdminClient {
     baseUrl: address,
     token: readTokenFile(placesIn(dataFolder(env)).internalToken),
     fetch: listens === undefined ? undefined : directly(address, listens),
-    ifGone: 'See whether it still runs.',
+    ifGone: 'Check that it is still running.',
   });
 }
 
@@ -52,14 +52,14 @@ function elsewhere({ env }: Context, url: string): AdminClient {
     throw new AppError(
       'usage',
       'There is no key for that server.',
-      'Put a key with the scope admin into a file that only you can read, and its path into GANTRY_KEY_FILE.',
+      'Put a key with the scope admin into a file only you can read, and set GANTRY_KEY_FILE to its path.',
     );
   }
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const near = parsed?.protocol === 'http:' && thisMachine.has(parsed.hostname);
   // What stands before an @ is no host, though it may look like one.
   if (parsed === null || parsed.username !== '' || !(near || parsed.protocol === 'https:')) {
-    throw new AppError('usage', `${JSON.stringify(url)} is no address of a Gantry.`, 'Give an https address.');
+    throw new AppError('usage', `${JSON.stringify(url)} is not the address of a Gantry.`, 'Give an https address.');
   }
   return createClient(routes, { baseUrl: parsed.origin, token: readTokenFile(file) });
 }

@@ -16,7 +16,7 @@ const ls = adminVerb('adminListKeys', {
       begins: (key) => `${key.prefix}…`,
       state: (key) => state(key, context.now()),
       'last used': (key) => key.lastUsedAt ?? 'never used',
-      scopes: (key) => key.scopes.join(' ') + (key.resource === null ? '' : ` at ${key.resource} alone`),
+      scopes: (key) => key.scopes.join(' ') + (key.resource === null ? '' : ` only at ${key.resource}`),
       name: (key) => oneLine(key.name, 40),
     }),
 });
@@ -25,7 +25,7 @@ const create = adminVerb('adminCreateKey', {
   fields: { userId: 'user', expiresInDays: 'days', scopes: scopesOf },
   words: (answer, _context, input) =>
     'dryRun' in answer
-      ? `Would make a key of ${text(input, 'user')} with ${words(input, 'scope').join(' ')}.`
+      ? `Would make a key for ${text(input, 'user')} with ${words(input, 'scope').join(' ')}.`
       : `${answer.secret}\n\nThis is the key ${answer.key.id}. It is not shown again.`,
 });
 
@@ -54,5 +54,5 @@ function scopeOf(given: string): Scope {
 function state({ revokedAt, expiresAt }: AdminKey, now: number): string {
   if (revokedAt !== null) return `revoked ${revokedAt}`;
   if (expiresAt === null) return 'live';
-  return Date.parse(expiresAt) <= now ? `ended ${expiresAt}` : `live until ${expiresAt}`;
+  return Date.parse(expiresAt) <= now ? `expired ${expiresAt}` : `live until ${expiresAt}`;
 }

@@ -15,12 +15,12 @@ function idleOf(input: Input): number | undefined {
   const minutes = integer(input, 'idleMinutes', 1, longestIdle / minuteSeconds);
   if (minutes !== undefined) return minutes * minuteSeconds;
   if (optionalText(input, 'running') !== undefined) return undefined;
-  throw new AppError('usage', 'Nothing is to be set.', 'Give --running or --idle-minutes.');
+  throw new AppError('usage', 'There is nothing to set.', 'Give --running or --idle-minutes.');
 }
 
 const set = adminVerb('adminSetPool', {
   fields: { idleSeconds: idleOf },
-  words: (answer) => ('dryRun' in answer ? `Would be: ${limits(answer.plan)}` : words(answer)),
+  words: (answer) => ('dryRun' in answer ? `Would become: ${limits(answer.plan)}` : words(answer)),
 });
 
 export const pool = byAction({ ls, set });
@@ -31,6 +31,7 @@ function limits({ running, idleSeconds }: Pick<Pool, 'running' | 'idleSeconds'>)
 }
 
 function words(pool: Pool): string {
-  const able = pool.driver.refused === null ? 'can make computers' : `makes none: ${inCell(pool.driver.refused)}`;
+  const able =
+    pool.driver.refused === null ? 'can make computers' : `cannot make computers: ${inCell(pool.driver.refused)}`;
   return `${pool.awake} awake; ${limits(pool)}\nThe driver ${inCell(pool.driver.name)} ${able}${able.endsWith('.') ? '' : '.'}`;
 }

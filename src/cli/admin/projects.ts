@@ -25,7 +25,7 @@ const fields = {
 };
 
 function inWords(answer: AdminProject | { dryRun: true; plan: Record<string, unknown> }): string {
-  return 'dryRun' in answer ? `Would be: ${line(answer.plan as unknown as AdminProject)}` : line(answer);
+  return 'dryRun' in answer ? `Would become: ${line(answer.plan as unknown as AdminProject)}` : line(answer);
 }
 
 export const projects = byAction({
@@ -52,7 +52,7 @@ const listPrices = adminVerb('adminListPrices', {
 function priceOf(input: Input): number {
   const given = word(input, 'cents');
   if (/^\d{1,9}(\.\d{1,6})?$/.test(given)) return Number(given);
-  const fact = `${JSON.stringify(given)} is no price.`;
+  const fact = `${JSON.stringify(given)} is not a price.`;
   throw new AppError('usage', fact, 'Give cents, such as 2.5; six decimals at most.');
 }
 

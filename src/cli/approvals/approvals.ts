@@ -14,7 +14,7 @@ export const list: Action = async (context, input) => {
   const answer = await read(context, { state: all ? undefined : 'pending', limit });
   context.output.result(answer, () => {
     if (answer.approvals.length === 0)
-      return inCell(answer.waits ?? '') || (all ? 'Nothing was ever asked.' : 'Nothing waits for you.');
+      return inCell(answer.waits ?? '') || (all ? 'No approvals yet.' : 'Nothing waits for you.');
     const cards = answer.approvals.map((approval) => card(context, approval));
     return [...cards, ...howToAnswer(context, answer.approvals)].join('\n\n');
   });

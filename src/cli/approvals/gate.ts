@@ -30,7 +30,7 @@ export const check: Action = async (context, input) => {
         `${words} (${answer.rule}).`,
         ...(answer.note === null ? [] : [`Note: ${inCell(answer.note)}`]),
         ...(answer.verdict === 'ask' && answer.approvalId !== null
-          ? [`Asked as ${answer.approvalId}. Run this again to go on waiting.`]
+          ? [`Asked as ${answer.approvalId}. Run this again to keep waiting.`]
           : []),
       ].join('\n');
     });

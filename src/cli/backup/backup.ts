@@ -11,7 +11,7 @@ import { count } from '../words.ts';
 export const backup: Action = async (context, input) => {
   const places = placesIn(dataFolder(context.env));
   if (!existsSync(places.home)) {
-    throw new AppError('not_found', `There is nothing to save: ${places.home} does not exist.`, 'Set GANTRY_HOME.');
+    throw new AppError('not_found', `There is nothing to back up: ${places.home} does not exist.`, 'Set GANTRY_HOME.');
   }
   const file = target(context, optionalText(input, 'file'));
   const withSecrets = !flag(input, 'withoutSecrets');
@@ -29,15 +29,17 @@ export const backup: Action = async (context, input) => {
     return [
       `Saved ${places.home} to ${written.file} (${what}). Only you can read it.`,
       withSecrets
-        ? 'It holds the keys that open your secrets: keep it as you keep a password.'
-        : 'It holds no keys: what is sealed in it opens only beside the master.key of this computer.',
-      ...written.workspaces.map((path) => `With teams, policy and proofs of ${path}; its other files are not in it.`),
-      ...written.unknown.map((name) => `Not in it, because it is not Gantry’s: ${join(places.home, name)}`),
+        ? 'It has the keys that open your secrets: protect it like a password.'
+        : 'It has no keys: sealed data in it opens only with the master.key of this computer.',
+      ...written.workspaces.map(
+        (path) => `It includes the teams, policy and proofs of ${path}, but not its other files.`,
+      ),
+      ...written.unknown.map((name) => `Left out because it is not Gantry’s: ${join(places.home, name)}`),
       ...(postgres === null
         ? []
         : [
             '',
-            'The data of this cloud lies in PostgreSQL and is NOT in this file. Save it at the same time with:',
+            'The data of this cloud is in PostgreSQL and NOT in this file. Save it at the same time with:',
             `  ${postgres}`,
           ]),
     ].join('\n');

@@ -31,19 +31,19 @@ function told(context: Context, done: Restored, dryRun: boolean): string {
   const from = manifest.computer === null ? 'a cloud' : manifest.computer.name;
   const head = `${dryRun ? 'Would restore' : 'Restored'} the backup of ${from}, taken ${localTimes(manifest.at)} by Gantry ${manifest.version}.`;
   return [
-    ...(done.undone ? ['An earlier restore that was cut off was taken back first.'] : []),
+    ...(done.undone ? ['An earlier restore that was interrupted was undone first.'] : []),
     head,
     ...done.put.map((path) => `  ${dryRun ? 'would put' : 'put'}  ${path}`),
     ...done.damaged.map(({ path, what }) => `  left out  ${path}: it ${what}`),
     done.aside === null
       ? 'Nothing was there before.'
-      : `What is there now ${dryRun ? 'would be' : 'was'} moved to ${done.aside}; nothing is deleted.`,
+      : `Existing data ${dryRun ? 'would be' : 'was'} moved to ${done.aside}; nothing is deleted.`,
     ...ledgerLine(ledger),
     ...done.elsewhere.map((one) => elsewhereLine(one, dryRun)),
-    ...(manifest.secrets ? [] : ['It holds no keys: what was sealed opens only if the same master.key is here.']),
+    ...(manifest.secrets ? [] : ['It has no keys: sealed data opens only if the same master.key is here.']),
     ...(done.pairing === 'dropped'
       ? [
-          `This is another computer, or another folder: it is not paired. Stop the other one if it still runs, since both would act, then: ${context.names.gantry} pair`,
+          `This is another computer or folder, so it is not paired. If the other Gantry still runs, stop it, since both would act. Then: ${context.names.gantry} pair`,
         ]
       : []),
     ...(dryRun ? ['Nothing was changed.'] : [`Start it: ${context.names.start}`]),
@@ -57,6 +57,6 @@ function ledgerLine(ledger: Restored['ledger']): string[] {
 }
 
 function elsewhereLine({ workspace, why, in: place }: Restored['elsewhere'][number], dryRun: boolean): string {
-  const what = why === 'taken' ? 'has teams already, which may be another Gantry’s' : 'is not at that place here';
-  return `${workspace} ${what}: its saved teams and proofs ${dryRun ? 'would lie' : 'lie'} in ${place}. Saved runs are seen only in a workspace at the old place.`;
+  const what = why === 'taken' ? 'has teams already, which may be another Gantry’s' : 'does not exist here';
+  return `${workspace} ${what}: its saved teams and proofs ${dryRun ? 'would be' : 'are'} in ${place}. Saved runs appear only in a workspace at the old path.`;
 }

@@ -25,11 +25,11 @@ export const computerHost: Action = async (context, input) => {
     env.PATH ?? '',
     { now, monotonic: () => performance.now() },
   );
-  output.note(`Computers can be made: ${host.socket}`);
+  output.note(`Ready to make computers: ${host.socket}`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
-  output.note('The computers are being stopped.');
+  output.note('Stopping the computers.');
   await host.close();
   return 0;
 };
@@ -49,14 +49,18 @@ function rangeOf(text: string | undefined): string | null {
   if (text === undefined) return null;
   const [address = '', bits] = text.split('/');
   if (isIP(address) === 4 && Number(bits) >= 8 && Number(bits) <= 22) return text;
-  throw new AppError('usage', `--subnet ${text} is no IPv4 range of at least /22.`, 'Give one such as 10.231.0.0/22.');
+  throw new AppError(
+    'usage',
+    `--subnet ${text} is not an IPv4 range of at least /22.`,
+    'Give one such as 10.231.0.0/22.',
+  );
 }
 
 function serversOf(text: string | undefined): string[] {
   const servers = (text ?? '').split(',').filter(Boolean);
   const wrong = servers.find((server) => isIP(server) === 0);
   if (wrong === undefined) return servers;
-  throw new AppError('usage', `--dns ${wrong} is no address.`, 'Give addresses, with commas between them.');
+  throw new AppError('usage', `--dns ${wrong} is not an IP address.`, 'Give comma-separated addresses.');
 }
 
 /** From the machine's own list: other sources of users would have to be asked by other means. */

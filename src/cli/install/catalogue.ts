@@ -3,10 +3,10 @@ import type { Verb } from '../command.ts';
 
 export const install: Verb = {
   name: 'install',
-  about: 'Start Gantry by itself when you sign in, as a service of your own; no administrator is needed',
-  more: 'systemd on Linux, launchd on macOS, the Task Scheduler on Windows. Teams that were up come back with it (not with panes.restartBots false in settings.json).\nA service does not see the variables of your shell: keys of models go into service.env in the data folder, a NAME=value a line.',
+  about: 'Start Gantry automatically when you sign in, as your own service; no administrator needed',
+  more: 'systemd on Linux, launchd on macOS, the Task Scheduler on Windows. Teams that were up start again with it (unless panes.restartBots is false in settings.json).\nA service does not see the variables of your shell: put model keys into service.env in the data folder, one NAME=value a line.',
   options: [
-    { flags: '--uninstall', about: 'take the service away again; a Gantry that runs goes on' },
+    { flags: '--uninstall', about: 'remove the service; a running Gantry keeps running' },
     { flags: '--status', about: 'say whether it is installed' },
   ],
   mutation: true,

@@ -29,7 +29,7 @@ export const install: Action = async (context, input) => {
     throw new AppError(
       'transport',
       `${system} does not answer here (${probed.said}), so nothing was installed.`,
-      `Sign in to a session of your own and try again; \`gantry install --dry-run\` prints the file for another way.`,
+      `Sign in to a session of your own and try again, or set it up yourself from what \`gantry install --dry-run\` prints.`,
     );
   }
   const home = dataFolder(context.env);
@@ -48,7 +48,7 @@ export const install: Action = async (context, input) => {
     throw new AppError(
       'transport',
       `${words.join(' ')} failed: ${said}. ${unit.file} is as it was before.`,
-      'Mend what it says, then install again.',
+      'Fix that, then install again.',
     );
   }
   const linger = lingers(service);
@@ -59,19 +59,17 @@ export const install: Action = async (context, input) => {
         `Installed ${unit.file}: ${system} starts Gantry when you sign in.`,
         running === null
           ? `It runs now. Open it: ${context.names.gantry} open`
-          : `Gantry runs already (process ${running.pid}); the service takes over from your next sign-in on.`,
+          : `Gantry is already running (process ${running.pid}); the service takes over at your next sign-in.`,
         ...(linger === false
-          ? [
-              'It ends when you sign out. To have it from the start of this computer on, signed in or not:  loginctl enable-linger',
-            ]
+          ? ['It ends when you sign out. To run it from boot, signed in or not:  loginctl enable-linger']
           : []),
-        `Variables that bots need, such as keys of models, go into ${places.serviceEnv}.`,
+        `Put variables that bots need, such as model keys, into ${places.serviceEnv}.`,
       ].join('\n'),
   );
   return undefined;
 };
 
-const emptyVariables = `# Variables for the Gantry that the system starts; it does not see those of your shell. NAME=value, a line each.
+const emptyVariables = `# Variables for Gantry as a service, which does not see those of your shell. One NAME=value a line.
 # ANTHROPIC_API_KEY=
 `;
 
@@ -98,7 +96,9 @@ function uninstall(context: Context, service: Service, dryRun: boolean): undefin
     [
       `Removed ${unit.file}: Gantry starts only when you start it.`,
       ...said.map((ran) => `${system} said: ${ran.said}`),
-      ...(running === null ? [] : [`It runs on (process ${running.pid}). Stop it: ${context.names.gantry} stop`]),
+      ...(running === null
+        ? []
+        : [`It is still running (process ${running.pid}). Stop it: ${context.names.gantry} stop`]),
     ].join('\n'),
   );
   return undefined;
@@ -125,14 +125,14 @@ export function inspectService(context: Context, service: Service = serviceHere(
     return { state: 'missing', detail: 'not installed: Gantry starts only when you start it', fix: again };
   }
   if (text !== unit.text && withoutPath(text) !== withoutPath(unit.text)) {
-    return { state: 'warn', detail: `${unit.file} is of another Gantry, or was changed`, fix: again };
+    return { state: 'warn', detail: `${unit.file} belongs to another Gantry, or was changed`, fix: again };
   }
   if (!runTool(service.known, context.env).ok) {
-    return { state: 'warn', detail: `${unit.file} is there, but ${system} does not know it`, fix: again };
+    return { state: 'warn', detail: `${unit.file} exists, but ${system} does not know it`, fix: again };
   }
   return lingers(service) === false
     ? { state: 'ok', detail: `${system} starts Gantry when you sign in, and ends it when you sign out`, fix: null }
-    : { state: 'ok', detail: `${system} starts Gantry by itself`, fix: null };
+    : { state: 'ok', detail: `${system} starts Gantry automatically`, fix: null };
 }
 
 function textOf({ unit, encoding }: Service): string | null {

@@ -28,7 +28,7 @@ export const pair: Action = async (context, input) => {
   const ends = flag(input, 'end');
   const shows = flag(input, 'status');
   if (Number(ends) + Number(shows) + Number(cloudUrl !== undefined) > 1) {
-    throw new AppError('usage', 'An address, --status and --end are three different things.', 'Give one of them.');
+    throw new AppError('usage', 'An address, --status and --end exclude each other.', 'Give one of them.');
   }
   const pairings = await connectPairings(context);
   if (ends) return end(context, pairings, flag(input, 'dryRun'));
@@ -51,8 +51,8 @@ export const pair: Action = async (context, input) => {
     context.output.result(asked, () => '');
     return undefined;
   }
-  const after = [`Waiting. Ctrl-C stops waiting here; the code stays good: ${context.names.gantry} pair --status`];
-  context.output.line(['To let this computer in:', '', ...codeLines(asked), '', ...after].join('\n'));
+  const after = [`Waiting. Ctrl-C stops waiting here; the code stays valid: ${context.names.gantry} pair --status`];
+  context.output.line(['To approve this computer:', '', ...codeLines(asked), '', ...after].join('\n'));
   const done = await follow(pairings, asked);
   context.output.line(['', ...statusLines(done, context.names)].join('\n'));
   return undefined;
@@ -65,8 +65,8 @@ async function follow(pairings: Pairings, asked: LocalPairing): Promise<LocalPai
     const now = await pairings.readLocalPairing({});
     if (now.state === 'paired') return now;
     if (now.state === 'waiting' && now.userCode === asked.userCode) continue;
-    const why = now.problem ?? 'Another pairing was begun.';
-    throw new AppError('refused', why, 'Begin it again for a new code.');
+    const why = now.problem ?? 'Another pairing was started.';
+    throw new AppError('refused', why, 'Start again for a new code.');
   }
 }
 

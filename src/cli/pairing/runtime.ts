@@ -81,7 +81,7 @@ function checkCloud(home: string, cloudUrl: string | undefined, pairedWith: stri
     throw new AppError(
       'usage',
       `The computer of ${home} is not paired.`,
-      `Say with which cloud: ${names.gantry} runtime --cloud <address>`,
+      `Name the cloud: ${names.gantry} runtime --cloud <address>`,
     );
   }
   if (cloudUrl === undefined || pairedWith === null || isSame(cloudUrl, pairedWith)) return;
@@ -114,7 +114,7 @@ function announce(context: Context, servers: RuntimeAlone, pairing: LocalPairing
     [
       ...(pairing.state === 'paired'
         ? ['The runtime is ready.', '', ...statusLines(known, context.names).slice(2)]
-        : ['The runtime is ready, and waits to be let in:', '', ...codeLines(pairing), '']),
+        : ['The runtime is ready and waits for your approval:', '', ...codeLines(pairing), '']),
       `  Data      ${home}`,
       `  Workspace ${workspace}`,
       ...waitingLine(servers.waiting(), context.names.gantry),
@@ -165,5 +165,5 @@ function watch(context: Context, { pairing, questions }: RuntimeAlone, cloudUrl:
 function questionLine(title: string, { state, cloudUrl }: LocalPairing): string {
   const where =
     state === 'paired' ? `Answer it at ${cloudUrl}/inbox` : 'It can be answered once this computer is paired';
-  return `A question waits: ${inCell(title)}. ${where}.`;
+  return `Approval needed: ${inCell(title)}. ${where}.`;
 }

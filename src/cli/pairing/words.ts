@@ -11,7 +11,7 @@ export function codeLines(pairing: LocalPairing): string[] {
     `  Open   ${inCell(verificationUri)}`,
     '         in any browser, on any computer or phone, and sign in there',
     `  Code   ${inCell(userCode)}   type it there`,
-    `         good until ${clockTime(expiresAt)}`,
+    `         valid until ${clockTime(expiresAt)}`,
   ];
 }
 
@@ -25,9 +25,9 @@ export function statusLines(pairing: LocalPairing, names: { readonly gantry: str
   const clock = clockLine(pairing);
   const problem = pairing.problem === undefined ? [] : [inCell(pairing.problem)];
   if (pairing.state === 'waiting')
-    return [`Waiting to be let in at ${pairing.cloudUrl}.`, '', ...codeLines(pairing), ...clock];
+    return [`Waiting for your approval at ${pairing.cloudUrl}.`, '', ...codeLines(pairing), ...clock];
   if (pairing.state === 'unpaired') {
-    return ['This computer is not paired.', ...problem, `Pair it: ${names.gantry} pair <address of a cloud>`];
+    return ['This computer is not paired.', ...problem, `Pair it: ${names.gantry} pair <cloud address>`];
   }
   const { cloudUrl, user, computerId, link } = pairing;
   const state = link === undefined ? [] : [`  Link      ${link.linked ? 'up' : 'down'} since ${clockTime(link.since)}`];

@@ -44,10 +44,10 @@ export async function settleIn(context: Context, servers: Combined, bringUp: boo
       const starts = planned.plan.filter((step) => step.action === 'spawn');
       if (starts.length === 0) continue;
       await factory.teamUp({ params: { name }, body: {} });
-      context.output.line(`Team ${name} was up and is again: ${count(starts.length, 'bot')} started.`);
+      context.output.line(`Team ${name} is up again: ${count(starts.length, 'bot')} started.`);
     } catch (error) {
       const { fact, action } = asAppError(error);
-      context.output.note(`Team ${name} was up and could not be started: ${fact} ${action}`);
+      context.output.note(`Team ${name} was up and could not be started again: ${fact} ${action}`);
     }
   }
 }

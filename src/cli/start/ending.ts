@@ -57,7 +57,7 @@ export function createEnding(deps: EndingDeps): Ending {
     await deps.close(stop);
     if (!stop && live > 0) {
       deps.say(
-        `${count(live, 'bot')} still running. See again: ${deps.names.start}. Stop: ${deps.names.gantry} stop --all`,
+        `${count(live, 'bot')} still running. To see them again: ${deps.names.start}. To stop them: ${deps.names.gantry} stop --all`,
       );
     } else deps.say('Gantry has stopped.');
     return 0;

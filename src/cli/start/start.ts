@@ -106,7 +106,7 @@ async function announce(
     `  Workspace  ${servers.workspace}`,
     ...waitingLine(servers.waiting(), context.names.gantry),
     ...homeLine(servers.pairing()),
-    ...(flag(input, 'demoPhone') ? ['  Phone      simulated: no text and no call is real'] : []),
+    ...(flag(input, 'demoPhone') ? ['  Phone      simulated: no real texts or calls'] : []),
     `  Stop       ${interactive ? 'Ctrl-C' : `${context.names.gantry} stop`}`,
     '',
   ];
@@ -141,7 +141,7 @@ function readEnter(context: Context, servers: Combined): void {
     if (!data.includes(10)) return;
     servers.openUrl().then(
       (code) => context.output.line(code.url),
-      (error: unknown) => context.output.note(`No new address: ${String(error)}`),
+      (error: unknown) => context.output.note(`No new address was made: ${String(error)}`),
     );
   });
   // The first start's question closes its reader, which pauses the terminal; adding a listener does not resume it.

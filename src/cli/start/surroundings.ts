@@ -31,7 +31,7 @@ export function hasDisplay({ env, platform }: Surroundings): boolean {
 
 /** The command that opens an address in the person's browser, or the reason why none is available. */
 export function browserCommand(place: Surroundings): { command: readonly string[] } | { none: string } {
-  if (overSsh(place)) return { none: 'the browser is at the other end of SSH' };
+  if (overSsh(place)) return { none: 'this is an SSH session' };
   if (place.platform === 'darwin') return { command: ['open'] };
   if (place.platform === 'win32') return { command: ['cmd', '/c', 'start', ''] };
   if (place.uid === 0) return { none: 'a browser is never started as root' };

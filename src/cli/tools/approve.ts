@@ -22,7 +22,7 @@ export const approve: Action = async (context, input) => {
     ifGone: `Start it with: ${context.names.start}`,
   }).edgePage();
   const server = about.servers.find((one) => one.name === (bot === null ? 'agents' : 'bots'));
-  if (server === undefined) throw new AppError('internal', 'The edge names no such server.', 'Update Gantry there.');
+  if (server === undefined) throw new AppError('internal', 'The edge lists no such server.', 'Update Gantry there.');
   const address = server.url.replace(botIdMark, bot?.id ?? '');
   const url = home.computerId === null ? address : `${address}?computer=${encodeURIComponent(home.computerId)}`;
   const resource = bot === null ? edgeAgents.path : `${edgeAgents.path}/bots/${bot.id}`;
@@ -36,14 +36,14 @@ export const approve: Action = async (context, input) => {
       `  Address  ${inCell(url)}`,
       `  Header   Authorization: ${headers.Authorization}`,
       '',
-      'Or, where it reads a file of MCP servers:',
+      'Or, if it reads a file of MCP servers:',
       '',
       JSON.stringify(config, null, 2),
       '',
       bot === null
-        ? 'It reads all your bots, their words, runs and boards, changes nothing, and may subscribe to their events.'
-        : `It talks to ${bot.address}, reads its runs, and may subscribe to its events.`,
-      'The key opens this address and nothing else. It is shown this once. Anybody who has it may do the same; revoke it under Settings → API keys.',
+        ? 'It can read all your bots, their messages, runs and boards, and subscribe to their events. It can change nothing.'
+        : `It can write to ${bot.address}, read its runs and subscribe to its events.`,
+      'The key opens only this address and is shown only once. Anyone who has it can do the same; revoke it under Settings → API keys.',
     ].join('\n'),
   );
   return undefined;

@@ -28,7 +28,7 @@ export const connect: Action = async (context, input) => {
   const client = mcpClients.find(({ name }) => name === named);
   if (client === undefined) {
     const known = mcpClients.map(({ name }) => name).join(', ');
-    throw new AppError('not_found', `No client ${JSON.stringify(named)} is known.`, `Known: ${known}.`);
+    throw new AppError('not_found', `Unknown client ${JSON.stringify(named)}.`, `Known: ${known}.`);
   }
   const byCommand = client.onlyStdio === true || flag(input, 'stdio');
   const made = byCommand ? { reach: command(context), key: null } : await address(context, input, client);
@@ -52,19 +52,19 @@ function guide(
     `Add this to ${files.join('\n         or ')}`,
     client.after,
     ...(key === null
-      ? [`${title} then acts as you: what asks, asks you.`]
+      ? [`${title} then acts as you, and approvals come to you.`]
       : [
-          `The key ${JSON.stringify(key)} may call tools and write to bots. Anybody who has it may, too; revoke it under Settings → API keys.`,
+          `The key ${JSON.stringify(key)} may call tools and write to bots. Anyone who has it can do the same; revoke it under Settings → API keys.`,
           ...committed(client),
         ]),
-    `See what is asked: ${names.gantry} workspace approvals`,
+    `See approvals: ${names.gantry} workspace approvals`,
   ];
 }
 
 /** A key in a file of a project goes to everybody who has the project. */
 function committed({ files, expands }: McpClient): string[] {
   if (!files.some((file) => file.endsWith('in the project'))) return [];
-  const fact = 'A file in the project is one that people commit, and the key with it: put it into your own file';
+  const fact = 'A file in the project may be committed, and the key with it: use your own file';
   if (expands !== true) return [`${fact}.`];
   return [`${fact}, or write \${GANTRY_KEY} in place of the key and set that variable where the client starts.`];
 }

@@ -141,7 +141,7 @@ export const mcpClients: readonly McpClient[] = [
         [server]: reach.kind === 'http' ? { serverUrl: reach.url, headers: bearer(reach.key) } : program(reach),
       },
     }),
-    after: 'Press Refresh among the MCP servers of Cascade.',
+    after: 'Press Refresh in Cascade’s list of MCP servers.',
   },
   {
     name: 'zed',

@@ -37,7 +37,7 @@ const placeholder = '<a new API key>';
 export async function findHome(context: Context): Promise<Home> {
   const { baseUrl, fetch, where, token, as } = await context.connect();
   if (as === 'bot') {
-    throw new AppError('refused', 'A bot makes no keys.', 'Ask your person: it takes their sign-in.');
+    throw new AppError('refused', 'A bot cannot make keys.', 'Ask your person: it needs their sign-in.');
   }
   const web = webAddress(context.env, context.names);
   const pairing = createClient([readLocalPairing], { baseUrl, fetch, where, token });

@@ -37,7 +37,7 @@ export const servers: Action = async (context, input) => {
     const { name, transport } = await wanted(context, input);
     const { servers: all } = await client.listAttachedServers();
     if (all.some((one) => one.name === name)) {
-      throw new AppError('refused', `A server named ${name} is attached already.`, 'Choose another name.', {
+      throw new AppError('refused', `A server named ${name} is already attached.`, 'Choose another name.', {
         status: 409,
       });
     }
@@ -88,19 +88,19 @@ function standingOf({ names: { gantry } }: Context, server: AttachedServer): str
   const { name, status, error, authorizeUrl } = server;
   const why = error === null ? '' : ` ${inCell(error)}`;
   if (status === 'connected') {
-    return `It is connected, with ${count(server.toolCount, 'tool')}: ${gantry} tools ls ${name}`;
+    return `It is connected and has ${count(server.toolCount, 'tool')}: ${gantry} tools ls ${name}`;
   }
-  if (status === 'connecting') return `It is still connecting. See how it is: ${gantry} tools servers`;
+  if (status === 'connecting') return `It is still connecting. Check again: ${gantry} tools servers`;
   if (status === 'needs_reauth') {
     const where = authorizeUrl === null ? '' : `\nSign in at: ${inCell(authorizeUrl)}`;
-    return `It answers, but wants to know who asks.${why}${where}`;
+    return `It needs a sign-in.${why}${where}`;
   }
   if (status === 'disabled') return `It is disabled. Enable it: ${gantry} tools servers enable ${name}`;
   return [
     `It cannot be reached.${why}`,
     'It stays attached, and Gantry keeps trying.',
     `Try it now: ${gantry} tools servers reconnect ${name}`,
-    `Or take it away: ${gantry} tools servers detach ${name}`,
+    `Or detach it: ${gantry} tools servers detach ${name}`,
   ].join('\n');
 }
 
@@ -133,7 +133,7 @@ async function find(context: Context, client: ToolsClient, named: string): Promi
   const found = all.find(({ id, name }) => id === named || name === named);
   if (found !== undefined) return found;
   const fact = `No server ${JSON.stringify(named)} is attached.`;
-  throw new AppError('not_found', fact, `See which are: ${context.names.gantry} tools servers`);
+  throw new AppError('not_found', fact, `List the servers: ${context.names.gantry} tools servers`);
 }
 
 /** Checked here already, so that what is wrong is said with the words of the command. */
@@ -148,7 +148,11 @@ async function wanted(context: Context, input: Input): Promise<AttachServer> {
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const fact = `${issue?.path.join('.')}: ${issue?.message}.`;
-  throw new AppError('usage', fact, 'Names have 1 to 32 of a-z, 0-9, _ and -, and are no family of native tools.');
+  throw new AppError(
+    'usage',
+    fact,
+    'Names have 1 to 32 of a-z, 0-9, _ and -, and are not the name of a native tool family.',
+  );
 }
 
 async function transportOf(context: Context, input: Input): Promise<AttachServer['transport']> {
@@ -162,8 +166,8 @@ async function transportOf(context: Context, input: Input): Promise<AttachServer
     throw new AppError('usage', 'Two addresses are given.', 'Give one.');
   }
   if (/^https?:\/\//i.test(command ?? '')) {
-    const fact = `After the address stands ${JSON.stringify(oneLine(args.join(' '), 100))}.`;
-    throw new AppError('usage', fact, 'Give the address alone, and headers with --header "Name: value".');
+    const fact = `Unexpected after the address: ${JSON.stringify(oneLine(args.join(' '), 100))}.`;
+    throw new AppError('usage', fact, 'Give only the address, and headers with --header "Name: value".');
   }
   if ((url === undefined) === (command === undefined)) {
     const fact =
@@ -204,7 +208,7 @@ const largestHeaders = 64 * 1024;
 function headersIn(path: string): string {
   const found = readNamed(path, largestHeaders);
   if (found.is === 'file') return found.bytes.toString('utf8');
-  throw new Error(found.is === 'absent' ? 'It is not there' : found.why.replace(/\.$/, ''));
+  throw new Error(found.is === 'absent' ? 'It does not exist' : found.why.replace(/\.$/, ''));
 }
 
 /** Never repeats the value: it is a secret. */

@@ -18,7 +18,7 @@ export const list: Action = async (context, input) => {
     if (tools.length === 0) {
       return server === undefined
         ? 'There are no tools.'
-        : `The server ${JSON.stringify(server)} has no tools here.\nSee how it is: ${context.names.gantry} tools servers`;
+        : `The server ${JSON.stringify(server)} has no tools here.\nCheck the server: ${context.names.gantry} tools servers`;
     }
     const rows = tools.map((tool) => [
       tool.name,
@@ -40,7 +40,7 @@ export const show: Action = async (context, input) => {
 
 function described(tool: ToolInfo): string {
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
-  const effect = readOnlyHint === true ? 'only reads' : destructiveHint === false ? 'adds' : null;
+  const effect = readOnlyHint === true ? 'read-only' : destructiveHint === false ? 'only adds' : null;
   return [
     facts([
       ['Tool', tool.name],
@@ -49,7 +49,7 @@ function described(tool: ToolInfo): string {
     ]),
     ...(tool.description === undefined ? [] : ['', inset(tool.description)]),
     '',
-    'Takes',
+    'Input',
     JSON.stringify(tool.inputSchema, null, 2),
   ].join('\n');
 }
@@ -101,7 +101,7 @@ async function objectOf({ terminal }: Context, given: string): Promise<Record<st
   }
   throw new AppError(
     'usage',
-    `--args is no JSON object: ${oneLine(json, 200)}`,
+    `--args is not a JSON object: ${oneLine(json, 200)}`,
     'Give one: --args \'{"path":"notes.md"}\'.',
   );
 }
@@ -148,7 +148,7 @@ function asUnknown({ names }: Context, tool: string): (thrown: unknown) => never
     throw new AppError(
       'not_found',
       `There is no tool ${JSON.stringify(tool)}.`,
-      `See which there are: ${names.gantry} tools ls`,
+      `List the tools: ${names.gantry} tools ls`,
       thrown.options,
     );
   };

@@ -12,7 +12,7 @@ function harnessOf(input: Input): Adoptable | undefined {
   if (word === undefined) return undefined;
   const read = Adoptable.safeParse(word);
   if (read.success) return read.data;
-  throw new AppError('usage', `"${word}" keeps no conversations that can be listed.`, `Use ${adoptable.join(', ')}.`);
+  throw new AppError('usage', `Gantry cannot list conversations of "${word}".`, `Use ${adoptable.join(', ')}.`);
 }
 
 function openWords({ openBy }: KeptSession): string {
@@ -29,7 +29,7 @@ export const sessions = verb('listKeptSessions', {
     },
   },
   words: (answer, context) => {
-    if (answer.sessions.length === 0) return 'No harness keeps a conversation here.';
+    if (answer.sessions.length === 0) return 'No agent program has a conversation here.';
     const shown = listed(context, answer.sessions, '', {
       harness: (session) => session.harness,
       session: (session) => session.id,
@@ -38,7 +38,7 @@ export const sessions = verb('listKeptSessions', {
       folder: (session) => session.cwd,
       title: (session) => oneLine(session.title, 80),
     });
-    return `${shown}\nTake one up as a bot: ${context.names.gantry} agents adopt <harness> <session>`;
+    return `${shown}\nAdopt one as a bot: ${context.names.gantry} agents adopt <harness> <session>`;
   },
 });
 
@@ -48,9 +48,9 @@ export const adopt = verb('adoptKeptSession', {
   words: ({ session, ends, file, lines, bot }, { names }, input) => {
     const dryRun = flag(input, 'dryRun');
     return [
-      `${dryRun ? 'Would take up' : 'Took up'}: ${oneLine(session.title, 160)}`,
+      `${dryRun ? 'Would adopt' : 'Adopted'}: ${oneLine(session.title, 160)}`,
       ...(ends === null ? [] : [`${dryRun ? 'Would end' : 'Ended'} process ${ends} first.`]),
-      `${dryRun ? 'Would write' : 'Written'} into ${file}:`,
+      `${dryRun ? 'Would write' : 'Wrote'} to ${file}:`,
       lines.trimEnd().replace(/^/gm, '  '),
       dryRun
         ? 'Nothing was changed: this is what would happen.'

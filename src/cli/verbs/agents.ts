@@ -13,7 +13,7 @@ export const list = verb('listAgents', {
     const team = optionalText(input, 'team');
     if (answer.agents.length === 0) {
       return [
-        team === undefined ? 'No bots yet.' : `No team ${JSON.stringify(team)} has bots here.`,
+        team === undefined ? 'No bots yet.' : `The team ${JSON.stringify(team)} has no bots here.`,
         `See the teams of the workspace: ${context.names.gantry} teams ls`,
         `Or try the demo: ${context.names.gantry} teams demo`,
       ].join('\n');
@@ -36,10 +36,10 @@ export const list = verb('listAgents', {
     const hints = [
       answer.engine.running
         ? null
-        : `Terminals cannot be read: ${inCell(answer.engine.error ?? 'No reason is known.')} What is shown is the last known.`,
+        : `Terminals cannot be read: ${inCell(answer.engine.error ?? 'The reason is unknown.')} This is the last known state.`,
       waiting[0] === undefined
         ? null
-        : `${count(waiting.length, 'bot')} waiting for you; look with: ${context.names.gantry} ${lookAt(waiting[0])}`,
+        : `${count(waiting.length, 'bot')} waiting for you. Look: ${context.names.gantry} ${lookAt(waiting[0])}`,
       answer.agents.every((agent) => agent.state === 'offline')
         ? `Start them with: ${context.names.gantry} teams up ${inCell(answer.agents[0]?.team ?? '')}`
         : null,
@@ -77,7 +77,7 @@ function described(agent: Agent, now: number): string {
 
 function staleWords({ stale, runner }: Agent): string {
   if (!stale) return '';
-  return runner === 'local' ? ' (stale: terminals cannot be read)' : ' (stale: as it was last seen)';
+  return runner === 'local' ? ' (stale: terminals cannot be read)' : ' (stale: as last seen)';
 }
 
 export const capture = verb('captureAgent', { fields: { id: botId }, words: (answer) => answer.text });

@@ -20,7 +20,7 @@ export const attach: Action = async (context, input) => {
   const { stdin, stdout } = context.terminal;
   const instead = `Use: ${context.names.gantry} agents screen <bot>`;
   if (context.output.json) {
-    throw new AppError('usage', 'attach draws on a terminal and has no JSON document.', `${instead} --json`);
+    throw new AppError('usage', 'attach draws on a terminal and has no JSON output.', `${instead} --json`);
   }
   if (stdin.isTTY !== true || stdout.isTTY !== true) {
     throw new AppError('usage', 'attach needs a terminal on stdin and stdout.', instead);
@@ -31,7 +31,9 @@ export const attach: Action = async (context, input) => {
   await factory.agentScreen({ params: { id: agent.id } });
   const outcome = await view(context, factory, agent, flag(input, 'watch'));
   if (outcome instanceof AppError) throw outcome;
-  context.output.note(outcome === null ? `Let go of ${agent.address}; it goes on.` : `${agent.address}: ${outcome}`);
+  context.output.note(
+    outcome === null ? `Detached from ${agent.address}; it keeps running.` : `${agent.address}: ${outcome}`,
+  );
   return undefined;
 };
 
@@ -56,7 +58,7 @@ async function view(
   const viewer = createViewer({
     stdout,
     window,
-    status: () => ` ${agent.address} · ${trouble ?? (watchOnly ? 'watching' : 'attached')} · Ctrl-] lets go`,
+    status: () => ` ${agent.address} · ${trouble ?? (watchOnly ? 'watching' : 'attached')} · Ctrl-] detaches`,
   });
   const setTrouble = (next: string | null): void => {
     if (next === trouble) return;
@@ -103,7 +105,7 @@ async function view(
         if (screen.success) viewer.show(screen.data);
       },
       onState(state) {
-        if (state.kind === 'waiting') setTrouble(`${state.error.fact} Trying again`);
+        if (state.kind === 'waiting') setTrouble(`${state.error.fact} Retrying`);
         else if (state.kind === 'open') setTrouble(null);
         else if (state.kind === 'ended' && state.error !== null) end(state.error);
       },

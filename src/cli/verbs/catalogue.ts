@@ -5,11 +5,11 @@ import { mail, peers, runs, steer } from '../work-engine/catalogue.ts';
 const agentOption: Option = { flags: '--agent <bot>', about: 'only this bot (id, address or name)' };
 const commitOption: Option = {
   flags: '--commit <message>',
-  about: 'commit what is uncommitted under this message first',
+  about: 'commit uncommitted changes with this message first',
 };
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
-  { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
+  { flags: '--cursor <cursor>', about: 'continue where the last page ended' },
 ];
 
 export const agents: Part = {
@@ -33,21 +33,21 @@ export const agents: Part = {
     {
       name: 'transcript',
       args: '<bot>',
-      about: 'Print all that a bot’s terminal has shown, as text with times',
-      options: [{ flags: '--cursor <cursor>', about: 'go on where the last call ended' }],
+      about: 'Print everything a bot’s terminal has shown, as text',
+      options: [{ flags: '--cursor <cursor>', about: 'continue where the last call ended' }],
       load: () => import('./agents.ts').then((m) => m.transcript),
     },
     {
       name: 'screen',
       args: '<bot>',
-      about: 'Print a bot’s screen as it is now',
+      about: 'Print a bot’s current screen',
       load: () => import('./agents.ts').then((m) => m.screen),
     },
     {
       name: 'input',
       args: '<bot> [text...]',
       about: 'Type into a bot’s terminal: text first, then keys',
-      more: 'Text alone stays unsent; to send it: `agents input <bot> "ls" --key Enter`.\nKeys: Enter Tab Escape Backspace Delete Space Up Down Left Right Home End PageUp PageDown Insert F1–F12,\nwith C- M- S- before them (C-c). This leaves no delivery behind; to give a bot a message use `orchestration send`.',
+      more: 'Text is typed but not sent; to send it: `agents input <bot> "ls" --key Enter`.\nKeys: Enter Tab Escape Backspace Delete Space Up Down Left Right Home End PageUp PageDown Insert F1–F12,\nwith C- M- S- before them (C-c). This records no delivery; to send a bot a message use `orchestration send`.',
       options: [{ flags: '--key <key...>', about: 'keys to press after the text, in order' }],
       mutation: true,
       load: () => import('./agents.ts').then((m) => m.input),
@@ -55,8 +55,8 @@ export const agents: Part = {
     {
       name: 'attach',
       args: '<bot>',
-      about: 'Show a bot’s terminal here and type into it; Ctrl-] lets go',
-      options: [{ flags: '--watch', about: 'only look: nothing you type is sent' }],
+      about: 'Show a bot’s terminal here and type into it; Ctrl-] detaches',
+      options: [{ flags: '--watch', about: 'only watch: nothing you type is sent' }],
       load: () => import('./attach.ts').then((m) => m.attach),
     },
     {
@@ -78,36 +78,36 @@ export const agents: Part = {
       name: 'keep',
       args: '<bot>',
       about: 'Keep a bot’s branch for yourself and give the bot a fresh one',
-      options: [{ flags: '--as <branch>', about: 'name of the branch (default: the one it has)' }, commitOption],
+      options: [{ flags: '--as <branch>', about: 'name of the branch (default: its current name)' }, commitOption],
       mutation: true,
       load: () => import('./worktrees.ts').then((m) => m.keep),
     },
     {
       name: 'discard',
       args: '<bot>',
-      about: 'Give a bot a fresh branch; what was not merged is set aside, never deleted',
+      about: 'Give a bot a fresh branch; unmerged work is set aside, never deleted',
       mutation: true,
       load: () => import('./worktrees.ts').then((m) => m.discard),
     },
     {
       name: 'explain',
       args: '<bot>',
-      about: 'Say why a bot is in its state: the rules and the evidence they saw',
+      about: 'Explain a bot’s state: the rules and the evidence they saw',
       load: () => import('./agents.ts').then((m) => m.explain),
     },
     {
       name: 'usage',
-      about: 'Show what bots used today and this month, their limits, and who is held by one',
+      about: 'Show what bots used today and this month, their limits, and which bots are held',
       load: () => import('./spending.ts').then((m) => m.usage),
     },
     {
       name: 'limit',
       args: '<subject>',
       about: 'Set how much a bot, a team or all bots may spend a day (UTC)',
-      more: '<subject> is a bot (coder@dev), a team, or "all". Who has reached it takes no more messages; what is under way goes on.',
+      more: '<subject> is a bot (coder@dev), a team, or "all". A bot that has reached it takes no more messages; work under way continues.',
       options: [
         { flags: '--daily <dollars>', about: 'the limit' },
-        { flags: '--none', about: 'take the limit away' },
+        { flags: '--none', about: 'remove the limit' },
       ],
       mutation: true,
       load: () => import('./spending.ts').then((m) => m.limit),
@@ -115,27 +115,27 @@ export const agents: Part = {
     {
       name: 'go-on',
       args: '<bot>',
-      about: 'Let a held bot go on: one message over its limit, or a try before the reset',
+      about: 'Let a held bot continue: one message over its limit, or a try before the reset',
       mutation: true,
       load: () => import('./spending.ts').then((m) => m.goOn),
     },
     {
       name: 'wait-out',
       args: '<on-or-off>',
-      about: 'Whether bots wait for the reset of a usage limit and go on by themselves',
+      about: 'Set whether bots wait for a usage limit to reset and then continue automatically',
       mutation: true,
       load: () => import('./spending.ts').then((m) => m.waitOut),
     },
     {
       name: 'doctor',
-      about: 'Check which harnesses are installed and signed in',
+      about: 'Check which agent programs are installed and signed in',
       load: () => import('./doctor.ts').then((m) => m.agentsDoctor),
     },
     {
       name: 'sessions',
-      about: 'List the conversations that harnesses keep themselves, the latest first',
+      about: 'List the conversations that agent programs keep, newest first',
       options: [
-        { flags: '--harness <harness>', about: 'only of this one: claude, codex, gemini, opencode or qwen' },
+        { flags: '--harness <harness>', about: 'only of this program: claude, codex, gemini, opencode or qwen' },
         { flags: '--cwd <folder>', about: 'only those of this folder' },
       ],
       load: () => import('./adopt.ts').then((m) => m.sessions),
@@ -143,11 +143,11 @@ export const agents: Part = {
     {
       name: 'adopt',
       args: '<harness> <session>',
-      about: 'Take such a conversation up as a bot',
-      more: 'Writes the bot into a team file and starts it with the harness’s own resume. A conversation that another process has\nopen is refused: end it there first, or name --take-over, which ends that process. Look with --dry-run before.',
+      about: 'Adopt such a conversation as a bot',
+      more: 'Writes the bot into a team file and starts it with the program’s own resume. A conversation that is open in another\nprocess is refused: end that process, or let --take-over end it. Check with --dry-run first.',
       options: [
-        { flags: '--as <bot>', about: 'what the bot is called (default: the harness)' },
-        { flags: '--team <team>', about: 'team it is written into (default: adopted)' },
+        { flags: '--as <bot>', about: 'name of the bot (default: the harness)' },
+        { flags: '--team <team>', about: 'team of the bot (default: adopted)' },
         { flags: '--take-over', about: 'end the process that has the conversation open' },
       ],
       mutation: true,
@@ -159,17 +159,17 @@ export const agents: Part = {
 
 export const teams: Part = {
   name: 'teams',
-  about: 'Teams: start and stop the bots of a team.yaml',
+  about: 'Start and stop the bots of a team.yaml',
   verbs: [
     {
       name: 'ls',
-      about: 'List teams, and what is wrong with team files',
+      about: 'List teams and the problems in team files',
       load: () => import('./teams.ts').then((m) => m.list),
     },
     {
       name: 'up',
       args: '<team>',
-      about: 'Start the bots of a team; what already runs is left alone',
+      about: 'Start the bots of a team; running bots are left alone',
       options: [
         { flags: '--preset <preset>', about: 'a preset of the team file' },
         { flags: '--on <computer>', about: 'another paired computer, by its name or id' },
@@ -193,7 +193,7 @@ export const teams: Part = {
     },
     {
       name: 'demo',
-      about: 'Put the demo team and its sample repository into the workspace',
+      about: 'Add the demo team and its sample repository to the workspace',
       mutation: true,
       load: () => import('./teams.ts').then((m) => m.demo),
     },
@@ -202,20 +202,20 @@ export const teams: Part = {
 
 export const orchestration: Part = {
   name: 'orchestration',
-  about: 'Messages to bots, whether they arrived, and what happens',
+  about: 'Send messages to bots, and see deliveries and events',
   verbs: [
     {
       name: 'send',
       args: '<to> [text...]',
-      about: 'Send a message and say whether it was really received',
+      about: 'Send a message and say whether it arrived',
       more: '<to> is a bot (id, bot@team) or channel:<thread>. Without text, or with "-", the text is read from stdin.\nExit code: 0 verified, queued or best effort; 3 failed; 4 unconfirmed.',
       options: [
         { flags: '--queue', about: 'only queue it; the bot gets it when it can take a message' },
-        { flags: '--no-queue', about: 'refuse rather than queue when the bot is busy' },
+        { flags: '--no-queue', about: 'refuse instead of queueing when the bot is busy' },
         { flags: '--thread <thread>', about: 'record it as a message of this thread' },
         { flags: '--dag <dag>', about: 'the run it belongs to' },
         { flags: '--node <node>', about: 'the step it belongs to' },
-        { flags: '--key <key>', about: 'idempotency key: a repeated key answers the first delivery' },
+        { flags: '--key <key>', about: 'idempotency key: a repeated key returns the first delivery' },
         { flags: '--raw', about: 'type a bare command, without the line that names you (owner only)' },
       ],
       mutation: true,
@@ -242,8 +242,8 @@ export const orchestration: Part = {
     },
     {
       name: 'events',
-      about: 'Print events as they happen; with --after first what came after that event',
-      more: 'With --json: one document {events, lastEventId} once --limit events came or --for seconds are over.',
+      about: 'Print events as they happen; --after first replays what came after that event',
+      more: 'With --json: one document {events, lastEventId} after --limit events or --for seconds.',
       options: [
         { flags: '--after <id>', about: 'replay what came after this event (0: from the beginning)' },
         { flags: '--limit <n>', about: 'stop after this many events' },
@@ -254,7 +254,7 @@ export const orchestration: Part = {
     {
       name: 'drain',
       args: '[bot]',
-      about: 'Try the queued messages of a bot, or of all, now',
+      about: 'Try now to deliver the queued messages of a bot, or of all',
       mutation: true,
       load: () => import('./orchestration.ts').then((m) => m.drain),
     },

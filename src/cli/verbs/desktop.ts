@@ -9,16 +9,16 @@ import { findElectron } from '../start/surroundings.ts';
 export const install: Action = async (context, input) => {
   const there = findElectron(context.env);
   if (there !== null) {
-    context.output.result({ installed: there, fetched: false }, () => `Electron is already there: ${there}`);
+    context.output.result({ installed: there, fetched: false }, () => `Electron is already installed: ${there}`);
     return undefined;
   }
   const { folder, script } = installer();
   if (flag(input, 'dryRun')) {
     const plan = { run: [process.execPath, script], writes: join(folder, 'dist') };
-    context.output.result({ dryRun: true, plan }, () => `Would fetch Electron, over 100 MB, into ${plan.writes}.`);
+    context.output.result({ dryRun: true, plan }, () => `Would download Electron, over 100 MB, into ${plan.writes}.`);
     return undefined;
   }
-  context.output.note('Fetching Electron, over 100 MB …');
+  context.output.note('Downloading Electron, over 100 MB …');
   const code = await new Promise<number | null>((resolve) => {
     const child = spawn(process.execPath, [script], { cwd: folder, stdio: 'ignore', env: context.env });
     child.on('error', () => resolve(null));
@@ -28,7 +28,7 @@ export const install: Action = async (context, input) => {
   if (code !== 0 || file === null) {
     throw new AppError(
       'transport',
-      `Electron could not be fetched (${code === null ? 'its installer did not start' : `its installer ended with ${code}`}).`,
+      `Electron could not be downloaded (${code === null ? 'its installer did not start' : `its installer ended with ${code}`}).`,
       `Check the network and try again, or use the browser: ${context.names.gantry} open`,
     );
   }

@@ -10,7 +10,7 @@ import { browserCommand, findElectron, hereAndNow } from '../start/surroundings.
 import { table } from '../table.ts';
 import { inCell } from '../words.ts';
 
-const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'look', unknown: 'unknown' };
+const words: Record<Check['state'], string> = { ok: 'ok', missing: 'missing', warn: 'check', unknown: 'unknown' };
 const leastFree = 1024 ** 3;
 
 export const doctor: Action = async (context) => {
@@ -35,7 +35,7 @@ function report(context: Context, checks: readonly Check[]): string {
   const body = table(['state', 'what', 'version', 'detail'], rows, context.output.width);
   return fixes.length === 0
     ? body
-    : `${body}\n\nTo mend\n${fixes.map((check) => `  ${inCell(`${check.name}: ${check.fix}`)}`).join('\n')}`;
+    : `${body}\n\nTo fix\n${fixes.map((check) => `  ${inCell(`${check.name}: ${check.fix}`)}`).join('\n')}`;
 }
 
 function nodeCheck(): Check {
@@ -58,7 +58,7 @@ function browserCheck(context: Context): Check {
     group: 'program',
     state: found ? 'ok' : 'warn',
     version: null,
-    detail: found ? `opened with ${way.command.join(' ')}` : `none is opened: ${way.none}`,
+    detail: found ? `opened with ${way.command.join(' ')}` : `not opened: ${way.none}`,
     fix: found ? null : `Open the address that ${context.names.gantry} open prints.`,
   };
 }
@@ -70,7 +70,7 @@ function electronCheck(context: Context): Check {
     group: 'program',
     state: file === null ? 'missing' : 'ok',
     version: null,
-    detail: file ?? 'not fetched; the browser shows the same',
+    detail: file ?? 'not installed; the browser shows the same',
     fix: file === null ? `${context.names.gantry} desktop install` : null,
   };
 }
@@ -89,8 +89,8 @@ function diskCheck(context: Context): Check {
     group: 'disk',
     state: free >= leastFree ? 'ok' : 'warn',
     version: null,
-    detail: `${(free / 1024 ** 3).toFixed(1)} GiB free where ${home} lies`,
-    fix: free >= leastFree ? null : 'Free at least 1 GiB: terminals and messages are written there.',
+    detail: `${(free / 1024 ** 3).toFixed(1)} GiB free on the disk of ${home}`,
+    fix: free >= leastFree ? null : 'Free at least 1 GiB: Gantry records terminals and messages there.',
   };
 }
 
@@ -115,7 +115,7 @@ async function engineChecks(context: Context): Promise<Check[]> {
         group: 'program',
         state: 'warn',
         version: null,
-        detail: `${fact} Harnesses, keys and ports were not checked.`,
+        detail: `${fact} Agent programs, keys and ports were not checked.`,
         fix: action,
       },
     ];

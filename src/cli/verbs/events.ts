@@ -40,7 +40,7 @@ export const events: Action = async (context, input) => {
       },
       onState(state) {
         if (state.kind === 'waiting')
-          context.output.note(`${state.error.fact} Again in ${Math.ceil(state.retryInMs / 1000)} s.`);
+          context.output.note(`${state.error.fact} Retrying in ${Math.ceil(state.retryInMs / 1000)} s.`);
       },
     },
   );

@@ -14,12 +14,12 @@ export async function findAgent(factory: FactoryClient, wanted: string, names: C
   if (named.length === 1 && named[0] !== undefined) return named[0];
   if (named.length > 1) {
     const addresses = named.map((agent) => agent.address).join(', ');
-    throw new AppError('usage', `Several bots are called ${wanted}: ${addresses}.`, 'Give the whole address.');
+    throw new AppError('usage', `Several bots are called ${wanted}: ${addresses}.`, 'Give the full address.');
   }
   throw new AppError(
     'not_found',
     `No bot is called ${JSON.stringify(wanted)}.`,
-    `See who there is: ${names.gantry} agents ls`,
+    `List the bots: ${names.gantry} agents ls`,
   );
 }
 

@@ -26,7 +26,7 @@ export const open: Action = async (context, input) => {
     [
       code.url,
       'Valid once, for ten minutes.',
-      ...(overSsh(place) ? [`On your own computer first: ${sshLine(place, port)}`] : []),
+      ...(overSsh(place) ? [`First, on your own computer: ${sshLine(place, port)}`] : []),
     ].join('\n'),
   );
   return undefined;

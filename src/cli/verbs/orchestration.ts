@@ -46,9 +46,9 @@ function sent(answer: Delivery | SendPlan, { names }: Context): string {
   if ('dryRun' in answer) {
     const { plan } = answer;
     return [
-      `Would send to ${plan.to} by ${spoken(plan.via)}.`,
+      `Would send to ${plan.to} via ${spoken(plan.via)}.`,
       `Would record: ${inCell(plan.records.join(', ')) || 'nothing'}`,
-      ...(plan.ifQueued === undefined ? [] : [`If it must be queued: ${inCell(plan.ifQueued.join(', '))}`]),
+      ...(plan.ifQueued === undefined ? [] : [`If it is queued: ${inCell(plan.ifQueued.join(', '))}`]),
     ].join('\n');
   }
   const hint = answer.state === 'unconfirmed' ? `\nLook at the bot: ${names.gantry} agents screen ${answer.to}` : '';
@@ -113,7 +113,7 @@ const createThread = verb('createThread', {
   words: (answer, { names }) =>
     'dryRun' in answer
       ? `Would open the thread ${JSON.stringify(answer.plan.title)}.`
-      : `Thread ${answer.id} is open. Write in it: ${names.gantry} orchestration reply ${answer.id} "…"`,
+      : `Thread ${answer.id} is open. Write to it: ${names.gantry} orchestration reply ${answer.id} "…"`,
 });
 
 /** Messages come newest first; a person reads downwards. */

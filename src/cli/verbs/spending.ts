@@ -23,15 +23,15 @@ export const usage = verb('getSpending', {
     );
     const holds = answer.holds.map(({ agentId, reason }) => {
       const name = answer.bots.find((bot) => bot.agentId === agentId)?.address ?? agentId;
-      return `${name} is held. ${inCell(localTimes(reason))} Let it go on: ${gantry} agents go-on ${name}`;
+      return `${name} is held. ${inCell(localTimes(reason))} Let it continue: ${gantry} agents go-on ${name}`;
     });
     const unpriced =
       answer.unpricedModels.length === 0
         ? []
         : [
-            `No price is known of ${inCell(answer.unpricedModels.join(', '))}: their tokens count, their cost does not.`,
+            `No price is known for ${inCell(answer.unpricedModels.join(', '))}: their tokens are counted, their cost is not.`,
           ];
-    const off = answer.waitOut ? [] : ['Waiting for the reset of usage limits is switched off.'];
+    const off = answer.waitOut ? [] : ['Bots do not wait for usage limits to reset.'];
     return [body, ...limits, ...holds, ...unpriced, ...off].join('\n');
   },
 });
@@ -62,7 +62,7 @@ export const limit = verb('setSpendLimit', {
 export const waitOut: Action = async (context, input) => {
   const wanted = text(input, 'on-or-off');
   if (wanted !== 'on' && wanted !== 'off') {
-    throw new AppError('usage', `${JSON.stringify(wanted)} is neither on nor off.`, 'Say on or off.');
+    throw new AppError('usage', `${JSON.stringify(wanted)} is neither on nor off.`, 'Give on or off.');
   }
   const on = wanted === 'on';
   if (flag(input, 'dryRun')) {
@@ -73,7 +73,7 @@ export const waitOut: Action = async (context, input) => {
   const answer = await factory.setWaitOut({ body: { on } });
   context.output.result(answer, () =>
     on
-      ? 'Bots wait for the reset of a usage limit and go on by themselves.'
+      ? 'Bots wait for a usage limit to reset, then continue automatically.'
       : 'A bot that reaches a usage limit waits for you.',
   );
   return undefined;
@@ -88,9 +88,9 @@ export const goOn: Action = async (context, input) => {
   });
   context.output.result(answer, () => {
     if ('dryRun' in answer)
-      return `Nothing was changed: ${agent.address} would go on. ${inCell(localTimes(answer.plan.hold.reason))}`;
+      return `Nothing was changed: ${agent.address} would continue. ${inCell(localTimes(answer.plan.hold.reason))}`;
     return answer.hold.kind === 'budget'
-      ? `${agent.address} takes one message more.`
+      ? `${agent.address} takes one more message.`
       : `${agent.address} tries again now.`;
   });
   return undefined;
@@ -114,7 +114,7 @@ function centsOf(text: string): number {
   if (cents > 0) return cents;
   throw new AppError(
     'usage',
-    `--daily ${JSON.stringify(text)} is no amount of dollars.`,
-    'Give one such as 5 or 12.50.',
+    `--daily ${JSON.stringify(text)} is not an amount in dollars.`,
+    'Give an amount such as 5 or 12.50.',
   );
 }

@@ -23,7 +23,7 @@ export const stop: Action = async (context, input) => {
     throw new AppError(
       problem.code,
       problem.fact,
-      `Bots that it left may still run. Stop them with: ${context.names.gantry} stop --all`,
+      `Its bots may still be running. Stop them with: ${context.names.gantry} stop --all`,
     );
   }
   // A cloud of many has no engine, and so no bots.
@@ -46,7 +46,7 @@ export const stop: Action = async (context, input) => {
       ...(all || live.length === 0
         ? []
         : [
-            `${count(live.length, 'bot')} still running. See again: ${context.names.start}. Stop: ${context.names.gantry} stop --all`,
+            `${count(live.length, 'bot')} still running. To see them again: ${context.names.start}. To stop them: ${context.names.gantry} stop --all`,
           ]),
     ].join('\n'),
   );
@@ -58,7 +58,7 @@ async function stopLeftBots(context: Context, input: Input): Promise<undefined> 
   if (flag(input, 'dryRun')) {
     context.output.result(
       { dryRun: true, plan: { process: null, bots: null } },
-      () => 'Would stop every bot that a Gantry which no longer runs has left.',
+      () => 'Would stop every bot left by a Gantry that no longer runs.',
     );
     return undefined;
   }

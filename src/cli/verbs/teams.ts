@@ -75,8 +75,7 @@ export const up = verb('teamUp', {
     const name = inCell(text(input, 'team'));
     const named = await namedIn(context, plan, optionalText(input, 'on') !== undefined);
     const started = plan.filter((step) => step.action === 'spawn').length;
-    const done =
-      started === 0 ? `Team ${name} is up; no terminal had to be started.` : `${count(started, 'bot')} started.`;
+    const done = started === 0 ? `Team ${name} is up; no terminals were started.` : `${count(started, 'bot')} started.`;
     const end = flag(input, 'dryRun')
       ? 'Nothing was started: this is what would happen.'
       : `${done} Look at them: ${context.names.gantry} agents ls --team ${name}`;
@@ -126,9 +125,9 @@ export const down: Action = async (context, input) => {
 };
 
 function letGoWords(bots: readonly string[]): string {
-  const [they, run] =
-    bots.length === 1 ? ['its computer is', 'it may run on there'] : ['their computers are', 'they may run on there'];
-  return `Gantry lets go of ${inCell(bots.join(', '))}: ${they} not reached from here any more, and ${run}.`;
+  const [where, run] =
+    bots.length === 1 ? ['its computer', 'it may still run there'] : ['their computers', 'they may still run there'];
+  return `Gantry no longer controls ${inCell(bots.join(', '))}: ${where} can no longer be reached from here, and ${run}.`;
 }
 
 /** Bots whose team file has gone are live, too: teams are taken from the bots, not from the files. */
@@ -170,7 +169,7 @@ function verdict(team: { team: string; ok: boolean; problems: readonly TeamProbl
 export const demo = verb('addDemo', {
   words: ({ applied, written, team }, { names }) => {
     if (!applied) return `Would write:\n${written.map((file) => `  ${inCell(file)}`).join('\n')}`;
-    const what = written.length === 0 ? 'it was there already' : count(written.length, 'file');
+    const what = written.length === 0 ? 'already there' : count(written.length, 'file');
     return `The demo team is in the workspace (${what}). Start it: ${names.gantry} teams up ${inCell(team)}`;
   },
 });

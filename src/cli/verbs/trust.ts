@@ -30,9 +30,7 @@ export const trust: Action = async (context, input) => {
     const what = count(done.answered.length, 'file');
     const left =
       done.waits.length === 0 ? '' : ` Still waiting: ${done.waits.map((path) => oneLine(path, 200)).join(', ')}.`;
-    return answer.said === 'yes'
-      ? `You agreed to ${what}.${left}`
-      : `You refused ${what}: they stay without effect.${left}`;
+    return answer.said === 'yes' ? `You agreed to ${what}.${left}` : `You refused ${what}: they have no effect.${left}`;
   });
   return undefined;
 };
@@ -89,12 +87,12 @@ function report(context: Context, shown: WorkspaceTrust): string {
   const allow = names.length === 0 ? '' : ` --allow ${inCell(names.join(','))}`;
   const { gantry } = context.names;
   return [
-    `In ${inCell(shown.workspace)}, ${count(shown.files.length, 'file')} say what may run and wait for your yes. Until then they have no effect, and changed rules only make Gantry stricter.`,
+    `In ${inCell(shown.workspace)}, ${count(shown.files.length, 'file')} on what may run need your yes. Until then they have no effect, and changed rules only make Gantry stricter.`,
     ...shown.files.map(part),
     '',
     `Agree:   ${gantry} trust --yes ${shown.hash}${allow}`,
     `Refuse:  ${gantry} trust --no ${shown.hash}`,
-    `At a start without a terminal:  ${gantry} start --headless --trust ${shown.hash}`,
+    `To start without a terminal:  ${gantry} start --headless --trust ${shown.hash}`,
   ].join('\n');
 }
 

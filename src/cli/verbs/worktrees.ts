@@ -49,12 +49,12 @@ export const merge = verb(
 );
 export const keep = verb(
   'keepWorktree',
-  ending((one) => `The work is on the branch ${inCell(one.keptAs ?? '')}; ${one.agent} goes on with a fresh one.`),
+  ending((one) => `The work is on the branch ${inCell(one.keptAs ?? '')}; ${one.agent} continues on a fresh one.`),
 );
 export const discard = verb(
   'discardWorktree',
   ending(
     (one) =>
-      `${one.branch} is set aside; ${one.agent} goes on with a fresh one.\nTo get it back: git branch <name> ${inCell(one.keptAs ?? '')}`,
+      `${one.branch} is set aside; ${one.agent} continues on a fresh one.\nTo get it back: git branch <name> ${inCell(one.keptAs ?? '')}`,
   ),
 );

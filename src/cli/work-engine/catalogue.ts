@@ -3,14 +3,14 @@ import type { Option, Part, Verb } from '../command.ts';
 
 const paging: readonly Option[] = [
   { flags: '--limit <n>', about: 'at most this many, 1 to 200 (default 50)' },
-  { flags: '--cursor <cursor>', about: 'go on where the last page ended' },
+  { flags: '--cursor <cursor>', about: 'continue where the last page ended' },
 ];
 
 export const mail: Verb = {
   name: 'mail',
   args: '[text...]',
   about: 'Your inbox (in a bot’s terminal the bot’s); read one with --read, send one with --to',
-  more: 'Nothing is typed anywhere: who is written to looks into the inbox. Without text, or with "-", a mail’s text is read from stdin.',
+  more: 'Mail is never typed into a terminal: its receiver reads it in the inbox. Without text, or with "-", a mail’s text is read from stdin.',
   options: [
     { flags: '--read <mail>', about: 'print this mail, and mark it as read if it is yours' },
     { flags: '--keep-unread', about: 'with --read: do not mark it' },
@@ -28,12 +28,12 @@ export const mail: Verb = {
 
 export const ledgerQuery: Verb = {
   name: 'query',
-  about: 'Rows of the record, newest first; a bot sees what it did itself',
+  about: 'List rows of the ledger, newest first; a bot sees its own',
   options: [
-    { flags: '--type <types>', about: 'only these types, with commas between' },
+    { flags: '--type <types>', about: 'only these types, comma-separated' },
     { flags: '--subject <subject>', about: 'only what is about this, such as run:<id>' },
-    { flags: '--actor <who>', about: 'only what this bot or user did; owner, engine' },
-    { flags: '--after <id>', about: 'from after this row on, in order' },
+    { flags: '--actor <who>', about: 'only what this bot or user did, or owner or engine' },
+    { flags: '--after <id>', about: 'what came after this row, in order' },
     { flags: '--before <id>', about: 'what came before this row' },
     ...paging,
   ],
@@ -41,13 +41,13 @@ export const ledgerQuery: Verb = {
 };
 export const ledgerVerify: Verb = {
   name: 'verify',
-  about: 'Check the chain of hashes and the exported heads; name a row that was touched',
-  more: 'Exit code: 0 whole, 5 a row was changed, removed, inserted or rewritten.',
+  about: 'Check the hash chain and the exported heads; name a row that was altered',
+  more: 'Exit code: 0 intact, 5 a row was changed, removed, inserted or rewritten.',
   load: () => import('./ledger.ts').then((m) => m.verify),
 };
 export const ledgerExport: Verb = {
   name: 'export',
-  about: 'Write the record into .gantry/ledger/ of the workspace, and note its head for later checks',
+  about: 'Write the ledger into .gantry/ledger/ of the workspace, and note its head for later checks',
   options: [{ flags: '--after <id>', about: 'only what came after this row' }],
   mutation: true,
   load: () => import('./ledger.ts').then((m) => m.exportRows),
@@ -57,7 +57,7 @@ export const steer: Verb = {
   name: 'steer',
   args: '[bot] [action] [note...]',
   about: 'Checkpoint, consult or interrupt a bot; without an action list checkpoints',
-  more: 'checkpoint: note where it stands. consult: ask it, the answer comes into a thread. interrupt: end its turn, then send the note.\nA bot checkpoints itself, consults any other, and interrupts those whom its team file lets it direct.',
+  more: 'checkpoint: note where it stands. consult: ask it, and get the answer in a thread. interrupt: end its turn, then send the note.\nA bot checkpoints itself, consults any other, and interrupts those that its team file lets it direct.',
   options: paging,
   mutation: true,
   load: () => import('./steer.ts').then((m) => m.steer),
@@ -65,29 +65,29 @@ export const steer: Verb = {
 export const peers: Verb = {
   name: 'peers',
   args: '[text...]',
-  about: 'Programs registered on this computer: list, register, beat, write to',
+  about: 'List programs registered on this computer; register one, send its heartbeat, write to it',
   options: [
     { flags: '--register <name>', about: 'register a program under this name' },
     { flags: '--about <text>', about: 'with --register: what it is' },
-    { flags: '--ttl <seconds>', about: 'with --register: how long it is live without a beat (default 60)' },
-    { flags: '--beat <peer>', about: 'say that it lives, and print what waits for it' },
-    { flags: '--ack <message>', about: 'with --beat: everything up to this message is done' },
-    { flags: '--send <peer>', about: 'leave the text for it' },
-    { flags: '--remove <peer>', about: 'take it off the list' },
+    { flags: '--ttl <seconds>', about: 'with --register: how long it is live without a heartbeat (default 60)' },
+    { flags: '--beat <peer>', about: 'send its heartbeat and print its messages' },
+    { flags: '--ack <message>', about: 'with --beat: acknowledge messages up to this one' },
+    { flags: '--send <peer>', about: 'leave it a message' },
+    { flags: '--remove <peer>', about: 'remove it' },
   ],
   mutation: true,
   load: () => import('./peers.ts').then((m) => m.peers),
 };
 export const leases: Verb = {
   name: 'leases',
-  about: 'Who holds which path or name; claim, renew, release',
+  about: 'List who holds which path or name; claim, renew, release',
   options: [
     { flags: '--claim <name>', about: 'claim a name' },
-    { flags: '--claim-path <path>', about: 'claim a file, or a folder with all in it' },
+    { flags: '--claim-path <path>', about: 'claim a file, or a folder and everything in it' },
     { flags: '--ttl <seconds>', about: 'for how long, 1 to 86400 (default 600)' },
-    { flags: '--note <text>', about: 'why; shown to whoever wants it too' },
-    { flags: '--renew <lease>', about: 'hold it longer' },
-    { flags: '--release <lease>', about: 'give it back' },
+    { flags: '--note <text>', about: 'why, for others who want it too' },
+    { flags: '--renew <lease>', about: 'extend it' },
+    { flags: '--release <lease>', about: 'release it' },
     { flags: '--holder <bot>', about: 'only what this bot, or owner, holds' },
   ],
   mutation: true,
@@ -101,7 +101,7 @@ export const plans: Verb = {
     { flags: '--draft <title>', about: 'draft a plan from --file' },
     { flags: '--file <file>', about: 'the template, JSON; "-" for stdin' },
     { flags: '--note <text>', about: 'what was changed, or why' },
-    { flags: '--refine', about: 'replace its template by --file' },
+    { flags: '--refine', about: 'replace its template with --file' },
     { flags: '--revision <n>', about: 'with --refine: the revision you read; another one is refused' },
     { flags: '--run', about: 'start a run from it' },
     { flags: '--intent <text>', about: 'with --draft: what it is for' },
@@ -110,7 +110,7 @@ export const plans: Verb = {
     { flags: '--project <project>', about: 'with --run: the project' },
     { flags: '--team <team>', about: 'with --run: the team whose bots take the steps' },
     { flags: '--preset <preset>', about: 'with --run: a preset of the team' },
-    { flags: '--discard', about: 'give it up' },
+    { flags: '--discard', about: 'discard it' },
     { flags: '--all', about: 'also those that were started or discarded' },
   ],
   mutation: true,
@@ -122,7 +122,7 @@ export const tickets: Verb = {
   about: 'List open tickets, or show or close one; a bot has its own',
   options: [
     { flags: '--close', about: 'close it' },
-    { flags: '--note <text>', about: 'with --close: what became of it' },
+    { flags: '--note <text>', about: 'with --close: the outcome' },
     { flags: '--bot <bot>', about: 'only those of this bot' },
     { flags: '--all', about: 'closed ones too' },
     ...paging,
@@ -132,11 +132,11 @@ export const tickets: Verb = {
 };
 export const triggers: Verb = {
   name: 'triggers',
-  about: 'Addresses that turn what is posted to them into tickets of a bot',
+  about: 'List, make or remove addresses that turn what is posted there into a bot’s tickets',
   options: [
-    { flags: '--create <title>', about: 'make one; its tickets get this title' },
+    { flags: '--create <title>', about: 'make one; the title of its tickets' },
     { flags: '--bot <bot>', about: 'with --create: the bot' },
-    { flags: '--remove <trigger>', about: 'end one' },
+    { flags: '--remove <trigger>', about: 'remove one' },
   ],
   mutation: true,
   load: () => import('./tickets.ts').then((m) => m.triggers),
@@ -144,7 +144,7 @@ export const triggers: Verb = {
 export const runs: Verb = {
   name: 'runs',
   args: '[run]',
-  about: 'What bots were run for, or one record with its output',
+  about: 'List records of bots’ work, or show one with its output',
   options: [
     { flags: '--bot <bot>', about: 'only this bot' },
     { flags: '--status <status>', about: 'running, completed, failed, cancelled or interrupted' },
@@ -155,20 +155,20 @@ export const runs: Verb = {
 const vaultSet: Verb = {
   name: 'set',
   args: '<name>',
-  about: 'Keep a secret for bots; its value is typed unseen or piped in',
-  more: 'A bot gets it at its start when its team file names it: env: { NPM_TOKEN: "vault:NPM_TOKEN" }',
+  about: 'Save a secret for bots; type its value hidden or pipe it in',
+  more: 'A bot gets it when it starts, if its team file names it: env: { NPM_TOKEN: "vault:NPM_TOKEN" }',
   mutation: true,
   load: () => import('./vault.ts').then((m) => m.set),
 };
 const vaultList: Verb = {
   name: 'ls',
-  about: 'List names of secrets and who uses them, never values',
+  about: 'List the names of secrets and the bots that use them, never values',
   load: () => import('./vault.ts').then((m) => m.list),
 };
 const vaultRemove: Verb = {
   name: 'rm',
   args: '<name>',
-  about: 'Forget a secret; bots that run keep it until they end',
+  about: 'Remove a secret; running bots keep it until they end',
   mutation: true,
   load: () => import('./vault.ts').then((m) => m.remove),
 };

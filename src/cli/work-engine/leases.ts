@@ -21,7 +21,7 @@ const list = verb('listLeases', {
 function held(answer: Lease | { plan: { key: string } }, context: Context): string {
   if ('plan' in answer) return `Would hold ${inCell(answer.plan.key)}.`;
   const left = span(Math.max(0, Math.round((Date.parse(answer.expiresAt) - context.now()) / 1000)));
-  return `${inCell(answer.key)} is held for ${left} at most, fence ${answer.fence} (${answer.id}).`;
+  return `${inCell(answer.key)} is held for at most ${left}, fence ${answer.fence} (${answer.id}).`;
 }
 
 const claim = verb('claimLease', { fields: { name: 'claim', path: 'claimPath', ttlSeconds: 'ttl' }, words: held });

@@ -9,7 +9,7 @@ export const query = verb('queryLedger', {
     listed(
       context,
       answer.rows,
-      'Nothing in the record fits.',
+      'No matching rows.',
       {
         id: (row) => row.id,
         when: (row) => ago(row.at, context.now()),
@@ -25,7 +25,7 @@ export const query = verb('queryLedger', {
 export const verify = verb('verifyLedger', {
   words: (verdict) => {
     if (!verdict.ok) {
-      return `${inCell(verdict.fact)}\nRow ${verdict.id}: ${verdict.problem}. ${count(verdict.rows, 'row')} are sound.\n${inCell(verdict.action)}`;
+      return `${inCell(verdict.fact)}\nRow ${verdict.id}: ${verdict.problem}. Sound before it: ${count(verdict.rows, 'row')}.\n${inCell(verdict.action)}`;
     }
     const heads = verdict.heads === 0 ? 'no exported head to compare with' : count(verdict.heads, 'exported head');
     return `The ledger is whole: ${count(verdict.rows, 'row')}, ${heads}.\nHead ${verdict.head.id} ${verdict.head.hash}`;

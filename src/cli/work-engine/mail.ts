@@ -63,7 +63,7 @@ const send = verb('sendMail', {
   words: (answer) =>
     'dryRun' in answer
       ? `Would put ${JSON.stringify(answer.plan.subject)} into the inbox of ${answer.plan.to}.`
-      : `${answer.to} has it in the inbox (${answer.id}).`,
+      : `Put into the inbox of ${answer.to} (${answer.id}).`,
 });
 
 export const mail = byOption({ to: send, read }, list);

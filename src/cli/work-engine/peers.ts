@@ -6,7 +6,7 @@ import { ago, count, inCell, inset, oneLine } from '../words.ts';
 
 const list = verb('listPeers', {
   words: (answer, context) =>
-    listed(context, answer.peers, 'No program has registered.', {
+    listed(context, answer.peers, 'No programs are registered.', {
       peer: (one) => one.id,
       name: (one) => one.name,
       state: (one) => (one.live ? 'live' : 'gone'),
@@ -22,7 +22,7 @@ const register = verb('registerPeer', {
   words: (answer, { names }) =>
     'dryRun' in answer
       ? `Would register ${inCell(answer.plan.name)}.`
-      : `${inCell(answer.name)} is registered (${answer.id}). Let it beat: ${names.gantry} orchestration peers --beat ${answer.id}`,
+      : `${inCell(answer.name)} is registered (${answer.id}). Send its heartbeat: ${names.gantry} orchestration peers --beat ${answer.id}`,
 });
 
 const beat = verb('beatPeer', {
@@ -38,15 +38,15 @@ const send = verb('sendToPeer', {
   words: (answer) =>
     'dryRun' in answer
       ? `Would leave a message for ${answer.plan.to}.`
-      : `${answer.to} gets it with its next beat (${answer.id}).`,
+      : `${answer.to} gets it with its next heartbeat (${answer.id}).`,
 });
 
 const remove = verb('removePeer', {
   fields: { id: 'remove' },
   words: (answer) =>
     'dryRun' in answer
-      ? `Would take off ${inCell(answer.plan.name)}, with ${count(answer.plan.waiting, 'message')}.`
-      : `${inCell(answer.removed.name)} is off the list.`,
+      ? `Would remove ${inCell(answer.plan.name)}, with ${count(answer.plan.waiting, 'message')}.`
+      : `${inCell(answer.removed.name)} is removed.`,
 });
 
 export const peers = byOption({ register, beat, send, remove }, list);

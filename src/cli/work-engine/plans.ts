@@ -48,7 +48,7 @@ async function templateOf(input: Input, context: Context): Promise<Record<string
   }
   throw new AppError(
     'usage',
-    `${file} holds no JSON object.`,
+    `${file} is not a JSON object.`,
     'Give a template as `gantry workflows show --json` has it.',
   );
 }
@@ -56,7 +56,7 @@ async function templateOf(input: Input, context: Context): Promise<Record<string
 function textOf(path: string): string {
   const found = readNamed(path, largestTemplate);
   if (found.is === 'file') return found.bytes.toString('utf8');
-  const why = found.is === 'absent' ? 'It is not there.' : found.why;
+  const why = found.is === 'absent' ? 'It does not exist.' : found.why;
   throw new AppError('not_found', `${path} cannot be read. ${why}`, 'Check the path, or give - and send it on stdin.');
 }
 
@@ -101,7 +101,8 @@ function paramsOf(input: Input): Record<string, string> | undefined {
 const run = verb('runPlan', {
   fields: { id: 'plan', params: paramsOf, campaignId: 'campaign', projectId: 'project' },
   words: (answer, { names, output }) => {
-    if (!('dryRun' in answer)) return `Run ${answer.dagId} has begun. ${names.gantry} workflows watch ${answer.dagId}`;
+    if (!('dryRun' in answer))
+      return `Run ${answer.dagId} has started. Watch it: ${names.gantry} workflows watch ${answer.dagId}`;
     const rows = answer.plan.nodes.map((node) => [node.stepId, node.executor, oneLine(node.title, 200)]);
     return table(['step', 'by', 'what'], rows, output.width);
   },

@@ -13,7 +13,7 @@ const steerBot = verb('steerAgent', {
       const asked = optionalText(input, 'action');
       const action = steerActions.find((one) => one === asked);
       if (action !== undefined) return action;
-      throw new AppError('usage', `${JSON.stringify(asked)} is no way to steer.`, `Use ${steerActions.join(', ')}.`);
+      throw new AppError('usage', `${JSON.stringify(asked)} is not a steer action.`, `Use ${steerActions.join(', ')}.`);
     },
   },
   words: inWords,
@@ -41,7 +41,7 @@ function inWords(answer: SteerAnswer, context: Context): string {
     return `${answer.interrupted ? 'Its turn ended.' : not}${told}`;
   }
   const { gantry } = context.names;
-  return `The question is ${spoken(answer.delivery.state)}. The answer comes here: ${gantry} orchestration threads ${answer.threadId}`;
+  return `The question is ${spoken(answer.delivery.state)}. Read the answer: ${gantry} orchestration threads ${answer.threadId}`;
 }
 
 const checkpoints = verb('listCheckpoints', {

@@ -40,7 +40,7 @@ const showTicket = verb('getTicket', {
   words: ({ title, status, source, createdAt, data }, { now }) => {
     const from = inCell(`${source.kind} ${source.ref}`);
     const came = inset(JSON.stringify(data, null, 2));
-    return `${inCell(title)} (${status})\nFrom ${from}, ${ago(createdAt, now())}. What came, as it came:\n${came}`;
+    return `${inCell(title)} (${status})\nFrom ${from}, ${ago(createdAt, now())}. Original content:\n${came}`;
   },
 });
 
@@ -76,12 +76,12 @@ const createTrigger = verb('createTrigger', {
   words: (answer) =>
     'dryRun' in answer
       ? `Would make a trigger for ${answer.plan.botId}.`
-      : `Whatever is posted here becomes a ticket; the address is not shown again:\n${answer.url}`,
+      : `Anything posted here becomes a ticket. This address is shown only once:\n${answer.url}`,
 });
 
 const removeTrigger = verb('removeTrigger', {
   fields: { id: 'remove' },
-  words: (answer) => ('dryRun' in answer ? `Would end ${answer.plan.id}.` : `${answer.removed.id} has ended.`),
+  words: (answer) => ('dryRun' in answer ? `Would remove ${answer.plan.id}.` : `${answer.removed.id} is removed.`),
 });
 
 export const triggers = byOption({ create: createTrigger, remove: removeTrigger }, listTriggers);

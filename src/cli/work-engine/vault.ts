@@ -9,12 +9,12 @@ import { ago } from '../words.ts';
 export const set = verb('setSecret', {
   fields: { name: nameOf, value: (input, context) => secretFrom(context, nameOf(input)) },
   words: ({ dryRun, replaces, usedBy, name }) => {
-    const done = replaces ? 'Replaced' : 'Kept';
-    const would = replaces ? 'Would replace' : 'Would keep';
+    const done = replaces ? 'Replaced' : 'Saved';
+    const would = replaces ? 'Would replace' : 'Would save';
     const used =
       usedBy.length === 0
         ? `Name it in team.yaml: env: { ${name}: "vault:${name}" }`
-        : `Bots that start from now on get it: ${usedBy.join(', ')}.`;
+        : `Bots get it when they next start: ${usedBy.join(', ')}.`;
     return `${dryRun === true ? would : done} ${name}. ${used}`;
   },
 });
@@ -76,7 +76,7 @@ export const list = verb('listSecrets', {
       ...answer.secrets.map((one) => [one.name, ago(one.updatedAt, now()), one.usedBy.join(', ') || '-']),
       ...answer.missing.map((one) => [one.name, 'MISSING', one.usedBy.join(', ')]),
     ];
-    if (rows.length === 0) return `The vault is empty. ${names.gantry} vault set <name>`;
+    if (rows.length === 0) return `The vault is empty. Add a secret: ${names.gantry} vault set <name>`;
     return table(['name', 'set', 'used by'], rows, output.width);
   },
 });
@@ -84,6 +84,6 @@ export const list = verb('listSecrets', {
 export const remove = verb('removeSecret', {
   words: ({ dryRun, name, usedBy }) => {
     const used = usedBy.length === 0 ? '' : ` These still name it: ${usedBy.join(', ')}.`;
-    return `${dryRun === true ? 'Would forget' : 'Forgot'} ${name}.${used}`;
+    return `${dryRun === true ? 'Would remove' : 'Removed'} ${name}.${used}`;
   },
 });

@@ -46,7 +46,7 @@ export const worker: Action = async (context, input) => {
     asked += 1;
     if (asked === 1) running.drain();
     else {
-      output.note('Ending now: what it holds goes to other workers when the leases run out.');
+      output.note('Ending now: its tasks go to other workers when their leases expire.');
       running.abort();
     }
   };
@@ -71,7 +71,7 @@ function lineOf(event: WorkerEvent): string {
     case 'draining':
       return event.held === 0 ? 'draining   holds nothing' : `draining   finishes ${event.held}, takes nothing new`;
     case 'trouble':
-      return `${event.why} Again in ${(event.againMs / 1000).toFixed(1)} s.`;
+      return `${event.why} Retrying in ${(event.againMs / 1000).toFixed(1)} s.`;
     default:
       return `${event.kind.padEnd(10)} ${event.task.id}  ${event.ms} ms${event.why === undefined ? '' : `  ${firstLine(event.why)}`}`;
   }
@@ -89,11 +89,13 @@ export function addressOf(given: string | undefined): string {
     throw new AppError('usage', 'The address of the queue is missing.', 'Give --url https://gantry.example.');
   const url = URL.parse(given);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new AppError('usage', `--url is ${JSON.stringify(given)}.`, action);
+    throw new AppError('usage', `--url ${JSON.stringify(given)} is not an http or https address.`, action);
   }
   const { origin, pathname, username, password, search, hash } = url;
-  if (username !== '' || password !== '') throw new AppError('usage', '--url has a name or a password in it.', action);
-  if (search !== '' || hash !== '') throw new AppError('usage', `--url ends with ${search}${hash}.`, action);
+  if (username !== '' || password !== '')
+    throw new AppError('usage', '--url contains a user name or a password.', action);
+  if (search !== '' || hash !== '')
+    throw new AppError('usage', `--url has a query or a fragment: ${search}${hash}.`, action);
   return origin + pathname.replace(/\/+$/, '');
 }
 

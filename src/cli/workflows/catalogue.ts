@@ -5,8 +5,8 @@ import { leases, plans, tickets, triggers } from '../work-engine/catalogue.ts';
 const node = '<run> <node>';
 const nodeHelp = '<node> is the id of a node, or of its step.';
 
-const answerHelp = 'Exit code 1 when somebody answered before, or when it has expired. A bot cannot answer.';
-const noteOption: Option = { flags: '--note <text>', about: 'shown to whoever asked' };
+const answerHelp = 'Exit code 1 when somebody else answered first or it has expired. A bot cannot answer.';
+const noteOption: Option = { flags: '--note <text>', about: 'a note to go with the answer' };
 
 const runOptions: readonly Option[] = [
   { flags: '--intent <text>', about: 'what the run is for; fills the param named intent' },
@@ -57,13 +57,13 @@ export const workflows: Part = {
       name: 'schedule',
       args: '<template>',
       about: 'Run a template at given times; --dry-run shows the next five',
-      more: 'Five fields: minute, hour, day of month, month, weekday. "0 9 * * 1-5" is 9:00 on workdays.\nA time at which Gantry does not run is missed, and shown; each time runs at most once.',
+      more: 'Five fields: minute, hour, day of month, month, weekday. "0 9 * * 1-5" is 9:00 on workdays.\nA time when Gantry is not running is missed, and shown; each time runs at most once.',
       options: [
-        { flags: '--cron <fields>', about: 'when, again and again' },
+        { flags: '--cron <fields>', about: 'when it repeats' },
         { flags: '--at <time>', about: 'once, such as 2026-12-01T09:00:00+01:00' },
         { flags: '--timezone <zone>', about: 'such as Europe/Berlin (default: that of the computer)' },
-        { flags: '--title <text>', about: 'what to call it (default: the template)' },
-        { flags: '--run-missed', about: 'one run makes up for what was missed' },
+        { flags: '--title <text>', about: 'name of the schedule (default: the template)' },
+        { flags: '--run-missed', about: 'start one run for the times that were missed' },
         ...runOptions,
       ],
       mutation: true,
@@ -75,9 +75,9 @@ export const workflows: Part = {
       about: 'List schedules; with one: its times, or pause, resume or run it',
       options: [
         { flags: '--pause', about: 'start nothing until it is resumed' },
-        { flags: '--resume', about: 'let it go on' },
+        { flags: '--resume', about: 'resume it' },
         { flags: '--run', about: 'start its run now' },
-        { flags: '--due <time>', about: 'with --run: make up for this missed time' },
+        { flags: '--due <time>', about: 'with --run: for this missed time' },
       ],
       mutation: true,
       load: () => import('./schedules.ts').then((m) => m.schedules),
@@ -85,7 +85,7 @@ export const workflows: Part = {
     {
       name: 'unschedule',
       args: '<schedule>',
-      about: 'Take a schedule away; its runs stay',
+      about: 'Remove a schedule; its runs stay',
       mutation: true,
       load: () => import('./schedules.ts').then((m) => m.unschedule),
     },
@@ -93,14 +93,14 @@ export const workflows: Part = {
       name: 'watch',
       args: '<run>',
       about: 'Watch a run until it ends or needs you',
-      more: 'Exit code: 0 done or degraded, 1 failed or cancelled, 5 needs you, 4 still running when --for is over.',
+      more: 'Exit code: 0 done or degraded, 1 failed or cancelled, 5 needs you, 4 still running after --for seconds.',
       options: [{ flags: '--for <seconds>', about: 'stop after this many seconds' }],
       load: () => import('./runs.ts').then((m) => m.watch),
     },
     {
       name: 'cancel',
       args: '<run>',
-      about: 'Cancel a run: what works is ended within 15 seconds',
+      about: 'Cancel a run; steps at work are ended within 15 seconds',
       mutation: true,
       load: () => import('./runs.ts').then((m) => m.cancel),
     },
@@ -133,12 +133,12 @@ export const workspace: Part = {
     {
       name: 'board',
       args: '<campaign>',
-      about: 'Show a campaign’s board: what is proven, what needs you, what is done now and next',
+      about: 'Show a campaign’s board: what is proven, what needs you, what is under way and what is next',
       load: () => import('./campaigns.ts').then((m) => m.board),
     },
     {
       name: 'nodes',
-      about: 'List the open steps; in a bot’s terminal its own',
+      about: 'List open steps; in a bot’s terminal, its own',
       options: [
         { flags: '--assignee <bot@team>', about: 'only the steps of this bot' },
         { flags: '--all', about: 'also those that have ended' },
@@ -148,14 +148,14 @@ export const workspace: Part = {
     {
       name: 'node',
       args: node,
-      about: 'Show a step: what is to be done, its proofs, its history',
+      about: 'Show a step: its task, proofs and history',
       more: nodeHelp,
       load: () => import('./nodes.ts').then((m) => m.show),
     },
     {
       name: 'claim',
       args: node,
-      about: 'Take a step up; a person takes it over from its bot',
+      about: 'Claim a step; a person takes it over from its bot',
       more: nodeHelp,
       mutation: true,
       load: () => import('./nodes.ts').then((m) => m.claim),
@@ -171,10 +171,10 @@ export const workspace: Part = {
     {
       name: 'done',
       args: node,
-      about: 'Say that a step is done; a checker or a person accepts it',
+      about: 'Mark a step as done; a checker or a person accepts it',
       more: nodeHelp,
       options: [
-        { flags: '--output <text>', about: 'what later steps get' },
+        { flags: '--output <text>', about: 'output for later steps' },
         { flags: '--note <text>', about: 'why it is accepted' },
       ],
       mutation: true,
@@ -183,7 +183,7 @@ export const workspace: Part = {
     {
       name: 'fail',
       args: `${node} <reason...>`,
-      about: 'Give a step up, or reject what was done',
+      about: 'Mark a step as failed, or reject its result',
       more: nodeHelp,
       mutation: true,
       load: () => import('./nodes.ts').then((m) => m.fail),
@@ -191,7 +191,7 @@ export const workspace: Part = {
     {
       name: 'retry',
       args: node,
-      about: 'Try a step again that failed or waits for a person',
+      about: 'Retry a step that failed or waits for a person',
       more: nodeHelp,
       mutation: true,
       load: () => import('./nodes.ts').then((m) => m.retry),
@@ -199,7 +199,7 @@ export const workspace: Part = {
     {
       name: 'skip',
       args: node,
-      about: 'Go on without a step',
+      about: 'Skip a step and continue without it',
       more: nodeHelp,
       options: [{ flags: '--reason <text>', about: 'why' }],
       mutation: true,
@@ -210,15 +210,15 @@ export const workspace: Part = {
       args: `${node} <file>`,
       about: 'Upload a file that proves a line of a step, at most 25 MiB',
       more: nodeHelp,
-      options: [{ flags: '--line <line>', about: 'the line that it proves, as the step has it' }],
+      options: [{ flags: '--line <line>', about: 'the line it proves, worded as in the step' }],
       mutation: true,
       load: () => import('./proof.ts').then((m) => m.proof),
     },
     {
       name: 'approvals',
-      about: 'List what waits for your answer, whole',
+      about: 'List approvals that wait for your answer, in full',
       options: [
-        { flags: '--all', about: 'also what was answered, withdrawn or expired' },
+        { flags: '--all', about: 'also those answered, withdrawn or expired' },
         { flags: '--limit <n>', about: 'at most this many, 1 to 200' },
       ],
       load: () => import('../approvals/approvals.ts').then((m) => m.list),
@@ -226,7 +226,7 @@ export const workspace: Part = {
     {
       name: 'approve',
       args: '<approval>',
-      about: 'Approve what was asked; the first answer holds',
+      about: 'Approve a request; the first answer counts',
       more: answerHelp,
       options: [noteOption],
       mutation: true,
@@ -235,7 +235,7 @@ export const workspace: Part = {
     {
       name: 'reject',
       args: '<approval>',
-      about: 'Reject what was asked; the first answer holds',
+      about: 'Reject a request; the first answer counts',
       more: answerHelp,
       options: [noteOption],
       mutation: true,

@@ -55,6 +55,6 @@ export const proof: Action = async (context, input) => {
 function readProof(file: string): Uint8Array<ArrayBuffer> {
   const found = readNamed(file, largestProof);
   if (found.is === 'file') return new Uint8Array(found.bytes);
-  if (found.is === 'absent') throw new AppError('not_found', `${file} is not there.`, 'Check the path.');
-  throw new AppError('usage', `${file} cannot be taken. ${found.why}`, 'Name a file that is small enough.');
+  if (found.is === 'absent') throw new AppError('not_found', `${file} does not exist.`, 'Check the path.');
+  throw new AppError('usage', `${file} cannot be uploaded. ${found.why}`, 'Give a file that is small enough.');
 }

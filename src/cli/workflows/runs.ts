@@ -18,7 +18,7 @@ export const run = verb('startRun', {
       return `${steps}\nNothing was started: this is what would happen in ${answer.plan.campaignId}.`;
     }
     const watching = `${names.gantry} workflows watch ${answer.dagId}`;
-    return `Run ${answer.dagId} has begun (${count(answer.nodes.length, 'step')}, ${answer.campaignId}).\nWatch it: ${watching}`;
+    return `Run ${answer.dagId} has started (${count(answer.nodes.length, 'step')}, ${answer.campaignId}).\nWatch it: ${watching}`;
   },
 });
 
@@ -64,7 +64,7 @@ export const watch: Action = async (context, input) => {
 };
 
 const restWords: Record<RunStatus, string> = {
-  running: 'The run goes on.',
+  running: 'The run is still going.',
   needs_you: 'The run needs you.',
   done: 'The run is done.',
   degraded: 'The run is done, without all of its steps.',

@@ -15,12 +15,12 @@ export const schedule = verb('createSchedule', {
       const { next, nodes, timezone } = answer.plan;
       const rows = nodes.map((one) => [one.executor, one.title]);
       const steps = table(['by', 'what'], rows, output.width);
-      return `${steps}\nNothing was kept. The next times (${inCell(timezone)}):\n${next.map((at) => timeIn(at, timezone)).join('\n')}`;
+      return `${steps}\nNothing was saved. The next times (${inCell(timezone)}):\n${next.map((at) => timeIn(at, timezone)).join('\n')}`;
     }
     const [next] = answer.next;
     const first =
-      next === undefined ? '' : ` It runs first at ${timeIn(next, answer.timezone)} (${inCell(answer.timezone)}).`;
-    return `Schedule ${answer.id} "${inCell(answer.title)}" is kept.${first}\nSee it: ${names.gantry} workflows schedules ${answer.id}`;
+      next === undefined ? '' : ` It first runs at ${timeIn(next, answer.timezone)} (${inCell(answer.timezone)}).`;
+    return `Schedule ${answer.id} "${inCell(answer.title)}" is saved.${first}\nSee it: ${names.gantry} workflows schedules ${answer.id}`;
   },
 });
 
@@ -28,7 +28,7 @@ export const schedules: Action = async (context, input) => {
   const { factory } = await context.connect();
   const name = optionalText(input, 'schedule');
   const changes = ['pause', 'resume', 'run'].filter((one) => flag(input, one));
-  if (changes.length > 1) throw new AppError('usage', `Give one of --${changes.join(', --')}.`, 'One after the other.');
+  if (changes.length > 1) throw new AppError('usage', `Give one of --${changes.join(', --')}.`, 'Give one at a time.');
   const { schedules: all } = await factory.listSchedules({});
   if (name === undefined) {
     if (changes.length > 0) throw new AppError('usage', `--${changes[0]} needs a schedule.`, 'Name it by id or title.');
@@ -59,12 +59,12 @@ async function act(context: Context, input: Input, factory: FactoryClient, found
       body: { due: due === undefined ? undefined : timeOf(due) },
     });
     const watch = `${context.names.gantry} workflows watch ${run.dagId}`;
-    context.output.result(run, () => `Run ${run.dagId} has begun.\nWatch it: ${watch}`);
+    context.output.result(run, () => `Run ${run.dagId} has started.\nWatch it: ${watch}`);
     return undefined;
   }
   const paused = change === 'pause';
   const answer = await factory.changeSchedule({ params: { id: found.id }, body: { paused } });
-  context.output.result(answer, () => `"${inCell(found.title)}" ${paused ? 'is paused' : 'goes on'}.`);
+  context.output.result(answer, () => `"${inCell(found.title)}" ${paused ? 'is paused' : 'is resumed'}.`);
   return undefined;
 }
 
@@ -78,8 +78,8 @@ export const unschedule = verb('removeSchedule', {
   },
   words: (answer) =>
     'dryRun' in answer
-      ? `Nothing was changed: "${inCell(answer.plan.removes.title)}" would be taken away.`
-      : `"${inCell(answer.removed.title)}" is taken away. Its runs stay.`,
+      ? `Nothing was changed: "${inCell(answer.plan.removes.title)}" would be removed.`
+      : `"${inCell(answer.removed.title)}" is removed. Its runs stay.`,
 });
 
 function inTable(context: Context, all: readonly Schedule[]): string {
@@ -109,7 +109,7 @@ function described(context: Context, one: Schedule, occurrences: readonly Occurr
           : one.next.map((at) => timeIn(at, one.timezone)).join(', '),
     ],
     ['Missed', one.missed === 0 ? null : `${count(one.missed, 'time')}; run one with --run --due <time>`],
-    ['After a pause', one.runMissed ? 'one run makes up for what was missed' : null],
+    ['After a pause', one.runMissed ? 'one run for the times that were missed' : null],
   ]);
   if (occurrences.length === 0) return head;
   const rows = occurrences.map(({ due, state, dagId, reason }) => [due, state, dagId ?? reason ?? '-']);
@@ -128,5 +128,5 @@ function pick(all: readonly Schedule[], name: string): Schedule {
 function timeOf(text: string): string {
   const at = Date.parse(text);
   if (!Number.isNaN(at)) return new Date(at).toISOString();
-  throw new AppError('usage', `--due ${JSON.stringify(text)} is no time.`, 'Give it as the list shows it.');
+  throw new AppError('usage', `--due ${JSON.stringify(text)} is not a time.`, 'Give it as in the list.');
 }

@@ -28,7 +28,7 @@ export const show = verb('getTemplate', {
 function inWords(template: Template, width: number): string {
   const params = template.params.map((one) => [
     one.name,
-    one.required ? 'must be given' : `default ${JSON.stringify(one.default ?? '')}`,
+    one.required ? 'required' : `default ${JSON.stringify(one.default ?? '')}`,
     oneLine(one.description ?? '', 200),
   ]);
   const steps = template.steps.map((one) => [
@@ -87,8 +87,8 @@ export const save = verb('saveTemplate', {
     const saved = 'saved' in answer ? answer.saved : answer.plan;
     const done = 'saved' in answer ? 'Saved' : 'Would save';
     const more = [
-      saved.replaces ? 'It replaces the one that was there.' : '',
-      saved.fromRun.finished ? '' : 'Not every step of the run had ended.',
+      saved.replaces ? 'It replaces the previous one.' : '',
+      saved.fromRun.finished ? '' : 'Some steps of the run had not finished.',
     ].filter((words) => words !== '');
     return [`${done} the run as template ${saved.id} (${count(saved.steps, 'step')}).`, ...more].join(' ');
   },

@@ -94,7 +94,7 @@ test('with a bot, to the connector of that bot, and to nothing else', async () =
     url: made.url.replace(bot.id, `%${bot.id.charCodeAt(0).toString(16)}${bot.id.slice(1)}`),
   });
   expect((await same.listTools()).tools).not.toEqual([]);
-  expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('opens this address and nothing else');
+  expect((await gantry('Helpdesk 2', '--bot', bot.id)).out).toContain('opens only this address');
   const listed = (await desk.web('GET', '/api/v1/keys')).json as never as { keys: { id: string; resource: string }[] };
   expect(listed.keys.find(({ id }) => id === made.key.id)?.resource).toBe(`/edge/mcp/bots/${bot.id}`);
 });
@@ -102,7 +102,7 @@ test('with a bot, to the connector of that bot, and to nothing else', async () =
 test('a person reads where to put it, and that it is shown once; a dry run makes nothing', async () => {
   const { out } = await gantry('Reader');
   expect(out).toMatch(/Address {2}http.*\/edge\/mcp\n {2}Header {3}Authorization: Bearer gantry_/);
-  expect(out).toContain('shown this once');
+  expect(out).toContain('shown only once');
   const before = await keyNames();
   expect((await approve('Nobody', '--dry-run')).key).toEqual({ id: null, name: 'Nobody' });
   expect(await keyNames()).toEqual(before);

@@ -62,7 +62,7 @@ test('tools are listed, all or those of one server', async () => {
   expect(one.tools.map(({ name }) => name)).toEqual(['issues.list']);
   expect((await gantry('ls', 'issues')).out).not.toContain('file.read');
   expect((await gantry('ls', 'issues')).out).toContain('issues.list');
-  expect((await gantry('show', 'file.read')).out).toMatch(/only reads[\s\S]*"path"/);
+  expect((await gantry('show', 'file.read')).out).toMatch(/read-only[\s\S]*"path"/);
 });
 
 test('arguments are given as JSON, as name=value after the tool’s schema, or from stdin', async () => {
@@ -98,7 +98,7 @@ test('each end of a call has its exit code', async () => {
         throw new AppError('not_found', 'There is no tool "x".', 'See GET /api/v1/tools.', options);
       },
       2,
-      /no tool "file\.read"\.\nSee which there are: .*gantry tools ls\n$/,
+      /no tool "file\.read"\.\nList the tools: .*gantry tools ls\n$/,
     ],
     [
       () => {
@@ -236,7 +236,7 @@ test('whoever attaches a server is told how it stands, and what to do where it c
   });
   const attach = () => gantry('servers', 'attach', 'issues', 'https://mcp.example/mcp');
   const well = await attach();
-  expect([well.code, well.out]).toEqual([0, expect.stringMatching(/connected, with 2 tools: .*tools ls issues\n$/)]);
+  expect([well.code, well.out]).toEqual([0, expect.stringMatching(/connected and has 2 tools: .*tools ls issues\n$/)]);
   next = { status: 'error', error: 'Nothing listens there (ECONNREFUSED).' };
   const closed = await attach();
   expect(closed.code).toBe(3);

@@ -48,7 +48,7 @@ function here(line: readonly string[], stdin: string | null = null) {
 const json = async <T>(line: readonly string[]) => (await here([...line, '--json'])).json() as T;
 
 const typed: [verb: string, line: string, code: number, printed: string][] = [
-  ['mail', 'gantry orchestration mail --to owner --subject Hi "how are you"', 0, 'has it in the inbox'],
+  ['mail', 'gantry orchestration mail --to owner --subject Hi "how are you"', 0, 'Put into the inbox of'],
   ['peers', 'gantry orchestration peers --register typed', 0, 'is registered'],
   ['steer', 'gantry orchestration steer $GANTRY_AGENT checkpoint half way', 0, 'is working'],
   ['leases', 'gantry workspace leases --claim-path typed', 0, 'typed is held'],
@@ -133,7 +133,7 @@ test('peers: a bot registers a program, takes its messages and acknowledges them
   expect(messages).toMatchObject([{ text: 'look at line 3', from: b.address }]);
   const ack = [...peers, '--beat', peer.id, '--ack', messages[0]?.id ?? ''];
   expect((await here(ack)).out).toContain('Nothing waits');
-  expect((await here([...peers, '--send', peer.id, 'note', 'to', 'self'])).out).toContain('next beat');
+  expect((await here([...peers, '--send', peer.id, 'note', 'to', 'self'])).out).toContain('next heartbeat');
   expect((await here(peers)).out).toMatch(/watcher\s+live/);
   expect((await here([...peers, '--remove', peer.id])).code).toBe(0);
 });
@@ -143,7 +143,7 @@ test('steer: a bot notes where it stands, consults another, and may not interrup
   const steer = ['orchestration', 'steer'];
   const { checkpoint } = await json<{ checkpoint: Checkpoint }>([...steer, a.address, 'checkpoint', 'by', 'hand']);
   expect(checkpoint).toMatchObject({ agent: a.address, by: a.address, note: 'by hand' });
-  expect((await here([...steer, b.address, 'consult', '# which way?'])).out).toContain('The answer comes here: ');
+  expect((await here([...steer, b.address, 'consult', '# which way?'])).out).toContain('Read the answer: ');
   expect((await here([...steer, b.address, 'interrupt', 'stop', '--json'])).code).toBe(1);
   expect((await here([...steer, b.address, 'kill'])).code).toBe(64);
   expect((await here(steer)).out).toContain('by hand');
