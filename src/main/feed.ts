@@ -90,10 +90,10 @@ export function createFeed(deps: FeedDeps): Feed {
       try {
         const [{ campaigns }, { leases }] = await Promise.all([api.listCampaigns(), api.listLeases()]);
         const runs = runsOf(campaigns);
-        if (runs > 0) return `${runs} ${runs === 1 ? 'run goes' : 'runs go'} on`;
+        if (runs > 0) return `${runs} ${runs === 1 ? 'run is' : 'runs are'} under way`;
         return leases.length === 0 ? null : `${leases.length} ${leases.length === 1 ? 'lease is' : 'leases are'} held`;
       } catch {
-        return 'it could not be asked what runs';
+        return 'Gantry could not be asked what is running';
       }
     },
     close() {

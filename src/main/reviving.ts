@@ -40,7 +40,7 @@ export function pageGone(reason: string, logs: string): Fault {
         : `Its process ended (${reason})`;
   return {
     title: 'This window stopped',
-    fact: `${why}, ${revivals.most} times within a minute. Your bots and their panes run on; nothing is lost.`,
-    action: `What happened is in \`${logs}\`.`,
+    fact: `${why}, ${revivals.most} times within a minute. Your bots and their panes keep running; nothing is lost.`,
+    action: `See the log: \`${logs}\`.`,
   };
 }

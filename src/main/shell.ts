@@ -159,7 +159,7 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     notification.show();
   }
   function tellUpdate({ version }: Extract<UpdateState, { kind: 'ready' }>): void {
-    notify(`Gantry ${version} is ready`, 'Settings, Desktop: install it when nothing runs.', () =>
+    notify(`Gantry ${version} is ready`, 'Install it under Settings → Desktop when nothing is running.', () =>
       windows.lead({ kind: 'go', path: '/settings/desktop' }),
     );
   }
@@ -209,8 +209,8 @@ export function runShell(deps: ShellDeps): RunningShell | null {
     const answer = await deps.fetch(await opened.openUrl(), { redirect: 'manual' });
     const cookie = sessionCookie(answer.headers.getSetCookie());
     if (cookie === null) {
-      const fact = `Gantry did not let its own window in (status ${answer.status}).`;
-      throw new AppError('internal', fact, 'Start the app again; the log says more.');
+      const fact = `Gantry refused its own window (status ${answer.status}).`;
+      throw new AppError('internal', fact, 'Start the app again; the log has details.');
     }
     deps.secret(cookie.value);
     await parts.session().cookies.set({ url: opened.origin, ...cookie, path: '/', httpOnly: true, sameSite: 'strict' });
@@ -321,5 +321,5 @@ function faultOf(error: unknown, logs: string): Fault {
   const title = 'Gantry could not start';
   if (error instanceof AppError) return { title, fact: error.fact, action: error.action };
   const fact = error instanceof Error ? error.message : String(error);
-  return { title, fact: `It failed in a way that nobody foresaw: ${fact}`, action: `The log says more: \`${logs}\`` };
+  return { title, fact: `It failed unexpectedly: ${fact}`, action: `See the log: \`${logs}\`` };
 }

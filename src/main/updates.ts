@@ -128,8 +128,7 @@ export function createUpdates(deps: UpdatesDeps): Updates {
     try {
       loading ??= open();
       const answer = await (await loading).checkForUpdates();
-      if (answer === null)
-        throw new Error('Installed in this way it cannot replace itself: install new versions by hand.');
+      if (answer === null) throw new Error('This installation cannot update itself: install new versions by hand.');
     } catch (fault) {
       loading = null;
       fail(fault);
@@ -158,7 +157,7 @@ export function createUpdates(deps: UpdatesDeps): Updates {
 
 function reasonOff({ packaged, feed }: Pick<UpdatesDeps, 'packaged' | 'feed'>): string | null {
   if (!packaged) return 'This app runs from its sources: update those.';
-  if (feed === undefined || feed === '') return 'No feed of new versions is set (GANTRY_UPDATE_FEED).';
+  if (feed === undefined || feed === '') return 'No update feed is set (GANTRY_UPDATE_FEED).';
   if (URL.canParse(feed) && new URL(feed).protocol === 'https:') return null;
-  return `The feed of new versions is no https address: ${feed}`;
+  return `The update feed is not an https address: ${feed}`;
 }

@@ -52,7 +52,7 @@ export function createWindows(deps: WindowsDeps): Windows {
   const { parts, kept, warn, after } = deps;
   /** In the order of their use: the last one is in front. */
   const open: Shown[] = [];
-  let aim: Aim = { fault: { title: 'Gantry starts', fact: 'The servers come up.', action: '' } };
+  let aim: Aim = { fault: { title: 'Starting Gantry', fact: 'The servers are starting.', action: '' } };
 
   const find = (contentsId: number): Shown | undefined =>
     open.find(({ window }) => !window.isDestroyed() && window.webContents.id === contentsId);
@@ -119,7 +119,7 @@ export function createWindows(deps: WindowsDeps): Windows {
       // -3: another load took its place.
       if (!isMainFrame || code === -3 || address === againAddress || window.isDestroyed()) return;
       warn('A page could not be loaded.', { code, description });
-      const fact = `Gantry does not answer (${description}). Bots that were started run on.`;
+      const fact = `Gantry does not answer (${description}). Running bots keep running.`;
       const action = 'If it was stopped in a terminal, this starts it here.';
       void window.loadURL(faultPage({ title: 'Gantry does not answer', fact, action }));
     });

@@ -106,7 +106,7 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     const { page } = seen;
     await looked(page, 'desktop-settings', { light: true });
     const states: [DesktopState['update'], RegExp][] = [
-      [{ kind: 'off', why: 'No feed of new versions is set (GANTRY_UPDATE_FEED).' }, /No feed of new versions/],
+      [{ kind: 'off', why: 'No update feed is set (GANTRY_UPDATE_FEED).' }, /No update feed/],
       [{ kind: 'downloading', version: '0.2.0', percent: 40 }, /40 % downloaded/],
       [{ kind: 'failed', why: 'net::ERR_INTERNET_DISCONNECTED' }, /ERR_INTERNET_DISCONNECTED/],
       [{ kind: 'ready', version: '0.2.0', waits: '2 runs go on' }, /Not installed: 2 runs go on/],

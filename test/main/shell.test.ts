@@ -98,7 +98,7 @@ test.each([
 ])('%s is not taken: the window says so and shows nothing of Gantry', async (_name, setCookie) => {
   const { fake } = await startDesktop({ setCookie });
   expect(fake.cookies).toEqual([]);
-  expect(page(fake.windows[0]?.loaded[0] ?? '')).toContain('did not let its own window in');
+  expect(page(fake.windows[0]?.loaded[0] ?? '')).toContain('refused its own window');
 });
 
 test('quit closes the servers once, in order, and ends with 0; the last window quits as well', async () => {

@@ -29,7 +29,7 @@ const events: UpdateEvent[] = [
   { name: 'fetched', version: '2.0.0' },
   { name: 'failed', why: 'no network' },
   { name: 'install' },
-  { name: 'wait', why: '1 run goes on' },
+  { name: 'wait', why: '1 run is under way' },
 ];
 
 test('every state and every event: what leads where, and that all else leads nowhere', () => {
@@ -96,10 +96,10 @@ function open(change: Partial<Parameters<typeof createUpdates>[0]> = {}) {
 
 test.each([
   ['from the sources', { packaged: false }, /sources/],
-  ['without a feed', { feed: undefined }, /No feed/],
-  ['with an empty feed', { feed: '' }, /No feed/],
-  ['with a feed that anybody could write', { feed: 'http://updates.example/' }, /no https address/],
-  ['with a feed of files', { feed: 'file:///tmp' }, /no https address/],
+  ['without a feed', { feed: undefined }, /No update feed/],
+  ['with an empty feed', { feed: '' }, /No update feed/],
+  ['with a feed that anybody could write', { feed: 'http://updates.example/' }, /not an https address/],
+  ['with a feed of files', { feed: 'file:///tmp' }, /not an https address/],
 ])('%s updates are off: nothing is loaded, asked or planned', async (_name, change, why) => {
   let loaded = 0;
   const { updates, every } = open({
@@ -116,7 +116,7 @@ test.each([
 });
 
 test('a new version is fetched by itself and installed only when the person says so and nothing runs', async () => {
-  let busy: string | null = '2 runs go on';
+  let busy: string | null = '2 runs are under way';
   const order: string[] = [];
   const { updater, done } = fakeUpdater(async (emit) => {
     emit('update-available', { version: '2.0.0' });
@@ -133,7 +133,7 @@ test('a new version is fetched by itself and installed only when the person says
   expect(seen.map(({ kind }) => kind)).toEqual(['checking', 'downloading', 'downloading', 'ready']);
   expect([updater.autoDownload, updater.autoInstallOnAppQuit, done]).toEqual([true, false, [`feed ${feed}`, 'check']]);
   await updates.install();
-  expect(updates.state()).toEqual({ kind: 'ready', version: '2.0.0', waits: '2 runs go on' });
+  expect(updates.state()).toEqual({ kind: 'ready', version: '2.0.0', waits: '2 runs are under way' });
   busy = null;
   await updates.install();
   expect([order.at(-1), done]).toEqual(['closed', ['install']]);
@@ -168,12 +168,12 @@ test('the installed app closes its servers before it is replaced, keeps its hand
   expect(fake.notifications.map(({ options }) => options.title)).toEqual(['Gantry 2.0.0 is ready']);
   const from = { id: fake.windows[0]!.id, url: `${origin}/settings/desktop` };
   const install = () => fake.call('desktop:act', ['install-update'], from);
-  expect(await install()).toMatchObject({ update: { kind: 'ready', waits: '1 run goes on' } });
+  expect(await install()).toMatchObject({ update: { kind: 'ready', waits: '1 run is under way' } });
   answers['/api/factory/campaigns'] = { campaigns: [] };
   answers['/api/factory/leases'] = { leases: [{}, {}] };
   expect(await install()).toMatchObject({ update: { waits: '2 leases are held' } });
   answers['/api/factory/leases'] = 500;
-  expect(await install()).toMatchObject({ update: { waits: 'it could not be asked what runs' } });
+  expect(await install()).toMatchObject({ update: { waits: 'Gantry could not be asked what is running' } });
   expect(servers).toEqual(['open']);
   answers['/api/factory/leases'] = { leases: [] };
   await install();
@@ -199,5 +199,5 @@ test('a program that its updater does not know how to replace says so, and does 
     beforeInstall: async () => {},
   });
   await updates.check();
-  expect(updates.state()).toMatchObject({ kind: 'failed', why: expect.stringContaining('cannot replace itself') });
+  expect(updates.state()).toMatchObject({ kind: 'failed', why: expect.stringContaining('cannot update itself') });
 });

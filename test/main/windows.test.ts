@@ -66,7 +66,7 @@ test('only a main frame that could not be loaded is said, and a load that anothe
   window?.failLoad(-102, `${origin}/frame`, false);
   expect(window?.loaded).toEqual([`${origin}/`]);
   window?.failLoad(-102, `${origin}/`);
-  expect(page(window?.loaded.at(-1))).toContain('Bots that were started run on.');
+  expect(page(window?.loaded.at(-1))).toContain('Running bots keep running.');
 });
 
 test('what main says before the page listens reaches it then, and only the window in front is led', async () => {
