@@ -22,7 +22,7 @@ const triesPerLease = 30;
 const reserve = 1 / 30;
 
 /** Why a lease is lost about which the queue has said nothing. */
-export const noBeatInTime = 'No beat was accepted in time.';
+export const noBeatInTime = 'No heartbeat was accepted in time.';
 
 /** Returns the way to let go. */
 export function keepBeating(lease: { ttlMs: number; askedAt: number }, deps: BeatingDeps): () => void {

@@ -39,8 +39,8 @@ export function startBeats(settings: BeatSettings): Beats {
     held.delete(message.leaseId);
     lease.onLost(message.why);
   });
-  thread.on('error', (error) => loseAll(`The thread that beats ended: ${String(error)}`));
-  thread.on('exit', () => loseAll('The thread that beats ended.'));
+  thread.on('error', (error) => loseAll(`The heartbeat thread ended: ${String(error)}`));
+  thread.on('exit', () => loseAll('The heartbeat thread ended.'));
 
   return {
     hold(lease) {

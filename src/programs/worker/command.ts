@@ -16,9 +16,9 @@ const outputCap = 64 * 1024;
 const shownOfEach = 2_000;
 
 const wanted: Readonly<Record<string, string>> = {
-  command: 'a line for a shell, or a list of words',
+  command: 'a shell command line, or a list of words',
   timeout_seconds: `a number of seconds above 0, at most ${longestSeconds}`,
-  stdin: 'a text',
+  stdin: 'a string',
 };
 
 /** `tellLeft` hears a sentence about each folder that could not be removed. */
@@ -27,7 +27,7 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
     const payload = CommandPayload.safeParse(task.payload);
     if (!payload.success) throw failure('bad_payload', faultOf(payload.error.issues[0]?.path));
     if (task.sandbox_image !== null) {
-      throw failure('no_such_image', `This worker runs no images, so not ${task.sandbox_image} either.`);
+      throw failure('no_such_image', `This worker runs no images, so it cannot run ${task.sandbox_image}.`);
     }
     const { command, timeout_seconds: seconds = usualSeconds, stdin } = payload.data;
     const words = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
@@ -39,7 +39,7 @@ export function commandRunner(sandbox: Sandbox, tellLeft: (why: string) => void)
       GANTRY_TASK_FENCE: String(lease.fence),
     };
     if (Object.entries(env).flat().some(endsEarly)) {
-      throw failure('bad_env', 'A name or a value in `env` has a NUL character, which no environment can hold.');
+      throw failure('bad_env', 'A name or a value in `env` has a NUL character, which an environment cannot contain.');
     }
     const folder = await makeScratch(sandbox);
     try {
@@ -78,13 +78,13 @@ function resultOf(done: RunResult, durationMs: number, seconds: number): unknown
   if (ended === 'aborted') throw failure('ended', 'It was ended.');
   if (exitCode === 0) return { exit_code: 0, stdout, stderr, truncated, duration_ms: durationMs };
   if (exitCode === null) throw failure('killed', `It was killed by ${exitSignal}.${words}`);
-  throw failure(`exit_${exitCode}`, `It ended with ${exitCode}.${words}`);
+  throw failure(`exit_${exitCode}`, `It ended with exit code ${exitCode}.${words}`);
 }
 
 /** Nothing else is kept of a task that failed, and many a program says what is wrong on its output. */
 function lastWords({ stdout, stderr }: RunResult['last']): string {
   const [output, errors] = [stdout, stderr].map((text) => text.trim().slice(-shownOfEach));
-  return `${errors === '' ? '' : ` Its last words: ${errors}`}${output === '' ? '' : `\nIts last output: ${output}`}`;
+  return `${errors === '' ? '' : ` Its last error output: ${errors}`}${output === '' ? '' : `\nIts last output: ${output}`}`;
 }
 
 function failure(code: string, message: string): TaskFailure {

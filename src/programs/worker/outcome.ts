@@ -16,7 +16,7 @@ export class TaskFailure extends Error {
 export function outcomeOf(result: unknown): { result: unknown } | { error: TaskError } {
   try {
     const text = JSON.stringify(result ?? null) as string | undefined;
-    return text === undefined ? { error: badResult(`A ${typeof result} is no JSON.`) } : { result: JSON.parse(text) };
+    return text === undefined ? { error: badResult(`A ${typeof result} is not JSON.`) } : { result: JSON.parse(text) };
   } catch (error) {
     return { error: badResult(error instanceof Error ? error.message : inspect(error)) };
   }

@@ -77,6 +77,6 @@ export async function findSandbox({ wanted, network, path, platform }: SandboxWi
     ...(platform === undefined ? {} : { platform }),
   });
   if (typeof found === 'string') return open(`${found.charAt(0).toUpperCase()}${found.slice(1)}: ${asYou}.`, path);
-  const reach = network ? 'with the network' : 'without a network';
+  const reach = network ? 'with network access' : 'without network access';
   return { about: `Commands run in bubblewrap, ${reach}.`, closed: true, wrap: closed(found, network) };
 }

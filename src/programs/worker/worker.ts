@@ -179,7 +179,7 @@ export function startWorker(options: WorkerOptions): Worker {
   function take(task: Task, lease: Lease, askedAt: number): void {
     if (sharedNow() >= askedAt + lease.ttl_seconds * 1000) {
       counts.lost += 1;
-      const why = 'Its lease was over before the answer that gave it was here.';
+      const why = 'Its lease expired before the worker received it.';
       tell({ kind: 'lost', task, ms: 0, why });
       return;
     }
@@ -228,13 +228,13 @@ export function startWorker(options: WorkerOptions): Worker {
       // It had to end: its lease runs out, and another worker starts the task again.
       if (now.signal.aborted) {
         counts.abandoned += 1;
-        tell({ kind: 'abandoned', task, ms: took(), why: 'Another worker begins anew when its lease is over.' });
+        tell({ kind: 'abandoned', task, ms: took(), why: 'Another worker starts it again when its lease expires.' });
         return;
       }
       if (lost !== null) {
         if (lost === noBeatInTime || !(await wasCancelled(task.id))) throw new Lost(lost);
         counts.stopped += 1;
-        tell({ kind: 'stopped', task, ms: took(), why: 'It was ended at the queue.' });
+        tell({ kind: 'stopped', task, ms: took(), why: 'It was stopped in the queue.' });
         return;
       }
       const error = 'error' in outcome ? outcome.error : await ack(outcome.result);
@@ -275,7 +275,7 @@ export function startWorker(options: WorkerOptions): Worker {
         await within(patienceMs.telling, call);
         return;
       } catch (error) {
-        if (now.signal.aborted) throw new Lost('The worker ended before the queue had heard.');
+        if (now.signal.aborted) throw new Lost('The worker ended before it could report the result.');
         if (!(error instanceof AppError) || !isPassing(error) || sharedNow() > end) throw error;
         const againMs = Math.min(backoff(failures), 10 * firstPauseMs);
         tell({ kind: 'trouble', why: sentence(error), againMs });

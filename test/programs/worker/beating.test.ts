@@ -58,7 +58,7 @@ test.each(['away', 'silent'] as const)(
     await clock.advance(57_999);
     expect(events).toEqual([]);
     await clock.advance(2);
-    expect(events).toEqual(['lost 58000 No beat was accepted in time.']);
+    expect(events).toEqual(['lost 58000 No heartbeat was accepted in time.']);
     expect(clock.pending()).toBe(0);
   },
 );

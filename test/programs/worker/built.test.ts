@@ -129,7 +129,7 @@ test(
     expect((await q.task(later.id)).status).toBe('queued');
     worker.controlC();
     expect(await worker.ended).toBe(0);
-    expect(worker.text()).toContain('Ending now: what it holds goes to other workers when the leases run out.');
+    expect(worker.text()).toContain('Ending now: its tasks go to other workers when their leases expire.');
     expect(worker.left()).toEqual([]);
     expect(running(`sleep\0${word}`)).toBe(0);
     await expect.poll(async () => (await q.lease('other')).task?.id).toBe(id);
@@ -145,7 +145,7 @@ test.skipIf(!sandbox.closed)(
     await q.create({ payload: { command: `sleep ${word}` } });
     const worker = startAtTerminal(q);
     await expect.poll(() => running(`sleep\0${word}`)).toBeGreaterThan(0);
-    expect(worker.text()).toContain('Commands run in bubblewrap, without a network.');
+    expect(worker.text()).toContain('Commands run in bubblewrap, without network access.');
     worker.kill();
     await expect.poll(() => running(`sleep\0${word}`)).toBe(0);
   },

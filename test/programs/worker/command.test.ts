@@ -76,12 +76,14 @@ test.each(sandboxes)('$name: how a command failed is said', async ({ sandbox }) 
   };
   expect(await failed({ command: 'echo why >&2; exit 3' })).toEqual({
     code: 'exit_3',
-    message: 'It ended with 3. Its last words: why',
+    message: 'It ended with exit code 3. Its last error output: why',
   });
   // The end is what tells, however much came before it.
   const long = 'yes filler | head -n 30000; echo the reason; echo why >&2; exit 1';
   const said = (await failed({ command: long })) as { message: string };
-  expect(said.message).toMatch(/^It ended with 1\. Its last words: why\nIts last output: [\s\S]*filler\nthe reason$/);
+  expect(said.message).toMatch(
+    /^It ended with exit code 1\. Its last error output: why\nIts last output: [\s\S]*filler\nthe reason$/,
+  );
   expect(said.message.length).toBeLessThan(5_000);
   expect(await failed({ command: 'echo step 1; exec sleep 60', timeout_seconds: 2 })).toEqual({
     code: 'timeout',

@@ -101,7 +101,7 @@ test('a task whose lease was over when the worker heard of it is not begun', asy
   const { worker, events } = begin(port, run, { beats, untilEmpty: true });
   expect(await worker.ended).toEqual({ succeeded: 0, failed: 0, stopped: 0, lost: 1, abandoned: 0 });
   expect(ran).toBe(0);
-  expect(events[0]).toMatchObject({ kind: 'lost', why: expect.stringContaining('over before') });
+  expect(events[0]).toMatchObject({ kind: 'lost', why: expect.stringContaining('expired before') });
 });
 
 const circular: Record<string, unknown> = {};
