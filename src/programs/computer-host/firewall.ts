@@ -161,10 +161,10 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
       throw isolation(`The firewall could not be read back: ${cause.message}`, cause);
     });
     const wrong = wrongIn(found, chains) ?? (expected !== null && found.fixed !== expected ? changed : null);
-    if (wrong !== null) throw isolation(`The firewall is not what was put up: ${wrong}.`);
+    if (wrong !== null) throw isolation(`The firewall is not what was set up: ${wrong}.`);
     const missing = guests.find((guest) => !found.guests.has(guest4(guest)) || !found.guests.has(guest6(guest)));
     if (missing !== undefined) throw isolation(`The firewall does not know ${missing.name}.`);
-    if (found.guests.size !== guests.length * 2) throw isolation('The firewall knows computers that are not there.');
+    if (found.guests.size !== guests.length * 2) throw isolation('The firewall knows computers that do not exist.');
     return found;
   }
 
@@ -176,7 +176,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
 
   async function put(uplinks: readonly string[]): Promise<void> {
     await tool(['nft', '-f', '-'], words(uplinks)).catch((cause: Error) => {
-      throw isolation(`The firewall could not be put up: ${cause.message}`, cause);
+      throw isolation(`The firewall could not be set up: ${cause.message}`, cause);
     });
     known = (await check(null)).fixed;
   }
@@ -205,7 +205,7 @@ export function createFirewall({ tool, names, only }: FirewallDeps): Firewall {
           guests = guests.filter((one) => one !== guest);
           await elements('delete', guest).catch(() => {});
           if (cause instanceof HostError) throw cause;
-          throw isolation(`The firewall could not be told of a computer: ${(cause as Error).message}`, cause);
+          throw isolation(`The firewall could not be updated for a computer: ${(cause as Error).message}`, cause);
         }
       }),
     expel: (guest) =>
@@ -293,7 +293,7 @@ function wrongIn(found: Read, chains: Chains): string | null {
     const wants = hook === null ? '' : `${type} ${place} accept`;
     if (found.hooks.get(name) !== wants) return `the chain ${name} is not where it belongs`;
   }
-  if (found.hooks.size !== Object.keys(chains).length) return 'there are chains that nobody put up';
+  if (found.hooks.size !== Object.keys(chains).length) return 'there are chains that Gantry did not set up';
   for (const name of ['denied4', 'denied6', 'uplinks']) {
     if ((found.sets.get(name) ?? 0) === 0) return `the set ${name} is empty`;
   }

@@ -53,10 +53,7 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
   const lives = new Map<string, Life>();
   let uplinks = await network.uplinks();
   if (uplinks.length === 0) {
-    throw new HostError(
-      'not_here',
-      'This machine has no default route: name the interface to the world with --uplink.',
-    );
+    throw new HostError('not_here', 'This machine has no default route: name the outgoing interface with --uplink.');
   }
   const ipv6 = await network.reaches6();
 
@@ -117,14 +114,14 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
     if (live.length === 0) return;
     const now = await network.uplinks().catch(() => uplinks);
     const moved = now.length > 0 && now.join() !== uplinks.join();
-    const wrong = moved ? 'the way to the world is another' : await firewall.differs();
+    const wrong = moved ? 'the outgoing interface changed' : await firewall.differs();
     if (wrong === null) return;
-    log.error('The firewall is put up again.', { wrong });
+    log.error('The firewall is set up again.', { wrong });
     uplinks = now.length > 0 ? now : uplinks;
     try {
       await firewall.reload(uplinks);
     } catch (fault) {
-      const why = `It was stopped, because nothing held it apart any more: ${(fault as Error).message}`;
+      const why = `It was stopped because it was no longer isolated: ${(fault as Error).message}`;
       await Promise.all(live.map((life) => life.cutOff(why)));
     }
   }
@@ -155,11 +152,11 @@ export async function openHost({ settings, path, clock, timers, log }: HostDeps)
       most: settings.most,
     }),
     async create(computer) {
-      if (lives.has(computer)) throw new HostError('exists', `${computer} is there already.`);
+      if (lives.has(computer)) throw new HostError('exists', `${computer} already exists.`);
       const used = new Set([...lives.values()].map(({ record }) => record.slot));
       const slot = Array.from({ length: settings.most }, (_, index) => index).find((index) => !used.has(index));
       if (slot === undefined)
-        throw new HostError('full', `${settings.most} computers are kept here, which is all that may be.`);
+        throw new HostError('full', `${settings.most} computers are kept here, which is the limit.`);
       const life = createLife({ computer, slot }, deps);
       lives.set(computer, life);
       try {

@@ -186,7 +186,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       if (one.wanted || ended !== one) return;
       void inLane(async () => {
         if (one.wanted || ended !== one) return;
-        const why = `It ended by itself (${how}). ${complaint()}`.trim();
+        const why = `It ended unexpectedly (${how}). ${complaint()}`.trim();
         await end(why);
         deps.onEnded(computer, why);
       });
@@ -204,7 +204,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
   async function answers(): Promise<void> {
     const until = clock.monotonic() + startsWithin;
     const gone = ended?.gone.then((how) => {
-      throw new HostError('failed', `It ended while it started (${how}). ${complaint()}`.trim());
+      throw new HostError('failed', `It ended while starting (${how}). ${complaint()}`.trim());
     });
     const tried = (async () => {
       while (clock.monotonic() < until) {
@@ -213,7 +213,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
       }
       throw new HostError(
         'timeout',
-        `It did not begin to answer within ${startsWithin / 1000} s. ${complaint()}`.trim(),
+        `It did not start answering within ${startsWithin / 1000} s. ${complaint()}`.trim(),
       );
     })();
     await Promise.race([tried, gone]);
@@ -226,7 +226,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
     chmodSync(run, 0o710);
     const found = lstatSync(socket);
     if (!found.isSocket() || found.uid !== uid)
-      throw new HostError('failed', 'What answers is not the computer’s socket.');
+      throw new HostError('failed', 'The program that answers is not the computer.');
     chownSync(socket, uid, settings.owner.gid);
     chmodSync(socket, 0o660);
   }
@@ -317,7 +317,7 @@ export function createLife(record: ComputerRecord, deps: LifeDeps): Life {
         if (!lives) {
           // Includes a run that began and was not recorded: it would run on, unknown, and block the next start.
           const left = run !== null || network.slots().includes(slot) || groups.processes(slot, uid).length > 0;
-          if (left) await end('The machine or its helper was ended meanwhile.');
+          if (left) await end('The machine or its helper ended meanwhile.');
           return;
         }
         const frozen = groups.isFrozen(slot, uid);

@@ -31,8 +31,8 @@ export interface MachineDeps {
 
 /** A sentence, or null. The cheapest check first: root and Linux before running anything. */
 export async function whyNot({ tool, path, platform, uid, firstUid, most, code }: MachineDeps): Promise<string | null> {
-  if (platform !== 'linux') return `Computers are made on Linux alone; this is ${platform}.`;
-  if (uid !== 0) return 'The helper has to be started as root: it makes networks and users for computers.';
+  if (platform !== 'linux') return `Hosted computers run only on Linux; this is ${platform}.`;
+  if (uid !== 0) return 'The helper must be started as root: it makes networks and users for computers.';
   const missing = Object.keys(programs).filter((name) => !isProgram(path, name));
   if (missing.length > 0) {
     const packages = [...new Set(missing.map((name) => programs[name]))].join(' ');
@@ -40,7 +40,7 @@ export async function whyNot({ tool, path, platform, uid, firstUid, most, code }
   }
   const taken = accountIn(firstUid, firstUid + most);
   if (taken !== null) {
-    return `The account ${taken} has one of the user ids ${firstUid} to ${firstUid + most - 1}: give others with --first-uid.`;
+    return `The account ${taken} has one of the user ids ${firstUid} to ${firstUid + most - 1}: choose others with --first-uid.`;
   }
   return (await unreadable(tool, firstUid, code)) ?? (await noNamespaces(tool, firstUid)) ?? (await noFirewall(tool));
 }
@@ -52,7 +52,7 @@ export function whoElseChanges(folder: string): string | null {
     if (found !== undefined) {
       const open = (found.mode & 0o022) !== 0 && (found.mode & 0o1000) === 0;
       if (found.isSymbolicLink() || found.uid !== 0 || open) {
-        return `Others than root can change ${path}: give a folder with --folder that is root’s, as all are on the way to it.`;
+        return `Users other than root can change ${path}: with --folder, give a path on which every folder belongs to root.`;
       }
     }
     if (path === dirname(path)) return null;
@@ -67,7 +67,7 @@ export function whereNobodyEnters(folder: string): string | null {
   for (let path = dirname(folder); ; path = dirname(path)) {
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found !== undefined && (found.mode & 0o001) === 0) {
-      return `Other users cannot enter ${path}, which leads to the computers: chmod o+x ${path}, or give another folder with --folder.`;
+      return `Other users cannot enter ${path}, which is on the path to the computers: chmod o+x ${path}, or give another folder with --folder.`;
     }
     if (path === dirname(path)) return null;
   }
@@ -94,7 +94,7 @@ async function noNamespaces(tool: Tool, uid: number): Promise<string | null> {
     await tool([program, ...words]);
     return null;
   } catch (error) {
-    return `Users without power cannot make namespaces here, which the browser’s sandbox needs: allow it (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0). ${said(error)}`;
+    return `Unprivileged users cannot make namespaces here, which the browser’s sandbox needs: allow it (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0). ${said(error)}`;
   }
 }
 
@@ -105,7 +105,7 @@ async function noFirewall(tool: Tool): Promise<string | null> {
     await tool(['unshare', '--net', 'nft', '-f', '-'], words);
     return null;
   } catch (error) {
-    return `No network namespace with a firewall of its own can be made here. ${said(error)}`;
+    return `No network namespace with its own firewall can be made here. ${said(error)}`;
   }
 }
 

@@ -85,7 +85,7 @@ export async function startNameServer(options: NameServerOptions): Promise<NameS
   let wanted = true;
   const ended = new Promise<never>((_, reject) => {
     const fail = (why: string) => {
-      const failed = new HostError('failed', `Names and addresses cannot be given out: ${why}`);
+      const failed = new HostError('failed', `DNS and DHCP for computers failed: ${why}`);
       reject(failed);
       if (wanted) options.onEnd();
     };

@@ -31,7 +31,7 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   chmodSync(folder, 0o711);
   const release = takeInstanceLock(join(folder, 'lock'));
-  if (release === null) throw refused(`Another helper makes computers in ${folder}.`);
+  if (release === null) throw refused(`Another helper is already running in ${folder}.`);
   const log = createLog({ folder: join(folder, 'logs'), name: 'computer-host', clock });
   try {
     const host = await openHost({ settings, path, clock, timers: systemTimers, log }).catch((error: unknown) => {
@@ -62,5 +62,5 @@ export async function startComputerHost(settings: HostSettings, path: string, cl
 }
 
 function refused(fact: string, cause?: unknown): AppError {
-  return new AppError('refused', fact, 'docs/hosted-computers.md says what a machine needs.', { cause });
+  return new AppError('refused', fact, 'See docs/hosted-computers.md for what a machine needs.', { cause });
 }

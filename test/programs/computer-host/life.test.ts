@@ -257,7 +257,7 @@ describe.skipIf(missing !== null)('the helper that makes computers', () => {
     }
   });
 
-  test('starts no computer when the firewall does not load, and none when it is not what was put up', async () => {
+  test('starts no computer when the firewall does not load, and none when it is not what was set up', async () => {
     const path = mkdtempSync(join(tmpdir(), 'gantry-nft-'));
     const real = spawnSync('which', ['nft'], { encoding: 'utf8' }).stdout.trim();
     // Leaves out a rule of whatever is loaded once `broken` is there; `refuses` makes it fail.
@@ -274,7 +274,7 @@ exec ${real} "$@"
       writeFileSync(join(path, 'broken'), '');
       const refused = await begin({ path });
       expect(refused.said()).toContain(
-        'The firewall is not what was put up: the chain to_world has 9 rules instead of 10.',
+        'The firewall is not what was set up: the chain to_world has 9 rules instead of 10.',
       );
       expect(leftovers(around, folder).filter((line) => line.includes(names.interfaces))).toEqual([]);
       rmSync(join(path, 'broken'));
