@@ -57,7 +57,7 @@ export async function createEgressProxy({ ask, clock, ...deps }: EgressProxyDeps
     }
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<{ allow: boolean; why: string }>((done) => {
-      timer = setTimeout(() => done({ allow: false, why: 'Nobody said whether it may be opened.' }), answerMs);
+      timer = setTimeout(() => done({ allow: false, why: 'Nothing decided whether it may be opened.' }), answerMs);
     });
     const { allow, why } = await Promise.race([ask({ host, port, addresses }), late]).finally(() =>
       clearTimeout(timer),

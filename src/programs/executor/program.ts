@@ -139,7 +139,7 @@ export function createProgram({ send, ...make }: ProgramDeps): Program {
       );
     },
     async close() {
-      for (const answer of questions.values()) answer({ allow: false, why: 'The executor ends.' });
+      for (const answer of questions.values()) answer({ allow: false, why: 'The executor is ending.' });
       await Promise.allSettled([browser.close(), desktop.close()]);
     },
   };

@@ -136,7 +136,7 @@ export function createBrowser({ emit, env, askHost }: BrowserDeps): BrowserHands
     const screen = await screenOfTab(tab, session.headless);
     const { seen } = request;
     if (seen !== undefined && (seen.url !== tab.page.url() || !isDeepStrictEqual(seen.screen, screen)))
-      throw new HandsFault('page', 'changed', 'The page is another than the one that was seen.');
+      throw new HandsFault('page', 'changed', 'The page has changed since it was seen.');
     const at: At = {
       session,
       tab,

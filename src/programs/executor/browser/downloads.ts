@@ -52,7 +52,8 @@ export function keepDownloads(context: BrowserContext, deps: DownloadDeps): Down
       await download.delete().catch(() => {});
       return failed(`It is larger than ${largestDownload} bytes and was stopped.`);
     }
-    if (temporary === null) return failed((await download.failure().catch(() => null)) ?? 'It did not arrive whole.');
+    if (temporary === null)
+      return failed((await download.failure().catch(() => null)) ?? 'It did not arrive completely.');
     const path = await freePath(folder, name, taken);
     await rename(temporary, path);
     changed({ type: 'download_completed', path, size_bytes: size });

@@ -19,7 +19,11 @@ export async function setField(
 ): Promise<void> {
   const field = (await element.evaluateHandle(controlOf)).asElement() as ElementHandle<Element> | null;
   if (field === null)
-    throw new HandsFault('page', 'not_editable', `${name} is no field, choice or tick, and has none within.`);
+    throw new HandsFault(
+      'page',
+      'not_editable',
+      `${name} is not a field, radio button or checkbox, and contains none.`,
+    );
   const control: Control = await field.evaluate(setControl, value);
   switch (control.kind) {
     case 'done':
@@ -39,12 +43,16 @@ export async function setField(
         await field.fill(String(value), { timeout: readyMs });
       } catch (error) {
         const why = (error as Error).message.split('\n')[0]!.replace(/^elementHandle\.fill: /, '');
-        const plain = why.startsWith('Timeout') ? 'it is not visible, or does not take input' : why;
-        throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: ${plain}.`);
+        const plain = why.startsWith('Timeout') ? 'it is not visible, or does not accept input' : why;
+        throw new HandsFault('page', 'not_editable', `${name} did not accept ${JSON.stringify(value)}: ${plain}.`);
       }
       // Date and number fields drop invalid text.
       if (String(value) !== '' && (await field.evaluate((one) => (one as HTMLInputElement).value)) === '')
-        throw new HandsFault('page', 'not_editable', `${name} did not take ${JSON.stringify(value)}: it stays empty.`);
+        throw new HandsFault(
+          'page',
+          'not_editable',
+          `${name} did not accept ${JSON.stringify(value)}: it stays empty.`,
+        );
   }
 }
 
@@ -55,7 +63,7 @@ export async function handFiles(
   paths: readonly string[],
 ): Promise<void> {
   for (const path of paths) {
-    if (!isAbsolute(path)) throw new HandsFault('page', 'file_not_found', `${path} is not a whole path.`);
+    if (!isAbsolute(path)) throw new HandsFault('page', 'file_not_found', `${path} is not a full path.`);
     const [real, found] = await Promise.all([realpath(path), stat(path), access(path, constants.R_OK)]).catch(() => []);
     if (real === undefined || found?.isFile() !== true)
       throw new HandsFault('page', 'file_not_found', `There is no file ${path}, or it cannot be read.`);
@@ -79,7 +87,7 @@ export async function handFiles(
     element.evaluate((one) => (one as HTMLElement).click()),
   ]);
   if (chooser === null)
-    throw new HandsFault('page', 'not_editable', `${name} is no file field and does not ask for a file.`);
+    throw new HandsFault('page', 'not_editable', `${name} is not a file field and does not ask for a file.`);
   if (paths.length > 1 && !chooser.isMultiple())
     throw new HandsFault('page', 'not_editable', `${name} takes one file, not ${paths.length}.`);
   await chooser.setFiles([...paths]);

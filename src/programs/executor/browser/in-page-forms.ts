@@ -50,11 +50,11 @@ export function setControl(element: Element, value: string | number | boolean): 
     if (wanted === null) {
       // A choice may be named by its value.
       if (type === 'radio' && (element as HTMLInputElement).value !== String(value))
-        return refused(`is a choice: true chooses it, not ${JSON.stringify(value)}.`);
-      if (type !== 'radio') return refused(`is a tick: it takes true or false, not ${JSON.stringify(value)}.`);
+        return refused(`is a radio button: give true to choose it, not ${JSON.stringify(value)}.`);
+      if (type !== 'radio') return refused(`is a checkbox: it takes true or false, not ${JSON.stringify(value)}.`);
     }
     if (wanted === false && (type === 'radio' || role === 'radio') && now())
-      return refused('is a choice: another one of its group has to be chosen instead.');
+      return refused('is a radio button: choose another one of its group instead.');
     if (now() !== (wanted ?? true)) (element as HTMLElement).click();
     return now() === (wanted ?? true) || role !== ''
       ? { kind: 'done' }

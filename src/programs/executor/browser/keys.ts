@@ -163,7 +163,7 @@ function parseKey(name: string, chord: string): string {
   throw new HandsFault(
     'page',
     'unknown_key',
-    `${JSON.stringify(name)} in ${JSON.stringify(chord)} is no key. Use names such as Return, Tab, Page_Up, BackSpace, ctrl+a.`,
+    `${JSON.stringify(name)} in ${JSON.stringify(chord)} is not a key. Use names such as Return, Tab, Page_Up, BackSpace, ctrl+a.`,
   );
 }
 

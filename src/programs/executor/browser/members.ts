@@ -46,7 +46,7 @@ const click =
     at.pointed(point);
     const plain = keys.length === 0 && !session.traced;
     await holding(tab.page, keys, at.signal, () => clickAt(tab, point, { button, times, plain }));
-    return disabled ? { text: 'It is disabled: nothing may have come of it.' } : {};
+    return disabled ? { text: 'It is disabled, so this may have had no effect.' } : {};
   };
 
 export const members: Members = {
@@ -77,8 +77,7 @@ export const members: Members = {
     const fields = await readFields(tab.page);
     const branches = await readTree(tab.page, timeoutMs);
     const branch = name === null ? null : branchOf(branches, name);
-    if (name !== null && branch === null)
-      throw new HandsFault('page', 'stale_ref', `${ref} is not on the page any more.`);
+    if (name !== null && branch === null) throw new HandsFault('page', 'stale_ref', `${ref} is no longer on the page.`);
     const head = `${tab.title === '' ? 'Untitled' : tab.title} (${tab.page.url()})`;
     const tree = writeTree(branch === null ? branches : [branch], {
       filter,
@@ -91,12 +90,12 @@ export const members: Members = {
   async get_page_text({ tab }) {
     const parts = await Promise.all(tab.page.frames().map((frame) => frame.evaluate(pageText).catch(() => '')));
     const text = parts.filter((part) => part.trim() !== '').join('\n\n');
-    const cut = '\n(The text goes on.)';
+    const cut = '\n(The text continues.)';
     return { text: text.length > longestRead ? text.slice(0, longestRead - cut.length) + cut : text };
   },
   find: async ({ tab, timeoutMs }, { query }) => ({ text: await findElements(tab, query, timeoutMs) }),
   read_console: ({ tab }) => Promise.resolve({ text: linesOf(tab.console, 'Nothing was logged.') }),
-  read_network: ({ tab }) => Promise.resolve({ text: linesOf(tab.network, 'Nothing was asked for.') }),
+  read_network: ({ tab }) => Promise.resolve({ text: linesOf(tab.network, 'Nothing was requested.') }),
   screenshot: async ({ tab, screen }) => ({ picture: await capture(tab, screen) }),
   async zoom({ tab, screen }, { region }) {
     const [x0, y0, x1, y1] = region;
@@ -182,7 +181,7 @@ export const members: Members = {
   },
   async file_upload({ tab }, { target, paths, document_ids }) {
     if ((document_ids ?? []).length > 0)
-      throw new HandsFault('page', 'file_not_found', 'Documents cannot be handed over by their ids here. Give paths.');
+      throw new HandsFault('page', 'file_not_found', 'Documents cannot be given by id here. Give paths.');
     const element = await tab.refs.element(target.ref);
     await handFiles(tab.page, element, target.ref, paths ?? []);
     return {};

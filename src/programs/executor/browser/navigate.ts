@@ -21,16 +21,20 @@ export function addressOf(text: string): string {
   // A port is no scheme: `localhost:3000`.
   const named = /^([a-z][a-z0-9+.-]*):(?!\d+(?:[/?#]|$))/i.exec(wanted)?.[1]?.toLowerCase();
   if (named !== undefined && named !== 'http' && named !== 'https')
-    throw new HandsFault('refused', 'navigation_refused', `${named}: addresses are not opened, only http: and https:.`);
+    throw new HandsFault(
+      'refused',
+      'navigation_refused',
+      `${named}: addresses cannot be opened, only http: and https:.`,
+    );
   const whole = named === undefined ? `https://${wanted}` : wanted;
   if (!URL.canParse(whole) || new URL(whole).hostname === '')
-    throw new HandsFault('page', 'navigation_failed', `${JSON.stringify(wanted.slice(0, 200))} is no address.`);
+    throw new HandsFault('page', 'navigation_failed', `${JSON.stringify(wanted.slice(0, 200))} is not an address.`);
   const { protocol, username, password, href } = new URL(whole);
   if (protocol !== 'http:' && protocol !== 'https:')
     throw new HandsFault(
       'refused',
       'navigation_refused',
-      `${protocol} addresses are not opened, only http: and https:.`,
+      `${protocol} addresses cannot be opened, only http: and https:.`,
     );
   if (username !== '' || password !== '')
     throw new HandsFault('refused', 'navigation_refused', 'An address must not carry a credential.');
@@ -88,7 +92,7 @@ async function go(
     const refusal = refusalOf(at, url ?? page.url());
     if (refusal !== null) throw refusal;
     const fact = /^Timeout/.test(why)
-      ? 'the page did not come in time; what is there of it can be used'
+      ? 'the page did not load in time; what has loaded can be used'
       : why.replace(/ at \S+$/, '');
     throw new HandsFault('page', 'navigation_failed', `${url ?? 'The page'} could not be opened: ${fact}.`);
   }

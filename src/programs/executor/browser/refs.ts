@@ -26,7 +26,7 @@ export function createRefs(page: Page, next: () => number): Refs {
     new HandsFault(
       'page',
       'stale_ref',
-      `${ref} is no element of this page as it is now. Read the page again, and use the refs that it shows.`,
+      `${ref} is not an element of the current page. Read the page again and use the refs it shows.`,
     );
 
   return {

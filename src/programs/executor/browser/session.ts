@@ -172,7 +172,7 @@ export function createSession(deps: SessionDeps): Session {
         throw new HandsFault(
           'page',
           'tab_not_found',
-          `${wanted} is no open tab: ${tabs.map((one) => one.id).join(', ')}.`,
+          `${wanted} is not an open tab. Open tabs: ${tabs.map((one) => one.id).join(', ')}.`,
         );
       // The last one was closed.
       tab ??= await session.newTab();

@@ -34,12 +34,11 @@ export async function aimAt(element: ElementHandle<Element>, name: string, signa
       if (rests || performance.now() > until) return { point, disabled: spots.disabled };
       before = point;
     } else if (scroll && performance.now() > until) {
-      if (!spots.seen)
-        throw new HandsFault('page', 'element_not_found', `${name} takes no room on the page now: it is hidden.`);
+      if (!spots.seen) throw new HandsFault('page', 'element_not_found', `${name} is hidden on the page now.`);
       throw new HandsFault(
         'page',
         'element_covered',
-        `${name} cannot be reached: ${covered === null ? 'no part of it can be brought into view' : `${covered} lies over it`}.`,
+        `${name} cannot be reached: ${covered === null ? 'no part of it can be brought into view' : `${covered} covers it`}.`,
       );
     }
     // Scrolled once: a page that scrolls back would never come to rest.

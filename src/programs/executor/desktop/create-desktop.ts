@@ -123,7 +123,7 @@ export function createDesktop({ emit, env, platform = process.platform }: Deskto
     const { display, pointer, keyboard, clipboard, members } = one;
     const acts = memberOf('computer', member)?.class === 'act';
     if (acts && (await isElsewhere(one)))
-      throw new HandsFault('page', 'cancelled', 'Somebody else moved the pointer: the action was not done.');
+      throw new HandsFault('page', 'cancelled', 'Somebody else moved the pointer, so the action was not done.');
     signal.throwIfAborted();
     if (acts) clipboard.restore();
     try {

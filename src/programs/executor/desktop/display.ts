@@ -108,7 +108,7 @@ export async function connectDisplay(
     extension<Fixes>((reply) => client.require('fixes', reply)),
     extension<Damage>((reply) => client.require('damage', reply)),
   ]);
-  if (test === null) throw displayFault(`The display ${name} has no XTEST: nothing can be pressed there.`);
+  if (test === null) throw displayFault(`The display ${name} has no XTEST, so it takes no clicks or keys.`);
   if (xkb !== null) await ask((reply) => xkb.UseExtension(1, 0, reply));
 
   return {
@@ -147,7 +147,7 @@ export async function connectDisplay(
 function nameOf(env: Readonly<Record<string, string | undefined>>, platform: NodeJS.Platform): string {
   if (platform === 'darwin' || platform === 'win32') {
     const system = platform === 'darwin' ? 'macOS' : 'Windows';
-    throw displayFault(`The desktop of ${system} cannot be driven yet; the browser can.`);
+    throw displayFault(`The desktop of ${system} cannot be controlled yet; the browser can.`);
   }
   if (env.DISPLAY !== undefined && env.DISPLAY !== '') return env.DISPLAY;
   throw displayFault(

@@ -71,11 +71,7 @@ export function createTyping({ display, keyboard, clipboard, focusedClass }: Typ
     const byKeys = strokes !== null && (strokes.length <= mostStrokes || !(await pasted(body, layout, signal)));
     if (byKeys) await pressed(strokes, layout, signal);
     else if (strokes === null && !(await pasted(body, layout, signal)))
-      throw new HandsFault(
-        'page',
-        'not_editable',
-        'Nothing that has the focus took the text: click into a field first.',
-      );
+      throw new HandsFault('page', 'not_editable', 'No focused field took the text: click into a field first.');
     if (returns > 0) {
       const enter = layout.chord('Return');
       for (let times = 0; times < returns; times += 1) {

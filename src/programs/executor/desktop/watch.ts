@@ -72,8 +72,7 @@ export async function watchDisplay(
 
 export class PackerGone extends HandsFault {
   constructor() {
-    const message =
-      'Nothing can be seen: the live view of a desktop needs ffmpeg, which is not installed here or ended.';
+    const message = 'The live view of a desktop needs ffmpeg, which is not installed here or has ended.';
     super('device', 'display_unavailable', message);
   }
 }
