@@ -40,9 +40,9 @@ export function sniffCompound(bytes: Uint8Array): Sniffed {
   if ([...names].some((name) => name.startsWith('__properties_version1') || name.startsWith('__substg1.0_'))) {
     return binary('msg', 'application/vnd.ms-outlook');
   }
-  if (names.has('WordDocument')) throw unsupported('a Word document of before 2007 (doc)', 'Save it as docx or pdf');
+  if (names.has('WordDocument')) throw unsupported('a Word document from before 2007 (doc)', 'Save it as docx or pdf');
   if (names.has('PowerPoint Document'))
-    throw unsupported('a PowerPoint file of before 2007 (ppt)', 'Save it as pptx or pdf');
+    throw unsupported('a PowerPoint file from before 2007 (ppt)', 'Save it as pptx or pdf');
   throw unsupported('a compound file that is neither xls nor msg', 'Save it as docx, xlsx, pptx or pdf');
 }
 
@@ -75,11 +75,16 @@ function compoundNames(bytes: Uint8Array): Set<string> {
   } catch (cause) {
     // What was found before the cut may still say what it is.
     if (names.size === 0)
-      throw new ConvertFault('damaged', 'The compound file is cut or broken.', 'Get the file again, whole.', { cause });
+      throw new ConvertFault(
+        'damaged',
+        'The compound file is truncated or damaged.',
+        'Get a complete copy of the file.',
+        { cause },
+      );
   }
   return names;
 }
 
 export function unsupported(what: string, instead: string): ConvertFault {
-  return new ConvertFault('unsupported', `This is ${what}, which is not converted.`, `${instead}, and give that.`);
+  return new ConvertFault('unsupported', `This is ${what}, which cannot be converted.`, `${instead}, and give that.`);
 }

@@ -104,11 +104,11 @@ async function convertAt(
     },
     async convertInner(document) {
       mustHaveTime();
-      if (depth >= deepest) throw tooMuch(`it lies more than ${deepest} documents deep`);
+      if (depth >= deepest) throw tooMuch(`it is nested more than ${deepest} documents deep`);
       budget.inner += 1;
-      if (budget.inner > mostInner) throw tooMuch(`more than ${mostInner} documents lie in this one`);
+      if (budget.inner > mostInner) throw tooMuch(`this one contains more than ${mostInner} documents`);
       const room = longestMarkdown - budget.written;
-      if (room <= 0) throw tooMuch(`what stands before it has ${longestMarkdown} characters already`);
+      if (room <= 0) throw tooMuch(`the text before it already has ${longestMarkdown} characters`);
       const inner = { filename: document.filename, mimeType: document.mimeType ?? '', family: null };
       const found = await convertAt(document.bytes, inner, budget, depth + 1, now);
       // What lies in it was counted when it was written.
@@ -128,11 +128,9 @@ async function convertAt(
     );
   }
   if (sniffed.guessed)
-    notes.push(
-      `The encoding is not said anywhere; ${charset} was guessed. Give mimeType with a charset to say another.`,
-    );
+    notes.push(`No encoding is given; ${charset} was guessed. Give mimeType with a charset to choose another.`);
   if (entry.family === 'data' && charset !== null && converted.markdown.includes('\uFFFD')) {
-    notes.push(`Some bytes are no characters in ${charset}; they stand as \uFFFD.`);
+    notes.push(`Some bytes are not characters in ${charset}; they appear as \uFFFD.`);
   }
   return { ...converted, notes, kind, family: entry.family, mimeType, charset };
 }
@@ -151,7 +149,7 @@ async function readBy(
     throw new ConvertFault(
       'damaged',
       `This ${kind} could not be read${saidBy(cause)}.`,
-      'It is cut, broken or unusual: get it again, or save it anew with its program.',
+      'It is truncated, damaged or unusual: get it again, or save it again in its program.',
       { cause },
     );
   }

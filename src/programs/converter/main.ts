@@ -82,7 +82,7 @@ function faultOf(error: unknown): NonNullable<AnswerHead['fault']> {
   return {
     code: 'damaged',
     fact: `The document could not be read${saidBy(error)}.`,
-    action: 'Get it again, or save it anew with its program.',
+    action: 'Get it again, or save it again in its program.',
   };
 }
 

@@ -84,7 +84,8 @@ export function claimedKind(filename: string): Kind | null {
 
 /** Throws `damaged` for empty or cut containers, `encrypted`, `unsupported` with what it is. */
 export async function sniff(bytes: Uint8Array, hints: Hints): Promise<Found> {
-  if (bytes.length === 0) throw new ConvertFault('damaged', 'The document is empty (0 bytes).', 'Get it again, whole.');
+  if (bytes.length === 0)
+    throw new ConvertFault('damaged', 'The document is empty (0 bytes).', 'Get a complete copy of it.');
   const head = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const plain = (sniffed: Sniffed): Found => ({ ...sniffed, guessed: false });
   // Readers of PDF take the header anywhere in the first kilobyte (ISO 32000, annex H).
@@ -98,7 +99,7 @@ export async function sniff(bytes: Uint8Array, hints: Hints): Promise<Found> {
     return plain({ kind: media.kind, mimeType: media.mimeType, charset: null });
   const charset = await charsetOf(bytes, /charset\s*=\s*["']?([\w.:-]+)/i.exec(hints.mimeType)?.[1] ?? '');
   if (charset !== null && (media === null || media.mimeType.endsWith('xml'))) return textKind(bytes, charset, hints);
-  const what = media === null ? 'a file of bytes that no format here knows' : `a file of type ${media.mimeType}`;
+  const what = media === null ? 'a file in an unknown format' : `a file of type ${media.mimeType}`;
   throw unsupported(what, 'Save it as a document (pdf, docx, html or text)');
 }
 

@@ -161,9 +161,14 @@ async function unpack(packed: Uint8Array, method: number, size: number, shown: s
 }
 
 function damaged(why: string, cause?: unknown): ConvertFault {
-  return new ConvertFault('damaged', `The zip container is cut or broken: ${why}.`, 'Get the file again, whole.', {
-    cause,
-  });
+  return new ConvertFault(
+    'damaged',
+    `The zip container is truncated or damaged: ${why}.`,
+    'Get a complete copy of the file.',
+    {
+      cause,
+    },
+  );
 }
 
 function bomb(what: string): ConvertFault {

@@ -211,5 +211,5 @@ test('a PDF that was cut gives what can be found, or says that it is cut', async
   const whole = makeReport(3);
   const cut = await convert(whole.subarray(0, whole.length - 15));
   expect(cut.markdown).toContain('Chapter 1');
-  expect((await failure(convert(whole.subarray(0, whole.length / 2)))).fact).toMatch(/cut or broken|pages/);
+  expect((await failure(convert(whole.subarray(0, whole.length / 2)))).fact).toMatch(/truncated or damaged|pages/);
 });

@@ -182,7 +182,7 @@ test('JSON is set out, and what was cut off in the middle is shown as it is', as
   expect((await convert('{"a":[1,{"b":"```"}]}', 'a.json')).markdown).toContain('````json\n{\n  "a": [\n    1,\n');
   const broken = await convert('{"a":[1,2', 'a.json');
   expect(broken.markdown).toBe('```json\n{"a":[1,2\n```\n');
-  expect(broken.notes.join()).toContain('no valid JSON');
+  expect(broken.notes.join()).toContain('not valid JSON');
 });
 
 test('XML is set out without a change to its text, and no entity is expanded', async () => {
@@ -221,7 +221,7 @@ test('a notebook gives its text, its code in the language of its kernel, its out
 test('what is nothing, and what nobody knows, is told as such', async () => {
   expect((await failure(convert('', 'a.pdf'))).fact).toContain('empty');
   expect((await failure(convert(Buffer.from([1, 2, 3, 0, 255, 0, 1, 2, 3, 4, 5, 6, 7]), 'a.bin'))).fact).toContain(
-    'no format here knows',
+    'an unknown format',
   );
   expect((await failure(convert(Buffer.from('7f454c46020101000000000000000000', 'hex')))).fact).toContain('elf');
 });

@@ -43,7 +43,7 @@ export function parseXml(text: string, what: string): XmlElement {
   try {
     nodes = convert(parser.parse(text.replace(/^\ufeff/, '')) as Parsed[]);
   } catch (cause) {
-    throw broken(what, saidBy(cause).slice(2) || 'it is no XML', cause);
+    throw broken(what, saidBy(cause).slice(2) || 'it is not XML', cause);
   }
   const root = nodes.find((node): node is XmlElement => typeof node !== 'string');
   if (root === undefined) throw broken(what, 'it has no element');
@@ -52,9 +52,14 @@ export function parseXml(text: string, what: string): XmlElement {
 
 function broken(what: string, why: string, cause?: unknown): ConvertFault {
   const line = why.replace(/\s+/g, ' ').slice(0, 200).replace(/\.$/, '');
-  return new ConvertFault('damaged', `The XML of ${what} cannot be read: ${line}.`, 'Get the file again, whole.', {
-    cause,
-  });
+  return new ConvertFault(
+    'damaged',
+    `The XML of ${what} cannot be read: ${line}.`,
+    'Get a complete copy of the file.',
+    {
+      cause,
+    },
+  );
 }
 
 function convert(items: readonly Parsed[]): XmlNode[] {

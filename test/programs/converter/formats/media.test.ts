@@ -69,7 +69,7 @@ describe('a picture', () => {
     ]);
     expect(result.metadata).toMatchObject({ width: 1615, height: 1967, mimeType: 'image/jpeg' });
     expect(result.notes).toEqual([
-      'Text and things shown in the picture are not read: only what the file says of itself is given.',
+      'Text and things shown in the picture are not read: only the metadata of the file is given.',
     ]);
   });
 
@@ -145,7 +145,7 @@ describe('a sound file', () => {
       ]),
     );
     expect(result.metadata).toMatchObject({ Title: 'f67a499e *one*', seconds: 3 });
-    expect(result.notes).toEqual(['Speech is not transcribed: only what the file says of itself is given.']);
+    expect(result.notes).toEqual(['Speech is not transcribed: only the metadata of the file is given.']);
   });
 
   it('reads tags of mp3, lyrics as well', async () => {

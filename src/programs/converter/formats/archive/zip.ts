@@ -30,7 +30,7 @@ async function convert(bytes: Uint8Array, context: ConvertContext): Promise<Conv
   if (files.length === 0) notes.push('The archive has no files in it.');
   if (skipped.length > 0)
     notes.push(
-      `${late ? 'The time was over' : `At most ${mostConverted} documents are converted`}: not converted are ${list(skipped)}.`,
+      `${late ? 'Time ran out' : `At most ${mostConverted} documents are converted`}. Not converted: ${list(skipped)}.`,
     );
   const metadata = { files: files.length, unpackedBytes: files.reduce((sum, entry) => sum + entry.size, 0) };
   return { markdown: blocks.length === 0 ? '' : `${blocks.join('\n\n')}\n`, metadata, notes };

@@ -28,13 +28,13 @@ async function convert(_bytes: Uint8Array, context: ConvertContext): Promise<Con
   } catch (cause) {
     throw new ConvertFault(
       'damaged',
-      `The notebook is no valid JSON (${(cause as Error).message.slice(0, 120)}): it is cut or broken.`,
-      'Get the file again, whole.',
+      `The notebook is not valid JSON (${(cause as Error).message.slice(0, 120)}): it is truncated or damaged.`,
+      'Get a complete copy of the file.',
       { cause },
     );
   }
   if (!Array.isArray(notebook.cells))
-    throw new ConvertFault('damaged', 'The notebook has no cells.', 'Save it anew with Jupyter.');
+    throw new ConvertFault('damaged', 'The notebook has no cells.', 'Save it again in Jupyter.');
   const { kernelspec, language_info } = notebook.metadata ?? {};
   const language = String(language_info?.name ?? kernelspec?.language ?? 'python');
   const notes: string[] = [];

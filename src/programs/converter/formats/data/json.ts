@@ -20,7 +20,7 @@ export const jsonFormat: Format = {
       value = JSON.parse(text);
     } catch (error) {
       notes.push(
-        `It is no valid JSON (${(error as Error).message.slice(0, 120)}): it may be cut. It stands here as it is.`,
+        `It is not valid JSON (${(error as Error).message.slice(0, 120)}): it may be cut. It is given as it is.`,
       );
       return { markdown: shown(text, 'json', notes), metadata: {}, notes };
     }
@@ -45,7 +45,7 @@ export const jsonLinesFormat: Format = {
     const broken = lines.flatMap((line, index) => (isJson(line) ? [] : [index + 1]));
     if (broken.length > 0)
       notes.push(
-        `Lines that are no valid JSON, as they are: ${broken.slice(0, 10).join(', ')}${broken.length > 10 ? ' …' : ''}.`,
+        `Lines that are not valid JSON, given as they are: ${broken.slice(0, 10).join(', ')}${broken.length > 10 ? ' …' : ''}.`,
       );
     if (lines.length > mostRecords) notes.push(`It was cut: ${mostRecords} of ${lines.length} records are here.`);
     return {

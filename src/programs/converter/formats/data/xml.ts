@@ -16,7 +16,7 @@ export const xmlFormat: Format = {
     const valid = text.length > longestPretty * 8 ? true : XMLValidator.validate(text);
     if (valid !== true)
       notes.push(
-        `It is not well-formed XML (${valid.err.msg}, line ${valid.err.line}): it may be cut. It stands here as it is.`,
+        `It is not well-formed XML (${valid.err.msg}, line ${valid.err.line}): it may be cut. It is given as it is.`,
       );
     const root = /<(?![?!])([^\s/>]+)/.exec(text)?.[1];
     const pretty = valid === true && text.length <= longestPretty ? setOut(text) : text;

@@ -36,7 +36,11 @@ export const epubFormat: Format = {
     const packagePath = attribute(descendants(container, 'rootfile')[0], 'full-path') ?? '';
     const root = await xml(zip, packagePath);
     if (root === undefined) {
-      throw new ConvertFault('damaged', 'The book does not say where its contents are.', 'Get the file again, whole.');
+      throw new ConvertFault(
+        'damaged',
+        'The book does not say where its contents are.',
+        'Get a complete copy of the file.',
+      );
     }
     const metadata = describe(child(root, 'metadata'));
     const { pieces, notes } = await chapters(zip, root, packagePath, context);
@@ -82,7 +86,7 @@ async function chapters(
     if (chapter !== '') pieces.push(chapter);
   }
   if (missing > 0) notes.push(`Chapters named in the book but not in the file: ${missing}.`);
-  if (pieces.length === 0) notes.push('The book holds no text: its pages may be pictures.');
+  if (pieces.length === 0) notes.push('The book has no text: its pages may be pictures.');
   return { pieces, notes };
 }
 

@@ -32,7 +32,7 @@ export const feedFormat: Format = {
     const inside = localName(root) === 'feed' ? childrenOf(root, 'entry') : childrenOf(channel, 'item');
     const items = inside.length > 0 ? inside : childrenOf(root, 'item');
     if (items.length === 0 && plain(channel, 'title') === '') {
-      throw new ConvertFault('damaged', 'The feed has neither a title nor entries.', 'Get it again, whole.');
+      throw new ConvertFault('damaged', 'The feed has neither a title nor entries.', 'Get a complete copy of it.');
     }
     const base = httpAddress(linkOf(channel));
     const title = plain(channel, 'title');

@@ -53,5 +53,5 @@ export function unpackRtf(bytes: Uint8Array): Uint8Array {
 }
 
 function damaged(): ConvertFault {
-  return new ConvertFault('damaged', 'The rich text of the mail is cut or broken.', 'Export the mail again.');
+  return new ConvertFault('damaged', 'The rich text of the mail is truncated or damaged.', 'Export the mail again.');
 }

@@ -53,7 +53,11 @@ function open(bytes: Uint8Array): { reader: Reader; fields: FieldsData } {
   };
   const first = read(null);
   if (first.fields.dataType !== 'msg') {
-    throw new ConvertFault('damaged', 'The mail file is cut or broken.', 'Export the mail again, or save it as eml.');
+    throw new ConvertFault(
+      'damaged',
+      'The mail file is truncated or damaged.',
+      'Export the mail again, or save it as eml.',
+    );
   }
   // Older files keep their texts in a code page that only the file itself tells.
   const page = first.fields.messageCodepage ?? first.fields.internetCodepage;

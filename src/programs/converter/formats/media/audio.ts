@@ -39,7 +39,7 @@ export const audioFormat: Format = {
       ['Bitrate', format.bitrate === undefined ? undefined : Math.round(format.bitrate)],
     ]);
     const lyrics = lyricsOf(read);
-    const notes = ['Speech is not transcribed: only what the file says of itself is given.'];
+    const notes = ['Speech is not transcribed: only the metadata of the file is given.'];
     if (format.duration === undefined) notes.push('Its length could not be read: the file may be cut.');
     const seconds = format.duration === undefined ? {} : { seconds: Math.round(format.duration * 1000) / 1000 };
     return {
@@ -56,8 +56,8 @@ async function parse(bytes: Uint8Array, mimeType: string): Promise<IAudioMetadat
   } catch (cause) {
     throw new ConvertFault(
       'damaged',
-      `The sound file is cut or broken${saidBy(cause)}.`,
-      'Get the file again, whole.',
+      `The sound file is truncated or damaged${saidBy(cause)}.`,
+      'Get a complete copy of the file.',
       {
         cause,
       },

@@ -20,10 +20,10 @@ export const imageFormat: Format = {
     const seen = await context.recognize(bytes);
     const notes = [
       seen === null
-        ? 'Text and things shown in the picture are not read: only what the file says of itself is given.'
+        ? 'Text and things shown in the picture are not read: only the metadata of the file is given.'
         : 'Text in the picture was recognised and may have errors; things shown in it are not read.',
     ];
-    if (!readable) notes.push('What the picture says of itself is cut or broken.');
+    if (!readable) notes.push('The metadata of the picture is truncated or damaged.');
     if (size === null) notes.push('Its size could not be read: the file may be cut.');
     const said = seen === null || seen === '' ? '' : `\n\n## Text in the picture\n\n${seen}`;
     return {

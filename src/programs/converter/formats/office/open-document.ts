@@ -42,7 +42,7 @@ export const openDocumentFormat: Format = {
     }
     const content = await partOf(zip, 'content.xml', context);
     if (content === undefined)
-      throw new ConvertFault('damaged', 'The document has no content.xml.', 'Get the file again, whole.');
+      throw new ConvertFault('damaged', 'The document has no content.xml.', 'Get a complete copy of the file.');
     const styles = await partOf(zip, 'styles.xml', context);
     const writer = createWriter([styles, content], context);
     const slides = path(content, 'body', 'presentation');

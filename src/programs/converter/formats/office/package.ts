@@ -63,7 +63,7 @@ export async function openPackage(bytes: Uint8Array, context: ConvertContext, wh
       throw new ConvertFault(
         'damaged',
         `The ${what} does not say which of its parts is the document.`,
-        'Open it in the program that made it, save it anew and convert that.',
+        'Open it in the program that made it, save it again and convert that.',
       );
     },
     async properties() {

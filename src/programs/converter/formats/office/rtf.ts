@@ -118,7 +118,7 @@ function createReader() {
       throw new ConvertFault(
         'damaged',
         `The document has groups more than ${deepestGroup} deep.`,
-        'Save it anew with its program.',
+        'Save it again in its program.',
       );
     }
     stack.push(state);

@@ -82,8 +82,8 @@ async function readBook(bytes: Uint8Array, context: ConvertContext): Promise<{ b
     if (/password|encrypt/i.test(why)) throw encrypted(cause);
     throw new ConvertFault(
       'damaged',
-      `The spreadsheet is cut or broken${saidBy(cause)}.`,
-      'Open it in its program, save it anew and convert that.',
+      `The spreadsheet is truncated or damaged${saidBy(cause)}.`,
+      'Open it in its program, save it again and convert that.',
       { cause },
     );
   }

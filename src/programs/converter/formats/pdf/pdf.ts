@@ -74,9 +74,14 @@ function faultOf(cause: unknown): ConvertFault {
       { cause },
     );
   }
-  return new ConvertFault('damaged', `The PDF is cut or broken${saidBy(cause)}.`, 'Get the file again, whole.', {
-    cause,
-  });
+  return new ConvertFault(
+    'damaged',
+    `The PDF is truncated or damaged${saidBy(cause)}.`,
+    'Get a complete copy of the file.',
+    {
+      cause,
+    },
+  );
 }
 
 async function read(document: PDFDocumentProxy, library: Library, context: ConvertContext): Promise<Converted> {
@@ -119,17 +124,17 @@ async function read(document: PDFDocumentProxy, library: Library, context: Conve
   const textless =
     empty.length > 0 ? `without text: ${empty.length === last ? 'the whole document' : pagesOf(empty)}` : '';
   if (recognised.size > 0)
-    notes.push('Text in pictures was recognised (OCR): it may have errors, and tables and headings are not seen.');
-  if (unread.length > 0) notes.push(`${pagesOf(unread)} could not be recognised in the time that there is.`);
+    notes.push('Text in pictures was recognised (OCR): it may have errors, and tables and headings are not detected.');
+  if (unread.length > 0) notes.push(`${pagesOf(unread)} could not be recognised in the time allowed.`);
   if (textless !== '')
     notes.push(
       `There are pages ${textless}. They are scans or pictures, ${context.ocr ? 'and no text was recognised in them' : 'and text in pictures is not recognised: use a program for text recognition (OCR) first, or start Gantry with GANTRY_OCR=on'}.`,
     );
   if (markdown.includes('\uFFFD'))
-    notes.push('Some fonts in it do not say which characters they show; those stand as \uFFFD.');
+    notes.push('Some fonts in it do not say which characters they show; those appear as \uFFFD.');
   if (dropped > 0) notes.push(`Headers, footers and page numbers that repeat were left out (${dropped} lines).`);
   const attached = Object.keys((await document.getAttachments().catch(() => null)) ?? {});
-  if (attached.length > 0) notes.push(`It has files attached that were not read: ${attached.slice(0, 20).join(', ')}.`);
+  if (attached.length > 0) notes.push(`Attached files that were not read: ${attached.slice(0, 20).join(', ')}.`);
   const form = fields.length === 0 ? '' : `\n\n## Form fields\n\n${fields.join('\n')}`;
   return { markdown: `${markdown}${form}`.trim() + (markdown + form === '' ? '' : '\n'), metadata, notes };
 }
