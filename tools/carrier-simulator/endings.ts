@@ -21,17 +21,17 @@ const fails = (suffix: string, what: string, code: string, title: string): Magic
 
 export const endings: readonly MagicEnding[] = [
   { suffix: '0100', what: 'texts arrive slowly', slowMs: 8_000 },
-  { suffix: '0103', what: 'nobody confirms that a text arrived', status: 'delivery_unconfirmed' },
+  { suffix: '0103', what: 'texts arrive without a delivery receipt', status: 'delivery_unconfirmed' },
   fails('0110', 'texts fail: the sender is not registered', '40010', 'Message not sent: sender not 10DLC registered'),
   fails('0129', 'texts fail: too many', '40011', 'Too many requests: throughput exceeded'),
   fails('0140', 'a landline: texts fail', '40001', 'Not routable: landline'),
   fails('0141', 'texts fail as spam', '40002', 'Blocked as spam: temporary'),
-  { suffix: '0120', what: 'calls find it busy', call: 'busy' },
+  { suffix: '0120', what: 'calls get a busy signal', call: 'busy' },
   { suffix: '0121', what: 'calls reach its voicemail', call: 'voicemail' },
   { suffix: '0122', what: 'calls are rejected', call: 'reject' },
-  { suffix: '0123', what: 'nobody answers calls', call: 'silence' },
-  { suffix: '0124', what: 'calls find no such number', call: 'missing' },
-  { suffix: '0130', what: 'cannot be brought from its carrier', notPortable: true },
+  { suffix: '0123', what: 'calls are not answered', call: 'silence' },
+  { suffix: '0124', what: 'calls fail: there is no such number', call: 'missing' },
+  { suffix: '0130', what: 'cannot be ported', notPortable: true },
 ];
 
 export function endingOf(e164: string): MagicEnding | null {

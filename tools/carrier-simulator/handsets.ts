@@ -48,7 +48,7 @@ export function createHandsets(world: World): Handsets {
     add(name, asked) {
       const e164 = asked ?? freeNumber(state);
       if (state.handsets.some((one) => one.e164 === e164))
-        throw refused(409, '10036', 'Conflict', `There is a handset ${e164} already.`);
+        throw refused(409, '10036', 'Conflict', `The handset ${e164} already exists.`);
       state.handsets.push({ e164, name });
       return show(e164, name);
     },

@@ -333,5 +333,5 @@ function wireError(error: unknown, log: (line: string) => void): HostError {
   if (error instanceof HostRefusal) return error.wire;
   log(`a request failed: ${error instanceof Error ? error.stack : String(error)}`);
   const fact = `The pane host could not do it: ${error instanceof Error ? error.message : String(error)}.`;
-  return { code: 'internal', fact, action: 'Read the log of the pane host.' };
+  return { code: 'internal', fact, action: 'See the log of the pane host.' };
 }

@@ -129,7 +129,7 @@ function told<W extends FromHeir['heir']>(
 /** The panes that are handed to this process. Throws when not every one is whole. */
 export function readHanded(folder: string): (HandedPane & { readonly fd: number })[] {
   const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
-  if (manifest.version !== 1) throw new Error('the panes are handed over in a way of a later version');
+  if (manifest.version !== 1) throw new Error('the panes were handed over by a later version');
   return manifest.panes.map(({ file, sha256: sum }, index) => {
     const text = readFileSync(join(folder, file), 'utf8');
     if (sha256(text) !== sum) throw new Error(`${file} is damaged`);

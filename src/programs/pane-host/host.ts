@@ -244,7 +244,7 @@ export function createHost(deps: HostDeps): Host {
       if (revival) await ending.get(spec.id);
       const before = revival ? closed.get(spec.id) : undefined;
       if (panes.has(spec.id) || (closed.has(spec.id) && !before)) {
-        throw new HostRefusal('usage', `A pane ${spec.id} exists already.`, 'Choose a new id for each pane.');
+        throw new HostRefusal('usage', `A pane ${spec.id} already exists.`, 'Choose a new id for each pane.');
       }
       const marked = { ...spec, env: { ...spec.env, [paneMark]: markOf(spec.id) } };
       const again = before && revival ? past(before, revival) : undefined;

@@ -96,9 +96,9 @@ export async function startHostServer(options: HostServerOptions): Promise<HostS
 
   async function handOver(command: readonly string[], asked: Connection): Promise<Answers['hand-over']> {
     const refuse = (why: string) =>
-      new HostRefusal('refused', `The panes were not handed over: ${why}.`, 'They go on where they are.');
-    if (process.platform === 'win32') throw refuse('Windows gives no terminal from one process to another');
-    if (ending || handing) throw refuse('this host is just ending');
+      new HostRefusal('refused', `The panes were not handed over: ${why}.`, 'They keep running where they are.');
+    if (process.platform === 'win32') throw refuse('Windows cannot pass a terminal from one process to another');
+    if (ending || handing) throw refuse('this host is ending');
     if ([...connections].some((connection) => connection !== asked)) throw refuse('another program uses this host');
     handing = true;
     let shut = false;
