@@ -51,7 +51,7 @@ test('the doctor names the row that lost a bit, and what to do', async () => {
   expect(await again.rows.checks()).toMatchObject([
     {
       state: 'warn',
-      detail: 'The disk lost data. phone_consent: row con_1 is not as it was written.',
+      detail: 'The disk lost data. phone_consent: row con_1 differs from what was written.',
       fix: expect.stringContaining('gantry restore <file>'),
     },
   ]);

@@ -155,7 +155,7 @@ function sizeOf(file: string): number {
 /** The folder may be in a workspace, where other programs can replace a file of ours. */
 function mustBeFolder(folder: string): void {
   if (lstatSync(folder).isDirectory()) return;
-  throw new AppError('refused', `${folder} is no folder.`, 'Remove what lies there.', { status: 409 });
+  throw new AppError('refused', `${folder} is not a folder.`, 'Remove what is there.', { status: 409 });
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -118,7 +118,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
   let client: ReturnType<typeof load> | null = null;
 
   function refusal(url: string): AppError | null {
-    if (!URL.canParse(url)) return refused(`${shorten(url)} is no address.`);
+    if (!URL.canParse(url)) return refused(`${shorten(url)} is not an address.`);
     const { protocol, hostname, port, username, password } = new URL(url);
     const host = bare(hostname);
     const allowed = isAllowed(host, portOf({ protocol, port }));

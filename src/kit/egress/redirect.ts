@@ -39,6 +39,6 @@ export function redirectOf(
 }
 
 function nowhere(location: string): AppError {
-  const fact = `It redirects to ${JSON.stringify(location.slice(0, 120))}, which is no address of the web.`;
-  return new AppError('refused', fact, 'Ask for another address.', { wireCode: 'address_refused' });
+  const fact = `It redirects to ${JSON.stringify(location.slice(0, 120))}, which is not a web address.`;
+  return new AppError('refused', fact, 'Use another address.', { wireCode: 'address_refused' });
 }

@@ -66,7 +66,7 @@ export function createAdmission(options: AdmissionOptions & { readonly limits: L
       const principal = gate.onlyPublic ? anyone : await authenticate(gate, request);
       const { kind, userId } = principal;
       if (request.headers['x-platform-user-id'] !== undefined && kind !== 'link' && kind !== 'internal') {
-        throw new AppError('refused', 'x-platform-user-id is not for callers from outside.', 'Leave the header out.');
+        throw new AppError('refused', 'x-platform-user-id is not for outside callers.', 'Leave the header out.');
       }
       // A person who is shut out is refused whatever credential they have.
       const admitted = userId === '' || options.admits === undefined || options.admits(userId);
@@ -129,7 +129,7 @@ function checkScope(route: Route, principal: Principal): void {
 }
 
 export function shutOut(): AppError {
-  return new AppError('refused', 'This account is shut out.', 'Ask whoever runs this Gantry.', {
+  return new AppError('refused', 'This account is disabled.', 'Ask your administrator.', {
     wireCode: 'account_disabled',
   });
 }

@@ -25,12 +25,17 @@ export async function readJson(request: ReadRequest, limit: number): Promise<unk
   const chunked = headers['transfer-encoding'] !== undefined;
   const type = headers['content-type'];
   if (type !== undefined && !jsonType.test(type)) {
-    throw new AppError('usage', `Content-Type ${JSON.stringify(type)} is not read here.`, 'Send application/json.', {
-      wireCode: 'unsupported_media_type',
-    });
+    throw new AppError(
+      'usage',
+      `Content-Type ${JSON.stringify(type)} is not accepted here.`,
+      'Send application/json.',
+      {
+        wireCode: 'unsupported_media_type',
+      },
+    );
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-    throw new AppError('usage', 'A compressed body is not read here.', 'Send the body without Content-Encoding.', {
+    throw new AppError('usage', 'A compressed body is not accepted here.', 'Send the body without Content-Encoding.', {
       wireCode: 'unsupported_media_type',
     });
   }

@@ -52,8 +52,8 @@ function networkOf(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   } catch (cause) {
     throw new AppError(
       'usage',
-      `${JSON.stringify(text)} is no address and no network.`,
-      'Name the proxy as 10.0.0.7 or its network as 10.0.0.0/8.',
+      `${JSON.stringify(text)} is neither an address nor a network.`,
+      'Name the proxy, such as 10.0.0.7, or its network, such as 10.0.0.0/8.',
       { cause },
     );
   }

@@ -184,7 +184,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const others = methods.filter((method) => router.find(method, target) !== null);
     const error =
       others.length === 0
-        ? new AppError('not_found', `Nothing is served at ${shown}.`, 'See docs/openapi.json for what there is.')
+        ? new AppError('not_found', `Nothing is served at ${shown}.`, 'See docs/openapi.json for the routes.')
         : new AppError('not_found', `${request.method} is not served at ${shown}.`, `Use ${others.join(' or ')}.`, {
             wireCode: 'method_not_allowed',
           });

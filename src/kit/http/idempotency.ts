@@ -199,7 +199,7 @@ function cutOff(key: string): AppError {
   return new AppError(
     'refused',
     `The first request with Idempotency-Key ${JSON.stringify(key)} was cut off, so its outcome is not known.`,
-    'Look whether it was created, then use a new key.',
+    'Check whether it was created, then use a new key.',
     { status: 409, wireCode: 'idempotency_conflict' },
   );
 }

@@ -67,13 +67,13 @@ export function createLimits(settings: LimitSettings = {}, deps: LimitDeps = {})
     },
     async page(request) {
       const wait = await consume(pages, countedAs(addressOf(request)));
-      if (wait !== null) throw tooMany('Too many pages were asked for from this address.', 'Wait a little.', wait);
+      if (wait !== null) throw tooMany('Too many pages were requested from this address.', 'Wait a moment.', wait);
     },
     stream(principal) {
       const key = `${principal.kind}:${principal.userId}:${principal.agentId ?? ''}`;
       const open = streams.get(key) ?? 0;
       if (open >= maxStreams) {
-        throw tooMany(`${open} event streams are open already.`, 'Close one, or raise the setting eventStreams.', 5);
+        throw tooMany(`${open} event streams are already open.`, 'Close one, or raise the setting eventStreams.', 5);
       }
       streams.set(key, open + 1);
       let given = false;

@@ -34,7 +34,7 @@ export async function* readParts(source: AsyncIterable<Uint8Array>, boundary: st
     const ending = await reader.line(2);
     if (ending === '--') return;
     if (ending !== '' || count >= mostParts)
-      throw bad(count >= mostParts ? 'The form has too many parts.' : 'The form is not well made.');
+      throw bad(count >= mostParts ? 'The form has too many parts.' : 'The form is malformed.');
     const headers = await readHeaders(reader);
     let read = false;
     const body = (async function* () {
@@ -110,7 +110,7 @@ function createReader(source: AsyncIterable<Uint8Array>): Reader {
           held = held.subarray(end + 2);
           return text.trimEnd();
         }
-        if (held.length > limit + 2) throw bad('The form is not well made.');
+        if (held.length > limit + 2) throw bad('The form is malformed.');
         await more();
       }
     },
@@ -142,5 +142,5 @@ function createReader(source: AsyncIterable<Uint8Array>): Reader {
 }
 
 function bad(fact: string): AppError {
-  return new AppError('usage', fact, 'Send multipart/form-data as RFC 7578 has it.', { wireCode: 'bad_request' });
+  return new AppError('usage', fact, 'Send multipart/form-data as in RFC 7578.', { wireCode: 'bad_request' });
 }

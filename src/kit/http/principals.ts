@@ -36,7 +36,7 @@ function keyOf(token: string, what: string): Buffer {
     throw new AppError(
       'internal',
       `The ${what} is shorter than ${shortestToken} characters.`,
-      'Remove its file, so that a new one is made.',
+      'Remove its file: Gantry then makes a new one.',
     );
   }
   return Buffer.from(token);

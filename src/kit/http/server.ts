@@ -44,7 +44,7 @@ export function createHttpServer(listener: RequestListener): Server {
         : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? '408 Request Timeout'
           : '400 Bad Request';
-    const body = JSON.stringify({ error: 'bad_request', message: 'The request is not HTTP as it is read here.' });
+    const body = JSON.stringify({ error: 'bad_request', message: 'The request is not valid HTTP.' });
     endWith(
       socket,
       `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -62,7 +62,7 @@ export function findBreak(
     return { seq: expectedSeq, problem: 'removed', fact: `Row ${expectedSeq} is missing: the next one is ${row.seq}.` };
   }
   if (row.seq < expectedSeq) {
-    return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} stands before the ledger's first row.` };
+    return { seq: row.seq, problem: 'inserted', fact: `Row ${row.seq} comes before the ledger's first row.` };
   }
   // Two rows follow the same one: the first of them did not exist when the second was written.
   if (next !== undefined && next.prev_hash === expectedHash) {
@@ -73,5 +73,5 @@ export function findBreak(
   if (sound) {
     return { seq: row.seq, problem: 'removed', fact: `Row ${row.seq} follows a row that is no longer there.` };
   }
-  return { seq: row.seq, problem: 'changed', fact: `Row ${row.seq} is not what its hash says.` };
+  return { seq: row.seq, problem: 'changed', fact: `Row ${row.seq} does not match its hash.` };
 }

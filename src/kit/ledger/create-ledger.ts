@@ -256,7 +256,7 @@ function verdictAtEnd(last: Head | null, end: Head, rows: number): LedgerVerdict
       rows,
       id: missing,
       problem: 'removed',
-      fact: `Row ${missing} and what followed up to ${end.seq} are missing.`,
+      fact: `The rows from ${missing} to ${end.seq} are missing.`,
     };
   }
   if (last.seq === end.seq && last.hash !== end.hash) {

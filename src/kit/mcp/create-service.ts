@@ -186,7 +186,7 @@ function lister<T extends object>(
 function cursorProblem({ params }: McpRequest): RpcAnswer | null {
   // Clients send null for missing fields.
   if (params.cursor === undefined || params.cursor === null) return null;
-  return invalid('cursor is not one that was given here; lists come whole');
+  return invalid('cursor is not one that was given here; lists are not paged');
 }
 
 /** `label` precedes the error in the parameters; for an unknown thing only its name is given. */

@@ -48,7 +48,7 @@ export function createMcpEndpoint({
     const type = request.headers['content-type'];
     const encoding = request.headers['content-encoding'];
     if (type === undefined || !jsonType.test(type) || (encoding !== undefined && encoding !== 'identity')) {
-      throw new AppError('usage', 'Only a body of application/json is read here.', 'Send JSON, not compressed.', {
+      throw new AppError('usage', 'Only an application/json body is accepted here.', 'Send JSON, not compressed.', {
         wireCode: 'unsupported_media_type',
       });
     }

@@ -95,7 +95,7 @@ function headerProblem(message: Message, headers: IncomingHttpHeaders, required:
   return mismatch(
     id,
     name === null
-      ? `the header Mcp-Name is ${show(given)}, which is no base64 of UTF-8`
+      ? `the header Mcp-Name is ${show(given)}, which is not base64 of UTF-8`
       : `the header Mcp-Name is ${show(name)}, the body names ${typeof value === 'string' ? show(value) : 'nothing'}`,
   );
 }

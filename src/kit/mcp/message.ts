@@ -46,8 +46,8 @@ export function readMessage(body: Buffer): Message | Refusal {
 function checked(value: unknown): Message | Refusal {
   const invalid = (id: RpcId | null, what: string) =>
     refusal(id, badRequest, rpcCodes.invalidRequest, `Invalid Request: ${what}.`);
-  if (Array.isArray(value)) return invalid(null, 'batches are not read; send one request a body');
-  if (!isObject(value)) return invalid(null, 'the body is no JSON-RPC message');
+  if (Array.isArray(value)) return invalid(null, 'batches are not supported; send one request per body');
+  if (!isObject(value)) return invalid(null, 'the body is not a JSON-RPC message');
   const { id, method, params } = value;
   const readable = isId(id) ? id : null;
   if (value.jsonrpc !== '2.0') return invalid(readable, 'jsonrpc must be "2.0"');

@@ -153,8 +153,8 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         const [before, now] = [grant.issuer, about?.issuer];
         if (before !== null && now !== undefined && before !== now) {
           throw refused(
-            `It names the provider ${now} now; before it was ${before}.`,
-            'If that is meant, attach it anew.',
+            `Its sign-in provider changed from ${before} to ${now}.`,
+            'If that is intended, attach it again.',
           );
         }
         const secret = target.oauth?.clientSecret;
@@ -249,7 +249,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
     );
     if (outcome === 'AUTHORIZED') return { is: 'token' };
     return authorizeUrl === null
-      ? { is: 'none', why: `${target.name} names nowhere to sign in.` }
+      ? { is: 'none', why: `${target.name} offers no sign-in.` }
       : { is: 'sign_in', authorizeUrl };
   }
 
@@ -267,12 +267,12 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
       tell(target.id, false);
       const words = [answer.error, answer.error_description].filter((part) => part !== undefined).join(': ');
       const said = words === '' ? 'nothing' : JSON.stringify(plain(words));
-      throw refused(`${target.name} did not sign you in: its provider said ${said}.`, 'Begin the sign-in again.');
+      throw refused(`${target.name} did not sign you in: its provider said ${said}.`, 'Start the sign-in again.');
     }
     const options = { authorizationCode: answer.code, ...(answer.iss === undefined ? {} : { iss: answer.iss }) };
     await run(target, grant, options).catch((cause) => {
       tell(target.id, false);
-      throw refused(`${target.name} did not sign you in: ${plain(wordsOf(cause))}`, 'Begin the sign-in again.', cause);
+      throw refused(`${target.name} did not sign you in: ${plain(wordsOf(cause))}`, 'Start the sign-in again.', cause);
     });
     tell(target.id, true);
   }
@@ -300,7 +300,7 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         const why = plain(wordsOf(error));
         return error instanceof ProviderAway
           ? { is: 'later', why: `The sign-in at ${target.name} cannot be renewed now: ${why}` }
-          : { is: 'none', why: `Nobody can sign in at ${target.name}: ${why}` };
+          : { is: 'none', why: `Signing in at ${target.name} is not possible: ${why}` };
       }),
     async finish(answer, find) {
       const [computer, id, secret] = answer.state.split('.');
@@ -325,9 +325,9 @@ export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
         const grant = await grants.read(target.id);
         const start = { ...grant, pending: null };
         const { authorizeUrl } = await run(target, start, { forceReauthorization: true }).catch((cause) => {
-          throw noSignIn(`Nobody can sign in at ${target.name}: ${plain(wordsOf(cause))}`, cause);
+          throw noSignIn(`Signing in at ${target.name} is not possible: ${plain(wordsOf(cause))}`, cause);
         });
-        if (authorizeUrl === null) throw noSignIn(`${target.name} names nowhere to sign in.`);
+        if (authorizeUrl === null) throw noSignIn(`${target.name} offers no sign-in.`);
         return { authorizeUrl };
       }),
     async revoke(target) {
@@ -388,10 +388,10 @@ function refused(fact: string, action: string, cause?: unknown): AppError {
 }
 
 function noSignIn(fact: string, cause?: unknown): AppError {
-  const action = 'If it wants a key, give it one; if its provider gave you a client id, set that.';
+  const action = 'If it needs a key, give it one; if its provider gave you a client ID, set that.';
   return new AppError('refused', fact, action, { status: 409, wireCode: 'sign_in_refused', cause });
 }
 
 function nobodyBegan(): AppError {
-  return refused('Nobody here began this sign-in, or it took too long.', 'Begin it again in Gantry.');
+  return refused('This sign-in was not started here, or it took too long.', 'Start it again in Gantry.');
 }

@@ -14,10 +14,9 @@ export async function revokeTokens({ issuer, set, client }: Revocable, fetch: Pr
   const { discoverAuthorizationServerMetadata, selectClientAuthMethod } = await import('@modelcontextprotocol/client');
   const metadata = (await discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch })) as Metadata | undefined;
   const endpoint = metadata?.revocation_endpoint;
-  if (typeof endpoint !== 'string') return `${issuer} names no way to give a sign-in back.`;
+  if (typeof endpoint !== 'string') return `${issuer} offers no way to revoke a sign-in.`;
   // A token must not travel unencrypted because a document says so.
-  if (issuer.startsWith('https:') && !endpoint.startsWith('https:'))
-    return `${issuer} would take it without encryption.`;
+  if (issuer.startsWith('https:') && !endpoint.startsWith('https:')) return `${issuer} would receive it unencrypted.`;
   const { revocation_endpoint_auth_methods_supported: own, token_endpoint_auth_methods_supported: other } =
     metadata ?? {};
   const method = selectClientAuthMethod(client, own ?? other ?? []);
@@ -33,7 +32,7 @@ export async function revokeTokens({ issuer, set, client }: Revocable, fetch: Pr
       if (method === 'client_secret_post') body.set('client_secret', client?.client_secret ?? '');
     }
     const { status } = await fetch(endpoint as string, { method: 'POST', headers, body: body.toString() });
-    return status === 200 || status === 204 ? null : `${issuer} answered ${status} when it was given back.`;
+    return status === 200 || status === 204 ? null : `${issuer} answered the revocation with ${status}.`;
   }
 
   // The refresh token first: with it the whole grant ends (RFC 7009 2.1).

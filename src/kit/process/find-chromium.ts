@@ -35,7 +35,7 @@ export function findChromium(env: Readonly<Record<string, string | undefined>>):
   const places = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   const path = [...places, ...(elsewhere[process.platform] ?? [])].find(isProgram);
   if (path !== undefined) return { path };
-  return { missing: 'There is no Chromium or Chrome on this computer. Install one, or name it with CHROMIUM.' };
+  return { missing: 'There is no Chromium or Chrome on this computer. Install one, or set CHROMIUM to its path.' };
 }
 
 function isProgram(path: string): boolean {

@@ -118,7 +118,7 @@ function failed(cwd: string, verb: string, result: RunResult): AppError {
   return new AppError(
     'refused',
     `git ${verb} in ${cwd} failed: ${complaint(result)}`,
-    'Nothing was deleted. Mend it there, then try again.',
+    'Nothing was deleted. Fix it there, then try again.',
     { status: 409 },
   );
 }

@@ -98,7 +98,7 @@ function failure(error: unknown): string {
   if (error instanceof RangeError) return 'goes too deep';
   const { message, missingRef } = error as { message?: unknown; missingRef?: unknown };
   if (typeof missingRef === 'string') return `refers to ${JSON.stringify(missingRef.slice(0, 120))}, outside itself`;
-  return `is no schema (${String(message).replace(/\s+/g, ' ').slice(0, longestWords)})`;
+  return `is not a schema (${String(message).replace(/\s+/g, ' ').slice(0, longestWords)})`;
 }
 
 /** Names of members and the expectation; never the values sent. */

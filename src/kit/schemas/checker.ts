@@ -154,8 +154,8 @@ function newThread(): Thread {
 }
 
 function unchecked(cause: unknown): AppError {
-  const why = cause === null ? 'the program ends' : (cause as Error).message;
-  return new AppError('transport', `It was not held against its schema: ${why}.`, 'Try again.', { cause });
+  const why = cause === null ? 'the program is ending' : (cause as Error).message;
+  return new AppError('transport', `It could not be checked against its schema: ${why}.`, 'Try again.', { cause });
 }
 
 /** As JSON; null: nested too deep to be written. */

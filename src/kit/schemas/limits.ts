@@ -61,7 +61,7 @@ const longPattern = `has a pattern of more than ${longestPattern} characters`;
 export function valueProblem(schema: string, value: unknown): string | null {
   if (isDeeper(value, deepest)) return `It is nested deeper than ${deepest}.`;
   if (schema.includes('"uniqueItems"') && hasLonger(value, mostUnique)) {
-    return `It has a list of more than ${mostUnique} items, and whether they differ cannot be checked.`;
+    return `It has a list of more than ${mostUnique} items, too many to check that they differ.`;
   }
   return null;
 }

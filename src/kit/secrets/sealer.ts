@@ -55,7 +55,7 @@ export function createSealer({ masterKey, purpose, random = randomBytes }: Seale
         throw new AppError(
           'refused',
           `The secret at ${place.split('|')[0]} cannot be opened.`,
-          'Put the master key file back that sealed it, or set the secret again.',
+          'Put back the master key file that sealed it, or set the secret again.',
           { cause },
         );
       }

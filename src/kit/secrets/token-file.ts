@@ -95,7 +95,7 @@ function openPrivate(path: string): number {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT')
-      throw new AppError('not_found', `${path} does not exist.`, 'Start Gantry: it makes the file.');
+      throw new AppError('not_found', `${path} does not exist.`, 'Start Gantry to create the file.');
     if (code === 'ELOOP') throw new AppError('refused', `${path} is a link.`, 'Remove it and start Gantry again.');
     throw new AppError('refused', `${path} cannot be read (${code}).`, 'Check who owns it, or remove it.', {
       cause: error,
@@ -107,7 +107,7 @@ function openPrivate(path: string): number {
 export function readTokenFile(path: string): string {
   const token = readPrivateFile(path).trim();
   if (token.length < shortestToken || !/^[\x21-\x7e]+$/.test(token)) {
-    const fact = token === '' ? `${path} is empty.` : `${path} holds no usable token (${token.length} characters).`;
+    const fact = token === '' ? `${path} is empty.` : `${path} has no usable token (${token.length} characters).`;
     throw new AppError('refused', fact, 'Remove it and start Gantry again: it makes a new token.');
   }
   return token;

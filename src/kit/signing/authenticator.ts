@@ -61,7 +61,7 @@ export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAu
       const { id, ts, sig } = headersOf(request);
       if (id === undefined && ts === undefined && sig === undefined) return null;
       if (id === undefined || sig === undefined || ts === undefined || !/^\d{1,12}$/.test(ts)) {
-        throw unsigned('The request is not signed whole.', 'Send id, time in seconds and signature.');
+        throw unsigned('The signature of the request is incomplete.', 'Send id, time in seconds and signature.');
       }
       const path = request.url ?? '/';
       checkSignedPath(path);
@@ -80,7 +80,7 @@ export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAu
       if (known === null || key === undefined)
         throw unsigned('The signature is not valid here.', 'Sign with the device’s key.');
       if (!(await take(store, id, sig, Number(ts) + keptS, now))) {
-        throw unsigned('The signature has been used already.', 'Sign each request anew.');
+        throw unsigned('The signature has been used already.', 'Sign each request separately.');
       }
       await used?.(id, key);
       return { kind: 'device', userId: known.userId, scopes: itsScopes, via: 'device', computerId: id };
@@ -117,8 +117,8 @@ function unsigned(fact: string, action: string): AppError {
 function outsideWindow(ts: number, now: number): AppError {
   return new AppError(
     'refused',
-    `The signature is of ${new Date(ts * 1000).toISOString()}, ${Math.abs(now - ts)} s away from now.`,
-    'Set the clock, or sign by the server’s time.',
+    `The signature is from ${new Date(ts * 1000).toISOString()}, ${Math.abs(now - ts)} s away from now.`,
+    'Set the clock, or sign with the server’s time.',
     { status: 401, wireCode: 'clock_skew', extra: { serverTime: now } },
   );
 }

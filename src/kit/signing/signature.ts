@@ -51,8 +51,8 @@ export function checkSignedPath(path: string): void {
   if (plain && !/[?#]|\/\/|\/\.{1,2}(?:\/|$)|%2e|%2f|%5c/i.test(path)) return;
   throw new AppError(
     'usage',
-    `The signed path ${JSON.stringify(path.slice(0, 200))} has more than plain segments.`,
-    'Sign and send the path alone: no query, no dots, nothing encoded.',
+    `The signed path ${JSON.stringify(path.slice(0, 200))} has parts that are not plain segments.`,
+    'Sign and send only the path: no query, no dots, nothing encoded.',
     { wireCode: 'bad_request' },
   );
 }

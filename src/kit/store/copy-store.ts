@@ -59,7 +59,7 @@ function cannotCopy(file: string, cause: unknown): AppError {
     );
   }
   if (isTrouble(code) || isBusy(code)) return refusal(code, file, cause);
-  return new AppError('transport', `${file} cannot be copied: ${(cause as Error).message}.`, 'Check its rights.', {
+  return new AppError('transport', `${file} cannot be copied: ${(cause as Error).message}.`, 'Check its permissions.', {
     cause,
   });
 }

@@ -83,13 +83,13 @@ export function moveAside(file: string, now: number, what: string): AppError {
     if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
   }
   rmSync(idFile(file), { force: true });
-  return new AppError('needs_person', `${file} ${what}. It was moved, whole, to ${aside}.`, whatNext(file));
+  return new AppError('needs_person', `${file} ${what}. It was moved unchanged to ${aside}.`, whatNext(file));
 }
 
 function whatNext(file: string): string {
   const backup = newestBackup(file);
   const before = backup === null ? '' : `Copy the backup ${backup} to ${file}, `;
-  const restore = `${before === '' ? 'Restore' : 'restore'} a whole backup with \`gantry restore <file>\``;
+  const restore = `${before === '' ? 'Restore' : 'restore'} a full backup with \`gantry restore <file>\``;
   return `${before}${restore}, or start Gantry again to begin with an empty one.`;
 }
 

@@ -65,7 +65,7 @@ function checked(url: string): string {
     const mode = new URL(url).searchParams.get('sslmode');
     if (mode !== null && !sslModes.includes(mode)) {
       const fact = `DATABASE_URL has sslmode=${mode}.`;
-      throw new AppError('usage', fact, `Write one of ${sslModes.join(', ')}; verify-full is the safe one.`);
+      throw new AppError('usage', fact, `Use one of ${sslModes.join(', ')}; verify-full is the safe one.`);
     }
     return whereOf(url);
   } catch (error) {
@@ -73,12 +73,12 @@ function checked(url: string): string {
     const { code, path } = error as NodeJS.ErrnoException;
     if (path !== undefined) {
       const fact = `DATABASE_URL names a file that cannot be read: ${path} (${code}).`;
-      throw new AppError('usage', fact, 'Look at sslrootcert, sslcert and sslkey.');
+      throw new AppError('usage', fact, 'Check sslrootcert, sslcert and sslkey.');
     }
     // The text itself may hold a password.
     throw new AppError(
       'usage',
-      'DATABASE_URL is no address of a PostgreSQL database.',
+      'DATABASE_URL is not the address of a PostgreSQL database.',
       'Write postgres://user:password@host:5432/name.',
     );
   }

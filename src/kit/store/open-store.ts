@@ -99,7 +99,9 @@ function firstFinding({ message }: Error): string {
 
 function cannotOpen(file: string, cause: unknown): AppError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new AppError('transport', `${file} cannot be opened (${why}).`, 'Check the folder and its rights.', { cause });
+  return new AppError('transport', `${file} cannot be opened (${why}).`, 'Check the folder and its permissions.', {
+    cause,
+  });
 }
 
 /** Migrates, after a backup if there is data to lose; returns the store's id. */
@@ -124,7 +126,7 @@ function backup(database: Database.Database, file: string, now: number): void {
 }
 
 function noticesAbout(file: string, id: string): string[] {
-  const notices = movedAside(file).map((path) => `An earlier ${basename(file)} was moved aside and lies in ${path}.`);
+  const notices = movedAside(file).map((path) => `An earlier ${basename(file)} was moved aside to ${path}.`);
   const before = readStoreId(file);
   if (before !== null && before !== id) notices.push(`${file} was replaced by another database since the last start.`);
   return notices;

@@ -38,10 +38,10 @@ export const tooMany = '53300';
 
 /** The database cannot do it now: no room, too many connections, too slow. Nothing was kept. */
 const refusals: Readonly<Record<string, readonly [fact: string, action: string]>> = {
-  '53100': ['has no space left', 'Free some space: Gantry goes on by itself.'],
-  '53200': ['has no memory left', 'Give it more; Gantry goes on by itself.'],
-  [tooMany]: ['takes no more connections', 'Raise max_connections, or start fewer replicas.'],
-  '57014': ['did not answer in time', 'Look at its load, then try again.'],
+  '53100': ['has no space left', 'Free some space: Gantry then continues automatically.'],
+  '53200': ['has no memory left', 'Give it more: Gantry then continues automatically.'],
+  [tooMany]: ['accepts no more connections', 'Raise max_connections, or start fewer replicas.'],
+  '57014': ['did not answer in time', 'Check its load, then try again.'],
   '55P03': ['is busy with the same rows', 'Try again.'],
 };
 
@@ -57,7 +57,7 @@ export function asAppError(error: unknown, where: string = database): unknown {
   const known = refusals[postgresCode(error)];
   if (known !== undefined) return new AppError('transport', `${where} ${known[0]}.`, known[1], { cause: error });
   if (postgresCode(error) === '22021') {
-    return new AppError('usage', 'A text has a character that cannot be kept (NUL).', 'Leave it out.', {
+    return new AppError('usage', 'A text has a character that cannot be stored (NUL).', 'Leave it out.', {
       wireCode: 'bad_request',
       cause: error,
     });
@@ -70,7 +70,7 @@ export function asAppError(error: unknown, where: string = database): unknown {
 
 /** It cannot be reached, or refuses the login: for callers, who can only wait. {@link awayBecause} says more. */
 export function away(error: unknown): AppError {
-  return new AppError('transport', `${database} cannot be reached.`, 'Try again: Gantry goes on once it is back.', {
+  return new AppError('transport', `${database} cannot be reached.`, 'Try again: Gantry continues once it is back.', {
     cause: error,
   });
 }
@@ -88,23 +88,20 @@ export function notReached(error: unknown, where: string): AppError {
 
 /** By the code of PostgreSQL, of the system or of TLS; the first match counts. */
 const actions: readonly (readonly [RegExp, string])[] = [
-  [/^28/, 'Check the user and the password in DATABASE_URL, and whom pg_hba.conf lets in.'],
+  [/^28/, 'Check the user and password in DATABASE_URL, and who pg_hba.conf lets in.'],
   [/^3D000/, 'Create the database, or correct its name at the end of DATABASE_URL.'],
   [/^57P03/, 'Wait until it has started, then start Gantry again.'],
   [/^53300/, 'Raise its max_connections, or start fewer replicas.'],
-  [/^(ENOTFOUND|EAI_)/, 'Correct the name of the host in DATABASE_URL.'],
+  [/^(ENOTFOUND|EAI_)/, 'Correct the host name in DATABASE_URL.'],
   [/^ECONNREFUSED/, 'Start PostgreSQL there, or correct host and port in DATABASE_URL.'],
   [/^ENOENT/, 'Start PostgreSQL there, or correct the folder of its socket in DATABASE_URL.'],
-  [
-    /CERT|ISSUER|SIGNATURE|^ERR_TLS/,
-    'Name the file of its authority with sslrootcert, and its host as in its certificate.',
-  ],
-  [/does not support SSL/, 'Turn TLS on there, or leave sslmode out of DATABASE_URL where nobody can listen.'],
+  [/CERT|ISSUER|SIGNATURE|^ERR_TLS/, 'Name its CA file with sslrootcert, and its host as in its certificate.'],
+  [/does not support SSL/, 'Turn TLS on there, or leave sslmode out of DATABASE_URL on a trusted network.'],
 ];
 
 function actionFor(error: unknown): string {
   const one = (error instanceof AggregateError ? error.errors[0] : error) as { code?: unknown; message?: string };
   const code = typeof one.code === 'string' ? one.code : (one.message ?? '');
   const known = actions.find(([pattern]) => pattern.test(code));
-  return known?.[1] ?? 'Check host and port in DATABASE_URL, and what stands between, then start Gantry again.';
+  return known?.[1] ?? 'Check host and port in DATABASE_URL, and the network between, then start Gantry again.';
 }

@@ -47,7 +47,7 @@ async function checkServer(client: pg.ClientBase, where: string): Promise<void> 
     throw new AppError('refused', `${where} is PostgreSQL ${name}.`, 'Use PostgreSQL 14 or newer.');
   }
   if (encoding !== 'UTF8') {
-    throw new AppError('refused', `${where} keeps its texts as ${encoding}.`, 'Make a database with encoding UTF8.');
+    throw new AppError('refused', `${where} has the encoding ${encoding}.`, 'Use a database with the encoding UTF8.');
   }
 }
 

@@ -251,8 +251,8 @@ function endWith(steps: Iterator<Statement, unknown>, error: unknown): void {
 function unknownEnd(cause: unknown): AppError {
   return new AppError(
     'transport',
-    `${database} went away at the end of a change: whether it was kept is not known.`,
-    'Look whether it was, then try again.',
+    `${database} disconnected at the end of a change: whether it was saved is not known.`,
+    'Check whether it was, then try again.',
     { cause, unknownEnd: true },
   );
 }

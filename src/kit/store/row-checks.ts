@@ -242,7 +242,8 @@ function* look(tx: SharedReader, watched: WatchedTable, from: Key, most: number)
     sums.delete(at);
     // A migration that changed the table's columns changed its rows.
     if (before === undefined || shapeOf(before) !== shapeOf(sum)) fresh.push({ key: at, sum });
-    else if (before !== sum) wrong.push({ key: at, sentence: `${name}: row ${nameOf(row)} is not as it was written` });
+    else if (before !== sum)
+      wrong.push({ key: at, sentence: `${name}: row ${nameOf(row)} differs from what was written` });
   }
   for (const at of sums.keys()) {
     const there = yield* tx.get(`SELECT 1 FROM ${name} WHERE ${key} = ?`, at);

@@ -31,7 +31,7 @@ export function refusal(code: string, file: string, cause?: unknown): AppError {
 
 function words(code: string, file: string): [string, string] {
   if (code === 'SQLITE_FULL') {
-    return [`The disk that holds ${file} is full.`, 'Free some space: Gantry goes on by itself.'];
+    return [`The disk that holds ${file} is full.`, 'Free some space: Gantry then continues automatically.'];
   }
   if (isBusy(code)) {
     return [`Another program has locked ${file}.`, 'Close the program that has it open, then try again.'];
@@ -45,8 +45,8 @@ function words(code: string, file: string): [string, string] {
   if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN')) {
     return [
       `${file} cannot be written (${code}).`,
-      'Check that the folder is there and yours; Gantry goes on by itself.',
+      'Check that the folder exists and is yours: Gantry then continues automatically.',
     ];
   }
-  return [`The disk refused to write ${file} (${code}).`, 'Check the disk; Gantry tries again by itself.'];
+  return [`The disk refused to write ${file} (${code}).`, 'Check the disk; Gantry retries automatically.'];
 }

@@ -65,14 +65,14 @@ export function pendingSteps(
       throw new AppError(
         'refused',
         `${where} was written by a newer Gantry (step ${key} "${row.name}" is not known here).`,
-        `Start the newer version, or put back a backup from before it${backup}.`,
+        `Start the newer version, or restore a backup from before it${backup}.`,
       );
     }
     if (step.sha256 !== row.sha256) {
       throw new AppError(
         'refused',
         `Step ${key} "${row.name}" of ${where} is not the one this Gantry knows.`,
-        `Start the version that made this database, or put back a backup from before it${backup}.`,
+        `Start the version that made this database, or restore a backup from before it${backup}.`,
       );
     }
   }

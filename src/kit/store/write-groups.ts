@@ -203,7 +203,7 @@ export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
       return again(refused);
     }
     if (isBusy(code)) return refusal(code, deps.file, error);
-    return new AppError('internal', `${deps.file} could not be written.`, 'Look into the log.', { cause: error });
+    return new AppError('internal', `${deps.file} could not be written.`, 'See the log.', { cause: error });
   }
 
   function probe(): void {

@@ -122,11 +122,11 @@ describe('a sign-in', () => {
     const back = await cameBack(one);
     const wrong = new URL(back);
     wrong.searchParams.set('state', `computer_1.srv_1.${'A'.repeat(32)}`);
-    await expect(one.finish(wrong.href)).rejects.toThrow('Nobody here began this sign-in');
+    await expect(one.finish(wrong.href)).rejects.toThrow('This sign-in was not started here');
     wrong.searchParams.set('state', new URL(back).searchParams.get('state')!.replace('computer_1', 'computer_2'));
-    await expect(one.finish(wrong.href)).rejects.toThrow('Nobody here began this sign-in');
+    await expect(one.finish(wrong.href)).rejects.toThrow('This sign-in was not started here');
     await one.finish(back);
-    await expect(one.finish(back)).rejects.toThrow('Nobody here began this sign-in');
+    await expect(one.finish(back)).rejects.toThrow('This sign-in was not started here');
     await one.store.close();
     const late = await open();
     const address = await cameBack(late);
@@ -179,7 +179,7 @@ describe('a sign-in', () => {
     const one = await open();
     const answer = await one.refused();
     expect(answer).toMatchObject({ is: 'none' });
-    expect((answer as { why: string }).why).toMatch(/^Nobody can sign in at tracker: /);
+    expect((answer as { why: string }).why).toMatch(/^Signing in at tracker is not possible: /);
     metadata = { resource: 'https://other.example/mcp', authorization_servers: [provider.issuer] };
     expect(await one.refused()).toMatchObject({ is: 'none' });
     await one.store.close();
@@ -245,7 +245,7 @@ describe('what one provider gave', () => {
       { ...given.target, oauth },
       { status: 401, token: null, wwwAuthenticate: null },
     );
-    expect(answer).toMatchObject({ is: 'none', why: expect.stringContaining(`It names the provider ${evil.own}`) });
+    expect(answer).toMatchObject({ is: 'none', why: expect.stringContaining(`to ${evil.own}.`) });
     expect(evil.heard.join('\n')).not.toContain(
       Buffer.from(encodeURIComponent(provider.clientSecret)).toString('base64'),
     );

@@ -80,10 +80,10 @@ test('a secret is shown as the provider wants it: for this endpoint, else as at 
 
 test('a provider that will not, or has no way for it, is told in a sentence', async () => {
   status = 503;
-  expect(await revoke({ client_id: 'me' })).toBe(`${issuer} answered 503 when it was given back.`);
+  expect(await revoke({ client_id: 'me' })).toBe(`${issuer} answered the revocation with 503.`);
   more = {};
   heard = [];
-  expect(await revoke({ client_id: 'me' })).toBe(`${issuer} names no way to give a sign-in back.`);
+  expect(await revoke({ client_id: 'me' })).toBe(`${issuer} offers no way to revoke a sign-in.`);
   expect(heard).toEqual([]);
 });
 
@@ -105,5 +105,5 @@ test('a token never travels openly to where a document of an encrypted provider 
   const fetch = async (url: string | URL) =>
     String(url).includes('well-known') ? Response.json(document) : Promise.reject(new Error('it was asked'));
   const why = await revokeTokens({ issuer: 'https://id.example', set, client: { client_id: 'me' } }, fetch);
-  expect(why).toBe('https://id.example would take it without encryption.');
+  expect(why).toBe('https://id.example would receive it unencrypted.');
 });

@@ -89,14 +89,14 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     };
     const says = (...words: string[]) => words.map((word) => expect.stringContaining(word));
     expect(await no('mysql://root:s3cret@localhost/x')).toEqual(['usage', ...says('DATABASE_URL', 'postgres://')]);
-    expect(await no('s3cret')).toEqual(['usage', ...says('DATABASE_URL is no address', 'postgres://')]);
+    expect(await no('s3cret')).toEqual(['usage', ...says('DATABASE_URL is not the address', 'postgres://')]);
     const pem = '/missing.pem (ENOENT)';
     const missing = 'postgres://u:s3cret@127.0.0.1:1/x?sslrootcert=/missing.pem';
     expect(await no(missing)).toEqual(['usage', ...says(pem, 'sslrootcert')]);
     const unknown = 'postgres://u:s3cret@127.0.0.1:1/x?sslmode=strict';
     expect(await no(unknown)).toEqual(['usage', ...says('sslmode=strict', 'verify-full')]);
     const wrongPassword = url.replace('postgres:postgres@', 'postgres:s3cret@');
-    expect(await no(wrongPassword)).toEqual(['transport', ...says('password', 'the password in DATABASE_URL')]);
+    expect(await no(wrongPassword)).toEqual(['transport', ...says('password', 'password in DATABASE_URL')]);
     expect(await no(url.replace(/\/t_\w+/, '/missing'))).toEqual([
       'transport',
       ...says('missing', 'Create the database'),
@@ -121,7 +121,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     await expect(add(store, 2)).rejects.toMatchObject({
       code: 'transport',
       fact: 'The database cannot be reached.',
-      action: 'Try again: Gantry goes on once it is back.',
+      action: 'Try again: Gantry continues once it is back.',
     });
     expect(store.trouble()).toMatch(/^The database \w+ at 127\.0\.0\.1:\d+ cannot be reached \(/);
     expect(told).toEqual([store.trouble()]);
@@ -223,7 +223,7 @@ describe.skipIf(postgres === null)('on PostgreSQL', () => {
     expect(slow.trouble()).toBeNull();
   });
 
-  test('a database that takes no more connections is used over those that there are, and each waits for its turn', async () => {
+  test('a database that accepts no more connections is used over those that there are, and each waits for its turn', async () => {
     const owner = await server.database();
     await server.ask(owner, `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 3`);
     onTestFinished(async () => void (await server.ask(owner, 'DROP OWNED BY few; DROP ROLE few')));

@@ -62,7 +62,7 @@ test('a bit that flipped in a row is found and told, and found again after a res
   await close();
   rot(file, 'the text of 2.');
   rot(file, 'sealed and never');
-  const sentences = ['note: row note-2 is not as it was written', 'secret: row key is not as it was written'];
+  const sentences = ['note: row note-2 differs from what was written', 'secret: row key differs from what was written'];
   for (let start = 0; start < 2; start += 1) {
     const again = await open(file);
     expect(await again.found()).toEqual(sentences);
@@ -80,7 +80,7 @@ test('a bit that flips below a page that the store has in memory is found withou
   // The store reads the page that is about to rot, and keeps it.
   expect(await text(2)).toBe('the text of 2.');
   rot(file, 'the text of 2.');
-  expect(await found()).toEqual(['note: row note-2 is not as it was written']);
+  expect(await found()).toEqual(['note: row note-2 differs from what was written']);
   expect(await text(2)).toBe('the text of 2.');
 });
 
@@ -128,7 +128,7 @@ test('a copy and a new column leave the checksums as they are or make them anew,
   await grown.close();
   rot(copy, 'the text of 1.');
   const after = await open(copy, [notes, later]);
-  expect(await after.found()).toEqual(['note: row note-1 is not as it was written']);
+  expect(await after.found()).toEqual(['note: row note-1 differs from what was written']);
 });
 
 test('a table that was made anew without its triggers is not held against its old rows', async () => {
@@ -156,7 +156,7 @@ test('the walk in the background begins after the start, goes on by itself and e
       await timers.advance(60_000);
       return told;
     })
-    .toEqual(['note: row note-2 is not as it was written']);
+    .toEqual(['note: row note-2 differs from what was written']);
   await end();
   expect(timers.pending()).toBe(0);
 });

@@ -132,7 +132,7 @@ test.each(damages)(
     const damaged = readFileSync(file);
     const error = await refused(open(file));
     expect(error.code).toBe('needs_person');
-    const aside = /moved, whole, to (\S+)\.$/.exec(error.fact)?.[1] as string;
+    const aside = /moved unchanged to (\S+)\.$/.exec(error.fact)?.[1] as string;
     expect(readFileSync(aside).equals(damaged)).toBe(true);
     expect(error.action).toContain('start Gantry again');
     const store = await open(file);

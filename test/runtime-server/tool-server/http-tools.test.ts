@@ -248,7 +248,7 @@ describe('a redirect', () => {
     'to %s is refused',
     async (location) => {
       to(location);
-      expect((await get(`${start()}/begin`)).text).toContain('is no address of the web');
+      expect((await get(`${start()}/begin`)).text).toContain('is not a web address');
     },
   );
 
