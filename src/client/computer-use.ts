@@ -151,7 +151,7 @@ export class ComputerUseClient {
   waitForApproval(runId: string): Promise<RunApproval> {
     return this.#until(runId, 'approval.required', (run) => {
       if (run.approval === null && hasEnded(run)) {
-        throw new AppError('refused', `The run ${runId} is ${run.status} and asks nothing.`, '', {
+        throw new AppError('refused', `The run ${runId} is ${run.status} and has no pending approval.`, '', {
           status: 409,
           wireCode: 'no_pending_approval',
         });

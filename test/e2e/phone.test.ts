@@ -115,13 +115,13 @@ test('what is registered is corrected where it still can be, and the number text
   const website = form.getByRole('textbox', { name: /^Website/ });
   await website.fill('not a website');
   await page.keyboard.press('Control+Enter');
-  await form.getByText(/is no address of a website/).waitFor(patience);
+  await form.getByText(/is not the address of a website/).waitFor(patience);
   await website.fill('https://shop.bikes.example');
   await page.keyboard.press('Control+Enter');
   await form.getByText(/The carriers get these changes: website\./).waitFor(patience);
   await looked(page, 'phone-correction');
   await button(form, 'Correct it').click();
-  await page.getByText('The carriers took the correction (website).').waitFor(patience);
+  await page.getByText('The carriers accepted the correction (website).').waitFor(patience);
   await status(page, 'Texts and calls');
   await looked(page, 'phone-corrected');
 });

@@ -141,7 +141,7 @@ test('what cannot be done any more is refused in words, where it was asked', asy
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Stop this task?' });
   await dialog.getByRole('button', { name: 'Stop now' }).click();
-  await dialog.getByText(`Task ${id} has ended already: cancelled.`).waitFor();
+  await dialog.getByText(`Task ${id} has already ended: cancelled.`).waitFor();
   await page.unroute('**/beta/work/*/stop');
   await page.keyboard.press('Escape');
   await page.route('**/beta/work/*/retry', async (route) => {

@@ -115,7 +115,7 @@ export function refusal(row: ApprovalRow, now: number): AppError | null {
     return new AppError(
       'refused',
       `The approval ${row.id} expired at ${iso(row.expiresAt)}; nothing was done.`,
-      'Whoever asked has to ask again.',
+      'It has to be asked again.',
       { status: 410, wireCode: 'approval_expired', extra },
     );
   }
@@ -124,7 +124,7 @@ export function refusal(row: ApprovalRow, now: number): AppError | null {
   const words = { approve: 'approved', reject: 'rejected' } as const;
   const fact =
     row.decision === null
-      ? `The approval ${row.id} was withdrawn via ${row.resolvedSurface} at ${at}: it is no longer waited for.`
+      ? `The approval ${row.id} was withdrawn via ${row.resolvedSurface} at ${at}: it is no longer needed.`
       : `The approval ${row.id} was already ${words[row.decision]} by ${row.resolvedUser} via ${row.resolvedSurface} at ${at}.`;
   return new AppError('refused', fact, 'Nothing is left to answer.', {
     status: 409,

@@ -61,7 +61,7 @@ export function createApproveRoute({ computers, approvals, hosted, clock, timers
     if (principal.kind !== 'key' || (await hosted?.approvalMode(principal)) === 'api_key') return;
     throw new AppError(
       'refused',
-      'A key does not answer approvals of this project: its approval_mode is owner.',
+      'A key cannot answer approvals of this project: its approval_mode is owner.',
       'Answer it in Gantry, or let keys answer in the settings of hosted computers.',
       { wireCode: 'forbidden' },
     );
@@ -106,8 +106,8 @@ export function createApproveRoute({ computers, approvals, hosted, clock, timers
 function nothingAsked(run: Run, named: string | undefined): AppError {
   const fact =
     run.approval === null
-      ? `The run ${run.run_id} is ${run.status} and asks nothing.`
-      : `The run ${run.run_id} does not ask ${JSON.stringify(named)}, but ${run.approval.id} since ${iso(Date.parse(run.approval.requested_at))}.`;
+      ? `The run ${run.run_id} is ${run.status} and has no pending approval.`
+      : `The run ${run.run_id} waits for the approval ${run.approval.id} since ${iso(Date.parse(run.approval.requested_at))}, not for ${JSON.stringify(named)}.`;
   return new AppError('refused', fact, 'Read the run to see what it waits for.', {
     status: 409,
     wireCode: 'no_pending_approval',

@@ -105,7 +105,7 @@ async function refusalOf(answer: IncomingMessage): Promise<AppError> {
     // A page from a proxy in between: treat it as unknown, too.
   }
   const { error: wireCode, message } = said;
-  return new AppError('not_found', typeof message === 'string' ? message : 'It is not there.', '', {
+  return new AppError('not_found', typeof message === 'string' ? message : 'It does not exist.', '', {
     wireCode: typeof wireCode === 'string' ? wireCode : 'not_found',
   });
 }

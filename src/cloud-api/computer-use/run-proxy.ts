@@ -61,8 +61,8 @@ function fieldsOf(body: Buffer): { readonly computer_id?: string; readonly sessi
 function noRunsThere(id: string): AppError {
   return new AppError(
     'usage',
-    `${JSON.stringify(id.slice(0, 200))} is a hosted computer: runs are kept by computers of a person.`,
-    `Drive it by POST /v1/computers/${id.slice(0, 200)}/toolset.`,
+    `${JSON.stringify(id.slice(0, 200))} is a hosted computer, which keeps no runs.`,
+    `Drive it with POST /v1/computers/${id.slice(0, 200)}/toolset.`,
     { wireCode: 'invalid_request' },
   );
 }

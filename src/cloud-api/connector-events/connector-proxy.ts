@@ -45,7 +45,7 @@ export function createConnectorProxy({ store, engines, advice }: ConnectorProxyD
     const query = new URLSearchParams(search);
     const at = query.has('cursor') ? readPlace(query.get('cursor') ?? '') : trailStart;
     if (at === null) {
-      throw new AppError('usage', 'The cursor is not one of this list.', 'Begin without one.', {
+      throw new AppError('usage', 'The cursor is not one of this list.', 'Start without one.', {
         wireCode: 'bad_request',
       });
     }

@@ -51,14 +51,14 @@ export function createReceiver({ clock, registrations, relay, log }: ReceiverDep
     const fresh = await registrations.find(key, true);
     if (fresh === null) throw gone();
     if (isSignedWebhook(fresh.keysAt(now), webhook, now)) return { to: fresh, body };
-    throw notSigned('Sign it with the secret, now.');
+    throw notSigned('Sign it with the secret and the current time.');
   }
 
   return async (key, request) => {
     const { to, body } = await signedBy(key, request);
     const said = read(body, one(request.headers['webhook-id']), iso(clock.now()));
     if (said.kind === 'verification') return { status: 200, body: { challenge: said.challenge } };
-    if (relay.isFull(to)) throw tooManyWait('Too many events wait for this subscription.');
+    if (relay.isFull(to)) throw tooManyWait('Too many events are waiting for this subscription.');
     const seen = await relay.take(to, said);
     if (seen === 'absent') {
       await registrations.find(key, true);
@@ -67,7 +67,7 @@ export function createReceiver({ clock, registrations, relay, log }: ReceiverDep
     if (seen === 'other') {
       const { computerId, subscriptionId } = to;
       log.warn('A server sent another event under an id that it had used.', { computerId, subscriptionId });
-      throw new AppError('refused', 'Another event came by this id.', 'Give each event an id of its own.', {
+      throw new AppError('refused', 'A different event already had this id.', 'Give each event an id of its own.', {
         status: 409,
         wireCode: 'event_id_reused',
       });
@@ -79,7 +79,7 @@ export function createReceiver({ clock, registrations, relay, log }: ReceiverDep
 const one = (header: string | string[] | undefined): string => (typeof header === 'string' ? header : '');
 
 function gone(): AppError {
-  return new AppError('refused', 'Nobody listens here.', 'Send no more to this address.', {
+  return new AppError('refused', 'Nothing is subscribed here.', 'Stop sending to this address.', {
     status: 410,
     wireCode: 'subscription_gone',
   });
@@ -109,7 +109,7 @@ function readControl(body: Readonly<Record<string, unknown>>, id: string): Said 
   if (body.type === 'terminated') {
     return { kind: 'parcel', id, name: null, parcel: { kind: 'terminated', error: body.error ?? null } };
   }
-  throw invalid('its type is none of verification, gap and terminated');
+  throw invalid('its type is not verification, gap or terminated');
 }
 
 function cursorOf(cursor: unknown): { readonly cursor?: string | null } {
@@ -129,7 +129,7 @@ function parse(bytes: Buffer): Readonly<Record<string, unknown>> {
 }
 
 function invalid(what: string): AppError {
-  return new AppError('usage', `This is no event: ${what}.`, 'Send it as events/subscribe promised.', {
+  return new AppError('usage', `This is not an event: ${what}.`, 'Send it as agreed in events/subscribe.', {
     wireCode: 'bad_request',
   });
 }

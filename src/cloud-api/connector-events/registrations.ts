@@ -112,9 +112,14 @@ export function createRegistrations({ store, sealer, clock }: RegistrationsDeps)
   return {
     async put(name, { userId, secret, connectorId, eventName }) {
       if (webhookKey(secret) === null) {
-        throw new AppError('usage', 'body.secret: is not whsec_ and base64 of 24 to 64 bytes.', 'Make another one.', {
-          wireCode: 'bad_request',
-        });
+        throw new AppError(
+          'usage',
+          'body.secret must be whsec_ and the base64 of 24 to 64 bytes.',
+          'Make another one.',
+          {
+            wireCode: 'bad_request',
+          },
+        );
       }
       const { computerId, subscriptionId } = name;
       const now = clock.now();
@@ -233,7 +238,7 @@ function* checkRoom(tx: SharedReader, computerId: string): Op<void> {
   const sql = 'SELECT count(*) AS n FROM connector_registration WHERE computer_id = ?';
   const { n } = (yield* tx.get<{ n: number }>(sql, computerId)) as { n: number };
   if (n < mostRegistrations) return;
-  throw new AppError('refused', `This computer has ${n} subscriptions.`, 'End some of them.', {
+  throw new AppError('refused', `This computer already has ${n} subscriptions.`, 'End some of them first.', {
     status: 409,
     wireCode: 'too_many_subscriptions',
   });

@@ -76,13 +76,13 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
   function read(text: Buffer, status: number): unknown {
     // The computer refused the link's own credential or its word, which the caller cannot mend.
     if (status === 401 || status === 421) {
-      throw new AppError('transport', `The computer refused the word of this cloud (HTTP ${status}).`, advice);
+      throw new AppError('transport', `The computer refused the credential of this cloud (HTTP ${status}).`, advice);
     }
     let answer: unknown;
     try {
       answer = JSON.parse(text.toString());
     } catch (cause) {
-      throw new AppError('transport', `The computer answered no JSON (HTTP ${status}).`, advice, { cause });
+      throw new AppError('transport', `The answer of the computer is not JSON (HTTP ${status}).`, advice, { cause });
     }
     if (status < 300) return answer;
     const refused = FactoryError.safeParse(answer);
@@ -99,7 +99,7 @@ export function createAskComputer({ engines, link, advice }: AskComputerDeps): A
     return new AppError(
       'transport',
       fact,
-      'Look for it before you send it again, or repeat it with the same idempotencyKey.',
+      'Check whether it arrived before you send it again, or repeat it with the same idempotencyKey.',
       {
         cause,
       },

@@ -20,7 +20,7 @@ export interface OfferedEvent {
 const ofNoBot: ReadonlySet<NotifiableEvent> = new Set(['usage.threshold']);
 
 const agentsArguments = z.strictObject({
-  botId: z.string().min(1).max(200).optional().meta({ description: 'Only what this bot does.' }),
+  botId: z.string().min(1).max(200).optional().meta({ description: 'Only events of this bot.' }),
 });
 const botArguments = z.strictObject({});
 

@@ -53,8 +53,8 @@ export function edgePageOf({ servers, protocolVersions, events }: EdgeAbout): st
         cells(`${escapeHtml(title)}<br><small>${escapeHtml(about)}</small>`, code(url), code(scope)),
       ),
     ),
-    '<p>An app signs its person in with the provider that its first answer names, or sends an API key that <code>gantry tools approve</code> made.</p>',
-    '<h2>Versions of the protocol</h2>',
+    '<p>An app signs people in with the provider named in the first answer, or sends an API key that <code>gantry tools approve</code> made.</p>',
+    '<h2>Protocol versions</h2>',
     `<p>${protocolVersions.map(code).join(' ')}</p>`,
     '<h2>Events</h2>',
     table(

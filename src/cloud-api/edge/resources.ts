@@ -37,7 +37,7 @@ const boardTemplate: ListedTemplate = {
 export const noPrompts: PromptProvider = {
   list: () => ({ items: [], revision: 0 }),
   get(name) {
-    throw new AppError('not_found', `There is no prompt ${JSON.stringify(name)}.`, 'This server has none.');
+    throw new AppError('not_found', `There is no prompt ${JSON.stringify(name)}.`, 'This server has no prompts.');
   },
 };
 

@@ -15,12 +15,16 @@ import { type EdgeTool, edgeTool } from './tools.ts';
 /** The JSON page that routes return. */
 export const pages = {
   limit: z.int().min(1).max(200).optional().meta({ description: 'Default 50.' }),
-  cursor: z.string().max(500).optional().meta({ description: '`nextCursor` of the answer before.' }),
+  cursor: z.string().max(500).optional().meta({ description: '`nextCursor` of the previous answer.' }),
 };
 
 export const runFilter = {
-  source: z.enum(agentRunSources).optional().meta({ description: 'What made it run.' }),
-  ref: z.string().max(300).optional().meta({ description: 'Of that source, such as the id of a step; with `source`.' }),
+  source: z.enum(agentRunSources).optional().meta({ description: 'What started it.' }),
+  ref: z
+    .string()
+    .max(300)
+    .optional()
+    .meta({ description: 'Id within that source, such as that of a step; with `source`.' }),
   status: z.enum(agentRunStatuses).optional(),
 };
 const oneRun = z.strictObject({ run: Id.meta({ description: 'Id of a run, from list_runs.' }) });
@@ -41,7 +45,7 @@ export function runTools(botOf: BotOf, of: string): readonly EdgeTool[] {
     edgeTool({
       name: 'get_run',
       title: 'Get a run',
-      description: `One run of ${of}: what made it run, its state and its times. get_run_result has what it gave.`,
+      description: `One run of ${of}: what started it, its state and its times. get_run_result has its output.`,
       input: oneRun,
       async run({ run: id }, computer, request) {
         const { output, error, ...run } = await find(id, computer, request);
@@ -51,7 +55,7 @@ export function runTools(botOf: BotOf, of: string): readonly EdgeTool[] {
     edgeTool({
       name: 'get_run_result',
       title: 'Get the result of a run',
-      description: `What a run of ${of} gave: its output, or why it failed. While it runs there is neither.`,
+      description: `The output of a run of ${of}, or why it failed. A running one has neither.`,
       input: oneRun,
       async run({ run }, computer, request) {
         const { id, status, endedAt, output = null, error = null } = await find(run, computer, request);

@@ -54,7 +54,7 @@ export function createSubscribing(deps: SubscribingDeps): Subscribing {
   /** The form that a delivery address must have, whatever is behind it. */
   function urlProblem(url: string): string | null {
     if (url.length > longestUrl) return `delivery.url is longer than ${longestUrl} characters`;
-    if (!URL.canParse(url)) return 'delivery.url is no address';
+    if (!URL.canParse(url)) return 'delivery.url is not an address';
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') return 'delivery.url carries a credential';
     if (url.includes('#')) return 'delivery.url has a fragment';
@@ -147,7 +147,7 @@ function statusOf({ last_delivery_at, last_error, failed_since }: SubscriptionRo
   };
 }
 
-const forbidden = error(eventCodes.forbidden, 'Only an app that a person has let in can subscribe');
+const forbidden = error(eventCodes.forbidden, 'Only an app that a person has approved can subscribe');
 const tooMany = error(eventCodes.resourceExhausted, `An app may have ${mostOfApp} subscriptions`, {
   limit: 'subscriptions',
   max: mostOfApp,

@@ -61,7 +61,7 @@ function check(given: unknown, index: number): Checked {
   const { id, type, at, data } = parsed.data;
   const known = findNotifiable(type);
   if (known === null || known.cloudOnly) {
-    const message = `${JSON.stringify(type)} is no type of event that a computer forwards.`;
+    const message = `${JSON.stringify(type)} is not an event type that a computer forwards.`;
     return { refused: { index, id, error: 'unknown_event', message } };
   }
   const payload = known.payload.safeParse(data);

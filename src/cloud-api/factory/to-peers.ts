@@ -68,5 +68,5 @@ function unknown(named: string): AppError {
 function away(cause: NodeJS.ErrnoException): AppError {
   const fact = `The other computer does not answer (${cause.code ?? cause.message}).`;
   const code = { wireCode: 'computer_unavailable', cause };
-  return new AppError('transport', fact, 'See that Gantry runs there and reaches this cloud.', code);
+  return new AppError('transport', fact, 'Check that Gantry runs there and can reach this cloud.', code);
 }

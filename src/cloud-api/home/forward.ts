@@ -111,7 +111,7 @@ export function createForward({ home, timers }: ForwardDeps): Forward {
       if (kind !== 'owner' && kind !== 'public') {
         throw new AppError(
           'refused',
-          `A ${kind} credential of this computer is unknown at ${paired.cloudUrl}, where it is at home now.`,
+          `A ${kind} credential of this computer is unknown at ${paired.cloudUrl}, its home now.`,
           'Use a credential that was made there, at that address.',
         );
       }
@@ -140,6 +140,6 @@ function ended({ cloudUrl }: PairedWith): AppError {
   return new AppError(
     'needs_person',
     `${cloudUrl} no longer knows this computer: its pairing was ended there.`,
-    'End it here, too, then pair again: gantry pair --end',
+    'End it here too, then pair again: gantry pair --end',
   );
 }

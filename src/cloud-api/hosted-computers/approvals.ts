@@ -87,7 +87,7 @@ export function createHostedApprovals({ store, now, computers }: HostedApprovals
           });
         }
         if (changes === 0) {
-          const fact = `The approval ${id}, asked at ${iso(row.requestedAt)}, is ${row.state} already.`;
+          const fact = `The approval ${id}, asked at ${iso(row.requestedAt)}, is already ${row.state}.`;
           throw new AppError('refused', fact, 'Nothing is left to answer.', {
             status: 409,
             wireCode: 'already_resolved',

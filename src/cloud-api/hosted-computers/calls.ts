@@ -111,7 +111,7 @@ export function createCalls(deps: CallsDeps): Calls {
     const row = await computers.get(computerId);
     if (row === null || row.phase === 'deleted') return unknownComputer(computerId);
     if (!awake.includes(row.phase) && row.phase !== 'sleeping') return notRunning(computerId, row.phase);
-    return unavailable(`The computer ${computerId} did not answer: ${(fault as Error).message}`, 'Look at its events.');
+    return unavailable(`The computer ${computerId} did not answer: ${(fault as Error).message}`, 'See its events.');
   }
 
   async function run<T>(
@@ -233,8 +233,7 @@ const RefusalBody = z.object({
   rule: z.string().optional(),
 });
 
-export const unreadable = () =>
-  unavailable('The computer answered something that cannot be read.', 'Look at its events.');
+export const unreadable = () => unavailable('The answer of the computer cannot be read.', 'See its events.');
 
 const codeOf: Readonly<Record<number, ErrorCode>> = { 400: 'usage', 404: 'not_found', 504: 'timeout' };
 
@@ -245,7 +244,7 @@ export function refusalOf(
 ): AppError {
   const read = RefusalBody.safeParse(body);
   if (!read.success || status === 401 || status === 421) {
-    return unavailable(`The computer answered ${status}.`, 'Look at its events.');
+    return unavailable(`The computer answered ${status}.`, 'See its events.');
   }
   const { error, approval: given, ...beside } = read.data;
   const approval = given === undefined ? null : approvalOf(given);
@@ -261,7 +260,7 @@ export function refusalOf(
 }
 
 function noBrowser(): AppError {
-  return new AppError('refused', 'The browser toolset is switched off for this project.', 'Use the computer toolset.', {
+  return new AppError('refused', 'The browser toolset is turned off for this project.', 'Use the computer toolset.', {
     wireCode: 'browser_toolset_disabled',
   });
 }

@@ -41,7 +41,7 @@ export interface Lifecycle {
   reconcile(): Promise<void>;
 }
 
-const cutOff = 'Gantry was stopped while it was being started.';
+const cutOff = 'Gantry stopped while the computer was starting.';
 
 export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   const { store, computers, turns, driver, ways, log } = deps;
@@ -145,7 +145,7 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
     if (row.phase !== 'running' && row.phase !== 'sleeping') return void (await mended(row.id));
     const found = await driver.inspect(row.id);
     if (found === null || found.state === 'stopped') {
-      const why = found?.why ?? 'It is not there any more.';
+      const why = found?.why ?? 'It no longer exists.';
       ways.forget(row.id);
       await move(row.id, 'fail', { data: { why }, ...(found === null ? {} : { until: found.since }) });
     } else if (row.phase === 'sleeping' && found.state === 'running') await driver.freeze(row.id);
@@ -155,11 +155,11 @@ export function createLifecycle(deps: LifecycleDeps): Lifecycle {
   return {
     async create(computer, room) {
       const { refused, egress } = await driver.capabilities();
-      if (refused !== null) throw unavailable(refused, 'Ask whoever runs this Gantry.');
+      if (refused !== null) throw unavailable(refused, 'Ask your administrator.');
       if (egress !== 'enforced') {
         throw unavailable(
-          `The driver ${driver.name} cannot hold computers back from private networks, so none is made.`,
-          'Ask whoever runs this Gantry.',
+          `The driver ${driver.name} cannot keep computers out of private networks, so it makes none.`,
+          'Ask your administrator.',
         );
       }
       const { id } = await computers.create(computer, room);

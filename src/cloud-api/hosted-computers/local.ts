@@ -56,7 +56,7 @@ export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverD
       socket.unref();
       socket.once('connect', () => resolve(made));
       socket.once('error', over);
-      socket.once('close', () => over(new Error('The computer-host hung up.')));
+      socket.once('close', () => over(new Error('The computer-host closed the connection.')));
       // The connection re-emits errors of its socket, and without a listener one would end the program.
       createInterface({ input: socket })
         .on('error', over)
@@ -64,7 +64,7 @@ export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverD
           try {
             hear(made, line);
           } catch {
-            over(new Error('The computer-host says what makes no sense.'));
+            over(new Error('The computer-host sent an invalid answer.'));
           }
         });
     });

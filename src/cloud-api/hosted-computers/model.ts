@@ -77,8 +77,10 @@ export function toComputer(row: ComputerRow): HostedComputer {
 }
 
 export function disabled(): AppError {
-  const fact = 'Hosted computers are not switched on for this project.';
-  return new AppError('not_found', fact, 'Ask whoever runs this Gantry.', { wireCode: 'hosted_driver_disabled' });
+  const fact = 'Hosted computers are not turned on for this project.';
+  return new AppError('not_found', fact, 'Ask your administrator to turn them on.', {
+    wireCode: 'hosted_driver_disabled',
+  });
 }
 
 export function unknownComputer(id: string): AppError {
@@ -86,7 +88,7 @@ export function unknownComputer(id: string): AppError {
   return new AppError('not_found', fact, 'List them: GET /v1/computers', { wireCode: 'computer_not_found' });
 }
 
-export function unavailable(why: string, action = 'Try again later, or ask whoever runs this Gantry.'): AppError {
+export function unavailable(why: string, action = 'Try again later, or ask your administrator.'): AppError {
   return new AppError('transport', why, action, { wireCode: 'computer_unavailable' });
 }
 
@@ -108,13 +110,13 @@ export function notRunning(id: string, phase: Phase): AppError {
 
 export function spendCapReached(capCents: number): AppError {
   const fact = `The project has reached its spend cap of ${capCents} cents for this month.`;
-  return new AppError('refused', fact, 'Wait for the next month, or ask whoever runs this Gantry for more.', {
+  return new AppError('refused', fact, 'Wait for the next month, or ask your administrator for more.', {
     wireCode: 'spend_cap_reached',
   });
 }
 
 export function tooMany(what: 'computers awake' | 'calls under way', limit: number): AppError {
-  const fact = `This key has ${limit} ${what}, which is as many as a key of this project may.`;
+  const fact = `This key has ${limit} ${what}, the most that a key of this project may have.`;
   const action = what === 'calls under way' ? 'Wait for one to end.' : 'Stop one, or let it sleep.';
   return new AppError('refused', fact, action, { status: 429, wireCode: 'concurrency_limit', retryAfter: 1 });
 }

@@ -140,7 +140,7 @@ export function createHostedRoutes(deps: HostedRoutesDeps): readonly BoundRoute[
       if (!isInPerson(principal) && approval_mode !== 'api_key') {
         throw new AppError(
           'refused',
-          'A key does not answer approvals of this project: its approval_mode is owner.',
+          'A key cannot answer approvals of this project: its approval_mode is owner.',
           'Answer it in Gantry, or let keys answer in the settings of hosted computers.',
           { wireCode: 'forbidden' },
         );

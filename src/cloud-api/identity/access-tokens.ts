@@ -129,8 +129,9 @@ function refusalOf(error: unknown, audience: string): unknown {
     new AppError('refused', fact, action, { status: 401, wireCode: 'invalid_token', cause: error });
   if (error instanceof errors.JWTExpired) return refused('The access token has expired.', 'Get a new one.');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud') return refused('The access token is for another audience.', `Ask for ${audience}.`);
-    if (error.claim === 'iss') return refused('The access token is of another issuer.', 'Use the one of this server.');
+    if (error.claim === 'aud') return refused('The access token is for another audience.', `Get one for ${audience}.`);
+    if (error.claim === 'iss')
+      return refused('The access token is from another issuer.', 'Use the issuer of this server.');
     if (error.claim === 'typ')
       return refused('This is not an access token.', 'Send the access token, not the id token.');
     return refused(`The claim ${error.claim} of the access token is not valid.`, 'Get a new one.');

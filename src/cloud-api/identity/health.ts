@@ -11,8 +11,10 @@ export function createHealthRoute(store: Pick<SharedStore, 'get' | 'trouble'>): 
   return bind(cloudHealth, async () => {
     const told = await answers(store);
     if (told && store.trouble() === null) return { body: { ok: true as const } };
-    const fact = told ? 'The database of this cloud takes nothing.' : 'The database of this cloud does not answer.';
-    throw new AppError('transport', fact, 'Its log says why; it goes on by itself.', { wireCode: 'unavailable' });
+    const fact = told ? 'The database of this cloud cannot be written.' : 'The database of this cloud does not answer.';
+    throw new AppError('transport', fact, 'See its log for the reason; it recovers automatically.', {
+      wireCode: 'unavailable',
+    });
   });
 }
 

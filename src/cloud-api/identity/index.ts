@@ -269,7 +269,7 @@ function createKeyRoutes(keys: Keys): readonly BoundRoute[] {
     })),
     bind(keyContract.createKey, async ({ principal, body }) => {
       if (body.scopes.includes('admin') && principal.kind !== 'owner') {
-        throw new AppError('refused', 'Nobody can give themselves the scope admin.', 'Ask whoever runs this Gantry.', {
+        throw new AppError('refused', 'Nobody can give themselves the scope admin.', 'Ask your administrator.', {
           wireCode: 'insufficient_scope',
         });
       }
@@ -288,8 +288,8 @@ function describe(resources: Resources | null, suffix: string) {
   if (found !== null) return found;
   throw new AppError(
     'not_found',
-    resources === null ? 'This Gantry takes no tokens of a provider.' : `${suffix} is no protected resource.`,
-    resources === null ? 'Use an API key.' : 'Ask without a path for this server as a whole.',
+    resources === null ? 'This Gantry accepts no tokens from a provider.' : `${suffix} is not a protected resource.`,
+    resources === null ? 'Use an API key.' : 'Leave out the path for the whole server.',
   );
 }
 

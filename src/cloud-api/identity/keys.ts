@@ -95,11 +95,11 @@ export function createKeys(deps: KeysDeps): Keys {
     const { expires_at: expiresAt, revoked_at: revokedAt, digest, resource } = key.row;
     if (revokedAt !== null) throw refused(`This API key was revoked on ${iso(revokedAt)}.`, 'Use another one.');
     if (expiresAt !== null && expiresAt <= now) {
-      throw refused(`This API key ended on ${iso(expiresAt)}.`, 'Make another one in the settings.');
+      throw refused(`This API key expired on ${iso(expiresAt)}.`, 'Make another one in the settings.');
     }
     // On any other path it counts as unknown, like a token for another audience.
     if (resource !== null && decoded(writtenPath(url)) !== resource) {
-      throw refused(`This API key is for ${resource} alone.`, 'Use another one here.');
+      throw refused(`This API key is only for ${resource}.`, 'Use another one here.');
     }
     if (key.usedAt < now - touchMs) {
       key.usedAt = now;
@@ -124,7 +124,7 @@ export function createKeys(deps: KeysDeps): Keys {
         if (digest !== before?.digest) sent.set(request.socket, { text, digest });
         const known = live.peek(digest);
         if (known !== undefined) return admit(known, request.url);
-        if (readKeyText(text) === 'damaged') throw refused('The API key is mistyped.', 'Copy it whole.');
+        if (readKeyText(text) === 'damaged') throw refused('The API key is mistyped.', 'Copy the whole key.');
         return live.load(digest).then((key) => admit(key, request.url));
       },
     },
@@ -188,7 +188,7 @@ export function createKeys(deps: KeysDeps): Keys {
 function tooMany(name: string): AppError {
   return new AppError(
     'refused',
-    `Two keys named ${JSON.stringify(name)} live already.`,
+    `There are already two live keys named ${JSON.stringify(name)}.`,
     'Revoke one of them, or choose another name.',
     { status: 409, wireCode: 'too_many_keys' },
   );

@@ -130,7 +130,7 @@ export function unknownProject(id: string): AppError {
 }
 
 export function takenProject(id: string): AppError {
-  const fact = `There is a project ${JSON.stringify(id)} already.`;
+  const fact = `The project ${JSON.stringify(id)} already exists.`;
   return new AppError('refused', fact, 'Change it, or choose another id.', { status: 409, wireCode: 'project_exists' });
 }
 

@@ -53,7 +53,7 @@ export function createProvider({ settings, clock, log }: ProviderDeps): Provider
       throw new AppError(
         'transport',
         `The OpenID provider ${settings.issuer} cannot be reached: ${why}.`,
-        'Try again in a minute; whoever runs this Gantry can check the provider.',
+        'Try again in a minute, or ask your administrator to check the provider.',
         { cause, wireCode: 'unavailable' },
       );
     } finally {

@@ -107,8 +107,8 @@ export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
     bind(contract.loginCallback, async ({ request, response }) => {
       const [secret, next = ''] = begunCookie(request).split('.');
       if (secret === undefined || secret === '') {
-        fail(response, 400, 'This sign-in was not begun here', [
-          'It took longer than ten minutes, it was begun in another browser, or this browser keeps no cookies.',
+        fail(response, 400, 'This sign-in was not started here', [
+          'It took longer than ten minutes, was started in another browser, or this browser keeps no cookies.',
         ]);
         return;
       }
@@ -116,8 +116,8 @@ export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
         const url = new URL(request.url ?? '/', origin);
         const user = await deps.users.signIn(await identify(await provider.config(), url, begunWith(secret)));
         if (user.disabledAt !== null) {
-          fail(response, 403, 'This account is shut out', [
-            `${user.name} may not use this Gantry. Whoever runs it can change that.`,
+          fail(response, 403, 'This account is disabled', [
+            `${user.name} may not use this Gantry. Ask your administrator.`,
           ]);
           return;
         }
@@ -159,7 +159,7 @@ function explain(error: unknown, issuer: string): { status: number; title: strin
     return {
       status: 502,
       title: 'The provider refused this sign-in',
-      sentences: [`${issuer} says: ${said}.`, 'If it happens again, whoever runs this Gantry can check its settings.'],
+      sentences: [`${issuer} says: ${said}.`, 'If it happens again, ask your administrator to check the settings.'],
     };
   }
   if (error instanceof client.ClientError && error.code !== undefined && !isUnreachable(error)) {

@@ -89,7 +89,7 @@ const endedTopic = 'computers';
 /** With other replicas: how long until another default computer counts here. The link and the keys of a revoked one end independently. */
 const keptMs = 1000;
 const over = 'Its pairing was ended.';
-const anew = 'It was paired anew.';
+const anew = 'It was paired again.';
 
 export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;

@@ -307,8 +307,8 @@ function refuse(socket: Duplex, error: AppError): void {
 export function away(computerId: string, since: number): AppError {
   return new AppError(
     'transport',
-    `The computer ${computerId} is not linked${since === 0 ? ', nor was it since this cloud began' : `, since ${iso(since)}`}.`,
-    'See that Gantry runs there and reaches this cloud.',
+    `The computer ${computerId} is not linked${since === 0 ? ', and has not been since this cloud started' : `, since ${iso(since)}`}.`,
+    'Check that Gantry runs there and can reach this cloud.',
     { wireCode: 'computer_unavailable' },
   );
 }
@@ -316,8 +316,8 @@ export function away(computerId: string, since: number): AppError {
 function full(computerId: string): AppError {
   return new AppError(
     'refused',
-    `The computer ${computerId} has ${mostPipes} connections open, as many as a link takes.`,
-    'Close a page or a stream, or wait a little.',
+    `The computer ${computerId} has ${mostPipes} connections open, the most that a link allows.`,
+    'Close a page or a stream, or wait a moment.',
     { status: 429, wireCode: 'rate_limited', retryAfter: 5 },
   );
 }

@@ -126,7 +126,7 @@ function split(request: IncomingMessage): { path: string; named: string | null }
 
 function unknown(isPublic: boolean, named: string | null): AppError {
   if (isPublic) {
-    return new AppError('refused', 'No computer is asked without a credential.', 'Sign in first.', {
+    return new AppError('refused', 'Calling a computer needs a credential.', 'Sign in first.', {
       status: 401,
       wireCode: 'unauthorized',
     });

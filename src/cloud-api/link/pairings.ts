@@ -58,8 +58,8 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     if (!deps.open) {
       throw new AppError(
         'refused',
-        'This Gantry serves the one computer that it runs on.',
-        'Pair with a cloud: a server that was started with gantry cloud.',
+        'This Gantry serves only the computer it runs on.',
+        'Pair with a cloud: a server started with gantry cloud.',
         { wireCode: 'no_pairing_here' },
       );
     }
@@ -75,7 +75,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
       }
       return null;
     });
-    if (code === null) throw tooMany('Too many computers wait to be paired.', 'Try again in some minutes.', 60);
+    if (code === null) throw tooMany('Too many computers wait to be paired.', 'Try again in a few minutes.', 60);
     const verificationUri = origin + contract.pairPage;
     return {
       deviceCode,
@@ -95,11 +95,11 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   ): Promise<{ status: 'pending' } | contract.PairingGrant> {
     const row = await store.read((tx) => pairingOfDevice(tx, digest(deviceCode)));
     if (row === null) await deps.limit(request);
-    if (row === null) throw over('pairing_expired', 'There is no pairing with this code any more.');
+    if (row === null) throw over('pairing_expired', 'There is no longer a pairing with this code.');
     const late = row.expiresAt <= clock.now();
-    if (row.state === 'denied') throw over('pairing_denied', `The pairing of ${row.name} was turned away.`);
-    if (row.state === 'taken') throw over('pairing_taken', 'What signs for this computer was handed out before.');
-    if (late) throw over('pairing_expired', `The code was good until ${iso(row.expiresAt)}.`);
+    if (row.state === 'denied') throw over('pairing_denied', `The pairing of ${row.name} was rejected.`);
+    if (row.state === 'taken') throw over('pairing_taken', 'The credential of this computer was already handed out.');
+    if (late) throw over('pairing_expired', `The code expired at ${iso(row.expiresAt)}.`);
     if (row.state === 'pending') return { status: 'pending' };
     return grant(row, row.userId!);
   }
@@ -107,9 +107,9 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
   /** Once: a second request finds it taken, even if the first answer was lost on its way. */
   async function grant(row: PairingRow, userId: string): Promise<contract.PairingGrant> {
     const user = await deps.users.find(userId);
-    if (user === null) throw over('pairing_denied', 'The person who approved it has no account here any more.');
+    if (user === null) throw over('pairing_denied', 'The person who approved it no longer has an account here.');
     if (!(await store.write((tx) => takePairing(tx, row.deviceHash)))) {
-      throw over('pairing_taken', 'What signs for this computer was handed out before.');
+      throw over('pairing_taken', 'The credential of this computer was already handed out.');
     }
     const owner = await computers.ownerOf(row.computerId);
     if (owner !== null && owner !== userId) throw taken(row);
@@ -145,7 +145,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     throw new AppError(
       'not_found',
       `No computer shows the code ${JSON.stringify(dashed(code).slice(0, 20))}.`,
-      'Compare it with what the computer shows now: a code is good for ten minutes.',
+      'Compare it with what the computer shows now: a code is valid for ten minutes.',
       { wireCode: 'pairing_not_found' },
     );
   }
@@ -167,7 +167,7 @@ export function pairingRoutes(deps: PairingsDeps): BoundRoute[] {
     if (after !== null && (done || (phase(after) === state && after.userId === principal.userId))) {
       return shown(after, principal, request);
     }
-    throw new AppError('refused', `The code ${dashed(code)} was answered before.`, 'Ask the computer for a new one.', {
+    throw new AppError('refused', `The code ${dashed(code)} was already used.`, 'Ask the computer for a new one.', {
       status: 409,
       wireCode: 'already_answered',
     });
@@ -211,7 +211,7 @@ function refuseUnlessHere({ kind, via }: Principal): void {
   if (kind === 'owner' || via === 'cookie') return;
   throw new AppError(
     'refused',
-    'A computer is let in only from a browser that is signed in here.',
+    'A computer can be approved only in a browser that is signed in here.',
     'Open the address that the computer shows.',
     { wireCode: 'session_required' },
   );
@@ -227,7 +227,7 @@ function randomCode(): string {
 }
 
 function over(wireCode: string, fact: string): AppError {
-  return new AppError('refused', fact, 'Begin the pairing anew.', { status: 410, wireCode });
+  return new AppError('refused', fact, 'Start the pairing again.', { status: 410, wireCode });
 }
 
 function taken({ name }: PairingRow): AppError {

@@ -58,14 +58,14 @@ export function createReplicaDoor(
     const question = questionIn(url, headers, deps.clock.now());
     const proven = question !== null && isProven(deps.internalToken, 'asks', question, headers[pipeHeaders.proof]);
     if (!proven || !isNew(question)) {
-      throw new AppError('refused', 'Only replicas of this cloud come in here.', 'Ask at its public address.', {
+      throw new AppError('refused', 'Only replicas of this cloud may connect here.', 'Use its public address.', {
         status: 401,
         wireCode: 'unauthorized',
       });
     }
     const [, to, computerId, door] = shape.exec(url.slice(pipeMount.length)) ?? [];
     if (to !== deps.id) {
-      throw new AppError('transport', 'This is another replica.', 'Look again which one holds the link.', {
+      throw new AppError('transport', 'This is another replica.', 'Look up again which one holds the link.', {
         wireCode: 'unavailable',
       });
     }

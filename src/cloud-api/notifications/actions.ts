@@ -43,7 +43,7 @@ export function createPushActions({ store, clock }: { store: SharedStore; clock:
         FROM push_action a JOIN push_device d ON d.id = a.device_id WHERE a.token_hash = ?`;
       const found = await store.get<PushAction>(sql, hashOf(token));
       if (found !== undefined) return found;
-      throw new AppError('not_found', 'This button is not known here.', 'Open Gantry and answer there.', {
+      throw new AppError('not_found', 'This button no longer works.', 'Open Gantry and answer there.', {
         wireCode: 'action_not_found',
       });
     },

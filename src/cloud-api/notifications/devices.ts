@@ -67,7 +67,7 @@ export function createDeviceStore(deps: { store: SharedStore; clock: Clock; ids:
         const known = yield* tx.get<Row>('SELECT * FROM push_device WHERE endpoint = ?', endpoint);
         const others = (yield* idsOf(tx, userId)).filter((id) => id !== known?.id);
         if (others.length >= mostDevices) {
-          const fact = `${mostDevices} devices take your pushes already.`;
+          const fact = `You already have ${mostDevices} devices for push.`;
           throw new AppError('refused', fact, 'Remove one first.', { status: 409, wireCode: 'too_many_devices' });
         }
         const id = known !== undefined && known.user_id === userId ? known.id : ids.next('pdev');

@@ -93,7 +93,7 @@ export async function createNotifications(deps: NotificationsDeps): Promise<Noti
   const sink = createSink({ ...deps, claims });
   const offEmit = events.onEmit(() => sink.wake());
   const notConfigured = () =>
-    new AppError('refused', 'No push keys are configured here.', 'Ask whoever runs this Gantry.', {
+    new AppError('refused', 'No push keys are configured here.', 'Ask your administrator.', {
       wireCode: 'push_not_configured',
     });
 

@@ -61,7 +61,7 @@ export function readChange(body: unknown): Change {
   for (const [event] of entries) {
     if (findNotifiable(event) !== null) continue;
     const shown = JSON.stringify(event.slice(0, 100));
-    throw bad('unknown_event', `${shown} is no event that you can be told of.`, 'GET the preferences to see them all.');
+    throw bad('unknown_event', `${shown} is not an event with notifications.`, 'GET the preferences to see them all.');
   }
   for (const [event, value] of entries) {
     if (value !== true && value !== false && value !== null) {

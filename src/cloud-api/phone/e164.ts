@@ -35,13 +35,14 @@ export function readE164(text: string): ReadNumber | null {
 /** Why nothing may be sent there, in a sentence; null: it may. */
 export function refusedDestination(e164: string, allowedCountries: readonly string[] = usualCountries): string | null {
   const read = readE164(e164);
-  if (read === null) return `${JSON.stringify(e164.slice(0, 40))} is no number that can be reached.`;
-  if (read.country === null) return `${e164} belongs to no country: satellites and services are not reached from here.`;
+  if (read === null) return `${JSON.stringify(e164.slice(0, 40))} is not a number that can be reached.`;
+  if (read.country === null)
+    return `${e164} belongs to no country: satellites and services cannot be reached from here.`;
   if (!allowedCountries.includes(read.country)) {
     return `${e164} is a number of ${read.country}; only ${allowedCountries.join(', ')} may be reached from here.`;
   }
   if (read.type === null || !ordinary.has(read.type) || placeless.test(e164) || billing.test(e164)) {
-    return `${e164} is a number that costs who reaches it${read.type === null ? '' : ` (${read.type})`}.`;
+    return `${e164} is a number that costs extra to reach${read.type === null ? '' : ` (${read.type})`}.`;
   }
   return null;
 }

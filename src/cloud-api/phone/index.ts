@@ -126,9 +126,14 @@ function together(parts: readonly PhonePart[]): Phone {
 /** Without a carrier, every route gives exactly this response, and only after it has authenticated the caller. */
 function notConfigured(route: BoundRoute['route']): BoundRoute {
   return bindPassThrough(route, () => {
-    throw new AppError('refused', 'No carrier is configured here.', 'Set GANTRY_TELNYX_API_KEY and its companions.', {
-      wireCode: 'phone_not_configured',
-      codeAlone: true,
-    });
+    throw new AppError(
+      'refused',
+      'No carrier is configured here.',
+      'Set GANTRY_TELNYX_API_KEY and the settings that go with it.',
+      {
+        wireCode: 'phone_not_configured',
+        codeAlone: true,
+      },
+    );
   });
 }

@@ -43,13 +43,11 @@ export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAut
     if (!url.endsWith(ledHere)) {
       const again = `${url}${ledHere}`;
       response.writeHead(200, { ...pageHeaders, refresh: `0; url=${again}` });
-      response.end(plainPage('One moment', ['Gantry looks who you are.'], { href: again, text: 'Go on' }));
+      response.end(plainPage('One moment', ['Gantry is checking who you are.'], { href: again, text: 'Continue' }));
     } else {
-      const words = [
-        'Sign in to Gantry in this browser, as the person whose computer it is. Then begin again from Tools.',
-      ];
+      const words = ['Sign in to Gantry in this browser as the owner of the computer. Then start again from Tools.'];
       response.writeHead(403, pageHeaders);
-      response.end(plainPage('Nobody is signed in here', words, { href: login.path, text: 'Sign in' }));
+      response.end(plainPage('You are not signed in here', words, { href: login.path, text: 'Sign in' }));
     }
     return false;
   }
@@ -65,8 +63,8 @@ export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAut
     if (computerId === null || known === false || !known.linked) {
       throw new AppError(
         'not_found',
-        'No computer of yours that is here has begun this sign-in.',
-        'See that Gantry runs on it, and begin again.',
+        'None of your linked computers started this sign-in.',
+        'Check that Gantry runs on it, and start again.',
       );
     }
     await passToEngine(engines, advice, { context, computerId, path });

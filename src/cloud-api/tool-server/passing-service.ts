@@ -68,7 +68,7 @@ export function createPassingService({ engines, link, lists, advice, version }: 
     if (request.method === 'tools/call') {
       return { result: { content: [{ type: 'text', text: said }], structuredContent: data, isError: true } };
     }
-    const message = isList(request.method) ? `${said} It has listed nothing since this cloud began.` : said;
+    const message = isList(request.method) ? `${said} It has sent no list since this cloud started.` : said;
     return { error: { code: rpcCodes.internal, message, data } };
   }
 
@@ -101,14 +101,14 @@ export function createPassingService({ engines, link, lists, advice, version }: 
       ? new AppError(
           'transport',
           `The connection to the computer ended before it answered (${why}): whether the tool ran is not known.`,
-          'Look at what it would have changed before you call it again.',
+          'Check what it may have changed before you call it again.',
           { cause },
         )
       : new AppError('transport', `The computer does not answer (${why}).`, advice, { cause });
   }
 
   function unreadable(status: number): AppError {
-    return new AppError('transport', `The computer refused the word of this cloud (HTTP ${status}).`, advice);
+    return new AppError('transport', `The computer refused the credential of this cloud (HTTP ${status}).`, advice);
   }
 }
 

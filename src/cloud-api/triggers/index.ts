@@ -68,7 +68,7 @@ export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
     }
     const bytes = await readRaw(request, largestTriggerBody);
     if (lanes.depth(computerId) >= mostWaiting) {
-      throw tooManyWait(`${mostWaiting} events wait for this computer.`);
+      throw tooManyWait(`${mostWaiting} events are waiting for this computer.`);
     }
     const { mark, data, challenge } = readPosted(request.headers, bytes);
     if (challenge !== null) return { status: 200, body: { challenge } };

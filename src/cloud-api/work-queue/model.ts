@@ -37,5 +37,5 @@ export const usualAttempts = 5;
 /** The error of a task whose last attempt ended without a report. */
 export const expiredError = {
   code: 'lease_expired',
-  message: 'The last of its attempts ended without a word: each worker that held it fell silent for 60 seconds.',
+  message: 'The last attempt expired: its worker sent no heartbeat for 60 seconds.',
 } as const;

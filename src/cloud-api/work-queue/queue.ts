@@ -98,7 +98,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
   /** The error for a worker that no longer holds the task, or never did. */
   async function notHeld(holder: Holder): Promise<AppError> {
     const row = await find(holder.userId, holder.id);
-    return new AppError('not_found', `Task ${row.id} is not leased by ${holder.workerId}.`, 'Let go of it.', {
+    return new AppError('not_found', `Task ${row.id} is not leased by ${holder.workerId}.`, 'Stop working on it.', {
       wireCode: 'lease_not_found',
     });
   }
@@ -159,7 +159,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
       const there = await find(holder.userId, holder.id);
       if (!isEnded(there.status) || !heldIt(there, holder)) throw await notHeld(holder);
       if (there.status === 'succeeded' && sameJson(there.result, text)) return there;
-      throw new AppError('refused', `Task ${there.id} has ended already: ${there.status}.`, 'Let go of it.', {
+      throw new AppError('refused', `Task ${there.id} has already ended: ${there.status}.`, 'Stop working on it.', {
         status: 409,
         wireCode: 'already_finished',
       });
@@ -177,12 +177,17 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
       if (row !== null) return row;
       const there = await find(userId, id);
       throw isEnded(there.status)
-        ? new AppError('not_found', `Task ${id} has ended already: ${there.status}.`, 'There is nothing to stop.', {
+        ? new AppError('not_found', `Task ${id} has already ended: ${there.status}.`, 'There is nothing to stop.', {
             wireCode: 'already_finished',
           })
-        : new AppError('not_found', `Task ${id} is not leased by ${wish.workerId ?? 'anybody'}.`, 'Let go of it.', {
-            wireCode: 'lease_not_found',
-          });
+        : new AppError(
+            'not_found',
+            `Task ${id} is not leased by ${wish.workerId ?? 'anybody'}.`,
+            'Stop working on it.',
+            {
+              wireCode: 'lease_not_found',
+            },
+          );
     },
     async retry(userId, id) {
       const row = await store.retry(userId, id);
@@ -191,7 +196,7 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
       throw new AppError(
         'refused',
         `Task ${id} is ${there.status}.`,
-        'Only a failed or cancelled task goes back into the queue.',
+        'Only a failed or cancelled task can be retried.',
         { status: 409, wireCode: 'invalid_transition' },
       );
     },

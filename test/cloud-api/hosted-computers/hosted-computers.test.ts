@@ -217,7 +217,7 @@ describe.each(engines)('hosted computers on $name', (engine) => {
     expect(await why()).toContain('No computer-host runs here.');
     substitute.settings.refused = null;
     substitute.settings.egress = 'none';
-    expect(await why()).toContain('cannot hold computers back from private networks');
+    expect(await why()).toContain('cannot keep computers out of private networks');
     substitute.settings.egress = 'enforced';
     for (const op of ['create', 'start']) {
       substitute.settings.fails = op;

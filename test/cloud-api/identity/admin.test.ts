@@ -55,7 +55,7 @@ test('who is shut out is refused by cookie, key and provider, and comes back by 
   expect((await byKey()).status).toBe(403);
   const page = await bob.call('GET', '/api/v1/session');
   expect([page.status, page.json.error]).toEqual([403, 'account_disabled']);
-  await expect(signInAs('bob', people.origin)).rejects.toThrow('shut out');
+  await expect(signInAs('bob', people.origin)).rejects.toThrow('disabled');
   const acting = await people.call('GET', '/api/v1/admin/users', {
     token: people.internalToken,
     headers: { 'x-platform-user-id': bob.id },

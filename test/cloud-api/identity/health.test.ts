@@ -36,7 +36,10 @@ describe.each(engines)('on $name', ({ place }) => {
       get: (sql) => store.get(sql),
       trouble: () => 'The disk that holds /var/cloud.db is full.',
     });
-    expect(await full()).toEqual([503, { error: 'unavailable', message: expect.stringContaining('takes nothing') }]);
+    expect(await full()).toEqual([
+      503,
+      { error: 'unavailable', message: expect.stringContaining('cannot be written') },
+    ]);
     const silent = await over({ get: () => new Promise<never>(() => {}), trouble: () => null });
     expect(await silent()).toEqual(away);
   });

@@ -113,7 +113,10 @@ describe.each(['embedded', 'headless'] as const)('%s', (mode) => {
     const { key, secret } = await make({ name: 'edge', resource: '/edge/mcp' });
     expect((await listed()).find(({ id }) => id === key.id)).toMatchObject({ resource: '/edge/mcp' });
     const reply = await use(secret);
-    expect([reply.status, reply.json.error]).toMatchObject([401, { fact: expect.stringContaining('/edge/mcp alone') }]);
+    expect([reply.status, reply.json.error]).toMatchObject([
+      401,
+      { fact: expect.stringContaining('only for /edge/mcp') },
+    ]);
     const wrong = [
       '',
       '/',
@@ -160,7 +163,7 @@ describe.each(['embedded', 'headless'] as const)('%s', (mode) => {
     at().move(2 * minute);
     const reply = await use(secret);
     expect(reply.status).toBe(401);
-    expect(reply.json.error.fact).toContain('ended on');
+    expect(reply.json.error.fact).toContain('expired on');
   });
 
   test('the last use is written down, at most once a minute', async () => {

@@ -86,7 +86,7 @@ test('a way back that was tampered with signs nobody in and says what is wrong',
   };
   const other = await backOf('eve');
   const cases: [URL, string, number, string][] = [
-    [back, '', 400, 'This sign-in was not begun here'],
+    [back, '', 400, 'This sign-in was not started here'],
     [back, other.cookie, 400, 'cannot be trusted'],
     [changed('state', 'x'.repeat(43)), cookie, 400, 'cannot be trusted'],
     [changed('iss', 'https://evil.example'), cookie, 400, 'cannot be trusted'],

@@ -130,7 +130,7 @@ describe.each(engines)('on $name', (engine) => {
     setLink(idOf('A'), true);
     const after = await pair('A');
     expect(after.cloudId).toBe(before.cloudId);
-    expect(ended).toContainEqual(expect.stringContaining('paired anew'));
+    expect(ended).toContainEqual(expect.stringContaining('paired again'));
     expect((await signed(idOf('A'), before.deviceToken)('POST', '/api/v1/runtime/tokens', {})).status).toBe(401);
     expect((await signed(idOf('A'), after.deviceToken)('POST', '/api/v1/runtime/tokens', {})).status).toBe(200);
     const list = (await ada('GET', '/api/v1/computers')).json as never as { computers: Computer[] };

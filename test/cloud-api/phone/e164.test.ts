@@ -61,8 +61,8 @@ describe('what costs who reaches it is never reached', () => {
     ['+12029765555', 'costs'],
     ['+12025551212', 'costs'],
     ['+16009005555', 'costs'],
-    ['911', 'no number'],
-    ['+19765551234', 'no number'],
+    ['911', 'not a number'],
+    ['+19765551234', 'not a number'],
   ])('%s may not: %s', (e164, why) => {
     expect(refusedDestination(e164)).toContain(why);
   });

@@ -100,7 +100,7 @@ test('a browser comes back from a provider to the computer whose sign-in it was,
     expect([state, refused.status, refused.json.message]).toEqual([
       state,
       404,
-      expect.stringContaining('No computer of yours'),
+      expect.stringContaining('None of your linked computers'),
     ]);
   }
   expect(seen).toHaveLength(2);
@@ -112,7 +112,7 @@ test('a browser that shows nobody when it comes back is led here once more, and 
   const first = await web.call('GET', path, { token: null });
   expect([first.status, first.headers.refresh]).toEqual([200, `0; url=${path}&led=1`]);
   const second = await web.call('GET', `${path}&led=1`, { token: null });
-  expect([second.status, second.text]).toEqual([403, expect.stringContaining('Nobody is signed in here')]);
+  expect([second.status, second.text]).toEqual([403, expect.stringContaining('You are not signed in here')]);
   expect(seen).toEqual([]);
 });
 

@@ -35,11 +35,11 @@ test('a computer that was turned away, or whom nobody answered, says why and can
   expect(computer.pairing.status()).toMatchObject({ state: 'waiting', userCode });
   await area.ada('POST', `/api/v1/pairings/${userCode}/deny`);
   await advanceUntil(area.clock, 500, () => computer.pairing.status().state === 'unpaired');
-  expect(computer.pairing.status().problem).toContain('turned away');
+  expect(computer.pairing.status().problem).toContain('was rejected');
   await computer.pairing.begin(cloudUrl);
   expect(computer.pairing.status().problem).toBeUndefined();
   await advanceUntil(area.clock, minute, () => computer.pairing.status().state === 'unpaired');
-  expect(computer.pairing.status().problem).toMatch(/good until|in time/);
+  expect(computer.pairing.status().problem).toMatch(/expired at|in time/);
   expect(existsSync(computer.file)).toBe(false);
 });
 

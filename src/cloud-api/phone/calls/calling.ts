@@ -69,7 +69,7 @@ export function createCalling(deps: CallingDeps): Calling {
 
   function reachable(to: string, ours: string): void {
     const wrong = to === ours ? `${to} is the number itself.` : refusedDestination(to, countries);
-    if (wrong !== null) throw bad(wrong, 'Name a phone as +12025550123 that may be called.');
+    if (wrong !== null) throw bad(wrong, 'Give a phone number such as +12025550123 that may be called.');
   }
 
   /** STOP wins over every consent. */
@@ -77,19 +77,19 @@ export function createCalling(deps: CallingDeps): Calling {
     yield* notStopped(tx, number, to);
     const found = yield* consents.basisFor(tx, number.id, to);
     if (found !== null) return found;
-    const action = 'They have to text or call it first, or you record their consent with its evidence.';
+    const action = 'They have to text or call it first, or you record their consent with evidence.';
     throw noConsent(`${to} has not agreed to be called by ${number.e164}.`, action);
   }
 
   function* notStopped(tx: SharedTx, { id, e164 }: Pick<HeldNumber, 'id' | 'e164'>, to: string): Op<void> {
     if (yield* optOuts.isOptedOut(tx, id, to))
-      throw noConsent(`${to} said STOP to ${e164}.`, 'Only their own START ends it.');
+      throw noConsent(`${to} said STOP to ${e164}.`, 'They have to send START first.');
   }
 
   function* roomFor(tx: SharedTx, number: HeldNumber): Op<void> {
     const live = yield* countLive(tx, number.userId);
     if (live >= limits.mostAtOnce) {
-      const fact = `${live} of your calls go on now, which is the most.`;
+      const fact = `${live} of your calls are under way, which is the limit.`;
       throw new AppError('refused', fact, 'Wait until one has ended.', { status: 429, wireCode: 'too_many_calls' });
     }
     yield* notTooMany(tx, number);
@@ -120,11 +120,13 @@ export function createCalling(deps: CallingDeps): Calling {
       reachable(to, number.e164);
       if (number.botId !== botId) {
         const fact = `${number.e164} is not the number of the bot ${JSON.stringify(botId)}.`;
-        throw new AppError('refused', fact, 'Name the bot that it is for, or move it.', { wireCode: 'wrong_bot' });
+        throw new AppError('refused', fact, 'Name the bot of the number, or move the number.', {
+          wireCode: 'wrong_bot',
+        });
       }
       const found = yield* basis(tx, number, to);
       if (number.voiceState !== 'active') {
-        throw new AppError('refused', `${number.e164} cannot call yet.`, 'Wait until it has come.', {
+        throw new AppError('refused', `${number.e164} cannot call yet.`, 'Wait until the number is active.', {
           ...{ status: 409, wireCode: 'voice_not_active' },
         });
       }
@@ -143,20 +145,22 @@ export function createCalling(deps: CallingDeps): Calling {
       return yield* deps.worker.dial(tx, number, ref);
     },
     *control(tx, by, call, { action, to, mode, digits }) {
-      if (action === 'dtmf' && digits === undefined) throw bad('digits is missing.', 'Name the keys, as "12#".');
+      if (action === 'dtmf' && digits === undefined) throw bad('digits is missing.', 'Give the keys, such as "12#".');
       if (action !== 'transfer') {
         yield* deps.worker.control(tx, call, { action, digits });
         return null;
       }
-      if (to === undefined) throw bad('to is missing.', 'Name the number that takes the call over.');
+      if (to === undefined) throw bad('to is missing.', 'Give the number that takes the call over.');
       if (mode === undefined) throw bad('mode is missing.', 'Say whether it is a warm or a cold transfer.');
       reachable(to, call.ours);
-      if (to === call.peer) throw bad(`${to} is on this call already.`, 'Name somebody else.');
+      if (to === call.peer) throw bad(`${to} is already on this call.`, 'Name somebody else.');
       const isPerson = by.kind === 'owner' || by.kind === 'user';
       // Any text may have led a bot to name someone, so a bot may only use the list that its person approved.
       if (!isPerson && !(yield* deps.targets.isTarget(tx, call.userId, call.botId, to))) {
-        const fact = `${to} is no transfer target of the bot ${JSON.stringify(call.botId)}.`;
-        throw new AppError('refused', fact, 'Its person adds it to the bot’s targets.', { wireCode: 'not_a_target' });
+        const fact = `${to} is not a transfer target of the bot ${JSON.stringify(call.botId)}.`;
+        throw new AppError('refused', fact, 'Its person can add it to the bot’s targets.', {
+          wireCode: 'not_a_target',
+        });
       }
       const number = { id: call.numberId, e164: call.ours };
       yield* notStopped(tx, number, to);
@@ -172,8 +176,8 @@ export function createCalling(deps: CallingDeps): Calling {
 function badRef(): AppError {
   return new AppError(
     'refused',
-    'This reference allows no call.',
-    'Ask for another one: each is good once, for 30 minutes.',
+    'This reference does not allow a call.',
+    'Ask for another one: each is valid once, for 30 minutes.',
     {
       wireCode: 'bad_consent_ref',
     },

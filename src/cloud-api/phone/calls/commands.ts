@@ -206,7 +206,7 @@ export function createCommands(deps: CommandsDeps): Commands {
     if (tell === 'hangup') return { to: 'retry', reason: fault.message };
     const stays = tell === 'transfer' && fault instanceof Withheld;
     if (fault.kind === 'gone' && !stays && tell !== 'bridge') {
-      const because = fault instanceof Withheld ? fault.message : 'The carrier says that it is over.';
+      const because = fault instanceof Withheld ? fault.message : 'The carrier says that the call is over.';
       return { to: 'done', commit: (tx) => isOver(tx, leg, because) };
     }
     log.warn('The carrier refused what it was told about a call.', { call: leg.callId, tell, code: fault.code });

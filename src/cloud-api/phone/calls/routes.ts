@@ -58,7 +58,7 @@ export function createCallRoutes(deps: RoutesDeps): readonly BoundRoute[] {
   return [
     bind(contract.recordConsent, async ({ params: { id }, body: { e164, source, evidence } }) => {
       const refused = refusedDestination(e164, deps.countries);
-      if (refused !== null) throw bad(refused, 'Name a phone that may be called.');
+      if (refused !== null) throw bad(refused, 'Give a phone number that may be called.');
       const { id: consentId, at } = await store.write((tx) =>
         consents.record(tx, { numberId: id, e164, source, evidence }),
       );
@@ -109,7 +109,7 @@ export function createCallRoutes(deps: RoutesDeps): readonly BoundRoute[] {
 
 function notBegun(because: string): AppError {
   if (because === saidStop) {
-    return new AppError('refused', because, 'Only their own START ends it.', { wireCode: 'no_consent' });
+    return new AppError('refused', because, 'They have to send START first.', { wireCode: 'no_consent' });
   }
   return new AppError('transport', `The call was not made: ${because}`, 'Try again later, or call another number.', {
     wireCode: 'carrier_refused',

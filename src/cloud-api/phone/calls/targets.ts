@@ -36,11 +36,11 @@ export function createTargets({ numbers, consents, countries }: TargetsDeps): Ta
     const labels = new Map<string, string>();
     for (const { e164, label } of targets) {
       const refused = refusedDestination(e164, countries);
-      if (refused !== null) throw bad(refused, 'Name a phone that may be called.');
+      if (refused !== null) throw bad(refused, 'Give a phone number that may be called.');
       labels.set(e164, label);
     }
     if (labels.size > mostTransferTargets) {
-      throw bad(`These are ${labels.size} numbers.`, `Name ${mostTransferTargets} at most.`);
+      throw bad(`There are ${labels.size} numbers.`, `Give at most ${mostTransferTargets}.`);
     }
     return [...labels].map(([e164, label]) => ({ e164, label }));
   }

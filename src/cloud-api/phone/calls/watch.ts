@@ -34,7 +34,7 @@ const longestSilenceMs = 10_000;
 const longestAskingMs = 75_000;
 const longestRingingMs = 90_000;
 
-export const lost = 'The carrier says that it is over.';
+export const lost = 'The carrier says that the call is over.';
 
 export function createWatch({ store, clock, timers, log, calls, worker, longestCallMs }: WatchDeps): Watch {
   let closed = false;

@@ -194,7 +194,7 @@ export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly ou
       ...{ basis: null, purpose: null, ref: null, sessionId: event.sessionId || null, at: event.at },
       ...{ attestation: event.attestation, carrierLeg: event.carrierLeg },
     });
-    if (isFull) yield* end(tx, call, 'Too many calls went on at once.', event.at);
+    if (isFull) yield* end(tx, call, 'There were too many calls at once.', event.at);
     else yield* commands.append(tx, call, { tell: 'answer', leg: leg.id });
     return leg;
   }
@@ -338,11 +338,11 @@ function wrongState(call: CallRow, action: ControlAction): AppError {
   const is = isHandedOver(call)
     ? 'was handed over, and the bot has left it'
     : action === 'mute' && call.muted === 1
-      ? 'is muted already'
+      ? 'is already muted'
       : action === 'unmute' && call.muted === 0
         ? 'is not muted'
         : `is ${call.status}`;
-  return new AppError('refused', `This call ${is}: ${action} cannot be done now.`, 'Look at its status first.', {
+  return new AppError('refused', `This call ${is}: ${action} cannot be done now.`, 'Check its status first.', {
     ...{ status: 409, wireCode: 'wrong_state' },
   });
 }

@@ -36,7 +36,7 @@ export function createDemo({ door, fetch: dial = fetch }: DemoDeps): PhonePart {
         signal: AbortSignal.timeout(patienceMs),
       });
     } catch (cause) {
-      throw new AppError('refused', 'The demo phone does not answer.', 'It is started again by itself: try it soon.', {
+      throw new AppError('refused', 'The demo phone does not answer.', 'It restarts automatically: try again soon.', {
         wireCode: 'unavailable',
         cause,
       });
@@ -74,7 +74,7 @@ function notHere(route: BoundRoute['route']): BoundRoute {
   return bindPassThrough(route, () => {
     throw new AppError(
       'not_found',
-      'No demo phone runs here.',
+      'No demo phone is running here.',
       'Stop Gantry, and start it with gantry start --demo-phone and without a carrier.',
     );
   });
@@ -84,8 +84,8 @@ function notHere(route: BoundRoute['route']): BoundRoute {
 function refusal(status: number, answer: unknown): AppError {
   const said = (answer as { errors?: { detail?: unknown }[] } | null)?.errors?.[0]?.detail;
   const fact = typeof said === 'string' ? said : `The demo phone answered ${status}.`;
-  if (status === 404) return new AppError('not_found', fact, 'Look at the handsets again.');
-  if (status === 409) return new AppError('refused', fact, 'Look at the handsets again.', { status: 409 });
+  if (status === 404) return new AppError('not_found', fact, 'Reload the handsets.');
+  if (status === 409) return new AppError('refused', fact, 'Reload the handsets.', { status: 409 });
   if (status >= 500) return new AppError('internal', fact, 'Try it again.');
   return new AppError('usage', fact, 'Correct it and try again.');
 }

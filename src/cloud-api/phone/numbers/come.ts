@@ -66,7 +66,7 @@ export function createCome(deps: WorkDeps & { readonly work: Work }): Come {
   async function allowed(userId: string, to: Assignment) {
     const read = readE164(to.e164);
     if (read === null)
-      throw badRequest(`${JSON.stringify(to.e164)} is no number that can exist.`, 'Write it as +12025550123.');
+      throw badRequest(`${JSON.stringify(to.e164)} is not a possible phone number.`, 'Write it as +12025550123.');
     const { country } = read;
     if (country === null || !usualCountries.includes(country)) {
       throw badRequest(`${to.e164} is a number of ${country ?? 'no country'}.`, 'Choose one of the US or Canada.');

@@ -15,14 +15,14 @@ export async function asked<T>(work: () => Promise<T>): Promise<T> {
 function answerTo(fault: CarrierFault): AppError {
   const { kind, message, retryAfter } = fault;
   if (kind === 'service' || kind === 'unknown') {
-    return new AppError('transport', `The carrier cannot be asked now: ${message}`, 'Try again later.', {
+    return new AppError('transport', `The carrier cannot be reached now: ${message}`, 'Try again later.', {
       wireCode: 'carrier_unavailable',
       ...(retryAfter === null ? {} : { retryAfter }),
       cause: fault,
     });
   }
-  if (kind === 'details') return badRequest(`The carrier does not take it: ${message}`, 'Correct it, and ask again.');
-  return new AppError('transport', `The carrier refused it: ${message}`, 'Look at what it says.', {
+  if (kind === 'details') return badRequest(`The carrier does not accept it: ${message}`, 'Correct it and try again.');
+  return new AppError('transport', `The carrier refused it: ${message}`, 'See what it says.', {
     wireCode: 'carrier_refused',
     cause: fault,
   });

@@ -157,7 +157,7 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(type)) {
     throw new AppError(
       'usage',
-      `Content-Type ${JSON.stringify(type)} is not read here.`,
+      `Content-Type ${JSON.stringify(type)} is not accepted here.`,
       'Send the form of the page.',
       {
         wireCode: 'unsupported_media_type',

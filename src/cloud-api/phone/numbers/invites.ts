@@ -85,7 +85,7 @@ export function createInvites(deps: InvitesDeps): Invites {
         const count = `SELECT count(*) AS n FROM phone_invite WHERE number_id = ? AND used_at IS NULL AND expires_at > ?`;
         const { n } = (yield* tx.get<{ n: number }>(count, numberId, now))!;
         if (Number(n) >= mostOpen) {
-          throw badRequest(`${n} invites of this number are open.`, 'Withdraw one that is not needed any more.');
+          throw badRequest(`${n} invites of this number are open.`, 'Withdraw one that is no longer needed.');
         }
         const id = ids.next('invite');
         const token = random(tokenBytes).toString('hex');

@@ -91,17 +91,17 @@ const fieldOf: Readonly<Record<string, keyof PortDetails>> = {
   LOA_ILLEGIBLE: 'letterOfAuthorization',
 };
 const wordsOf: Readonly<Record<string, string>> = {
-  ACCOUNT_NUMBER_MISMATCH: 'The account number is not the one that the other carrier has.',
-  AUTH_PERSON_MISMATCH: 'The person who may decide is not the one that the other carrier has.',
-  BTN_ATN_MISMATCH: 'The billing number is not the one that the other carrier has.',
-  ENTITY_NAME_MISMATCH: 'The name on the account is not the one that the other carrier has.',
-  LOCATION_MISMATCH: 'The address is not the one that the other carrier has.',
+  ACCOUNT_NUMBER_MISMATCH: 'The account number does not match the other carrier’s records.',
+  AUTH_PERSON_MISMATCH: 'The person who may decide does not match the other carrier’s records.',
+  BTN_ATN_MISMATCH: 'The billing number does not match the other carrier’s records.',
+  ENTITY_NAME_MISMATCH: 'The name on the account does not match the other carrier’s records.',
+  LOCATION_MISMATCH: 'The address does not match the other carrier’s records.',
   PASSCODE_PIN_INVALID: 'The PIN is wrong.',
   LOA_ILLEGIBLE: 'The letter of authorization cannot be read.',
-  FOC_EXPIRED: 'The day that was agreed on has passed.',
+  FOC_EXPIRED: 'The agreed day has passed.',
   FOC_REJECTED: 'The other carrier does not agree to the day.',
   OSP_IRRESPONSIVE: 'The other carrier does not answer.',
-  PHONE_NUMBER_NOT_PORTABLE: 'The other carrier does not let this number go.',
+  PHONE_NUMBER_NOT_PORTABLE: 'The other carrier does not release this number.',
 };
 
 export function portProblem(found: { readonly code: string; readonly text: string }): Port['problems'][number] {
@@ -137,7 +137,7 @@ const lostAs = new Set(['ported-out', 'deleted']);
 /** Whether the number, as the carrier reports it, is no longer ours. */
 export const isLost = ({ status }: { readonly status: string }) => lostAs.has(status);
 /** Recorded for a number until the carrier has it again. */
-export const lostSays = 'The carrier does not have this number any more: it was taken to another one. Release it here.';
+export const lostSays = 'The carrier no longer has this number: it was moved to another one. Release it here.';
 
 /**
  * A number that the carrier does not have sends no texts. A ported number sends texts only once the messaging part of
@@ -177,30 +177,30 @@ const refused = (wireCode: string, fact: string, action: string, status?: 409) =
   new AppError('refused', fact, action, { wireCode, ...(status === undefined ? {} : { status }) });
 
 export const requiresPlan = (plan: string) =>
-  refused('phone_requires_plan', `The plan ${plan} holds no numbers.`, 'Ask whoever runs this Gantry for a paid plan.');
+  refused('phone_requires_plan', `The plan ${plan} includes no numbers.`, 'Ask your administrator for a paid plan.');
 
 export function limitReached(has: number, onTheirWay: number, limit: number): AppError {
   const way = onTheirWay === 0 ? '' : `, ${onTheirWay} of them still on ${onTheirWay === 1 ? 'its' : 'their'} way`;
-  const fact = `You have ${has} of the ${limit} numbers that your plan holds${way}.`;
+  const fact = `You have ${has} of the ${limit} numbers that your plan includes${way}.`;
   return refused('number_limit', fact, 'Release one, or ask for a larger plan.');
 }
 
 export const numberTaken = (e164: string) =>
-  refused('number_taken', `${e164} is not for sale any more.`, 'Search again and choose another one.', 409);
+  refused('number_taken', `${e164} is no longer for sale.`, 'Search again and choose another one.', 409);
 
 export const numberTakenHere = (e164: string) =>
-  refused('number_taken', `${e164} is in use here already.`, 'List your numbers; choose another one.', 409);
+  refused('number_taken', `${e164} is already in use here.`, 'List your numbers; choose another one.', 409);
 
 export const notPortable = (e164: string, reason: string | null) =>
   refused(
     'not_portable',
-    `${e164} cannot be brought here${reason === null ? '' : `: ${reason.replace(/[.\s]+$/, '')}`}.`,
+    `${e164} cannot be ported${reason === null ? '' : `: ${reason.replace(/[.\s]+$/, '')}`}.`,
     'Keep it where it is, and buy another number.',
     409,
   );
 
 export const carrierUnavailable = (what: string) =>
-  refused('carrier_unavailable', `The carrier did not do it: ${what}`, 'Nothing was bought. Try again later.');
+  refused('carrier_unavailable', `The carrier could not do it: ${what}`, 'Nothing was bought. Try again later.');
 
 export const carrierRefused = (what: string) =>
   refused('carrier_refused', `The carrier refused it: ${what}`, 'Nothing was bought. Choose another number.');
@@ -219,18 +219,13 @@ export const unknownNumber = (id: string) =>
   );
 
 export const unknownRuntime = (id: string) =>
-  new AppError(
-    'not_found',
-    `There is no computer ${JSON.stringify(id)}.`,
-    'List your computers to see which there are.',
-    {
-      wireCode: 'runtime_not_found',
-    },
-  );
+  new AppError('not_found', `There is no computer ${JSON.stringify(id)}.`, 'List your computers.', {
+    wireCode: 'runtime_not_found',
+  });
 
 export const cannotMoveThere = (id: string) =>
   refused(
     'runtime_cannot_move_number',
-    `${id} is a hosted computer: it holds no bots of yours.`,
+    `${id} is a hosted computer: it has none of your bots.`,
     'Name a computer that you have paired.',
   );

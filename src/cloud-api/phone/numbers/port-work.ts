@@ -43,7 +43,7 @@ export function createPortWork(deps: PortDeps): DoJob {
     });
     // The carrier may split an order; the other parts are not ours.
     const orderId = (made.find(({ e164s }) => e164s.includes(row.e164)) ?? made[0])?.orderId;
-    if (orderId === undefined) throw new CarrierFault('service', 'The carrier made no order of it.');
+    if (orderId === undefined) throw new CarrierFault('service', 'The carrier made no order for it.');
     await store.write((tx) => rows.note(tx, row.id, { orderId }));
     return orderId;
   }
@@ -86,7 +86,7 @@ export function createPortWork(deps: PortDeps): DoJob {
     if (order?.e164s.includes(row.e164)) return order;
     const others = await ports.findByKey(row.id);
     const found = others.find(({ e164s }) => e164s.includes(row.e164)) ?? order;
-    if (found === null) throw new CarrierFault('service', `The carrier does not know the order ${orderId} any more.`);
+    if (found === null) throw new CarrierFault('service', `The carrier no longer knows the order ${orderId}.`);
     return found;
   }
 
@@ -115,13 +115,13 @@ export function createPortWork(deps: PortDeps): DoJob {
     } catch (fault) {
       if (!(fault instanceof CarrierFault) || fault.kind !== 'details') throw fault;
       // Its person must correct it; the carrier did not store what it refused.
-      const problem = `The carrier did not take what you gave: ${fault.message}`;
+      const problem = `The carrier did not accept what you gave: ${fault.message}`;
       await store.write((tx) => rows.note(tx, row.id, { problem, portDetails: null }));
     }
     const current = (await rows.get(row.id)) ?? asked;
     const order = await readAgain(current, orderId);
     if (order.state === 'cancelled') {
-      const problem = 'The port was cancelled: the number stays with the carrier that has it.';
+      const problem = 'The port was cancelled: the number stays with its current carrier.';
       const portState = { portState: order.state };
       return failed(deps, row.id, { fault: 'cancelled', problem, facts: portState });
     }

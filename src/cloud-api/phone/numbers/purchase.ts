@@ -58,7 +58,7 @@ export function createPurchase(deps: PurchaseDeps): DoJob {
       return failed(deps, row.id, { fault: 'refused', problem });
     }
     if (placed.state === 'done') return take(row);
-    return { to: 'retry', reason: 'the carrier is still at the order' };
+    return { to: 'retry', reason: 'the carrier is still working on the order' };
   };
 }
 

@@ -43,7 +43,7 @@ export function createRelease(deps: WorkDeps): DoJob {
     if (placed === null) return null;
     const order = placed.state === 'pending' ? await numbers.readOrder(placed.orderId) : placed;
     // An order cannot be taken back; the number that it brings is given up.
-    if (order.state === 'pending') return waiting('the carrier is still at the order');
+    if (order.state === 'pending') return waiting('the carrier is still working on the order');
     if (order.state === 'done') await giveUp(row);
     return null;
   }
@@ -64,7 +64,7 @@ export function createRelease(deps: WorkDeps): DoJob {
     if (order.state !== 'cancel-pending') await orNull(() => ports.cancel(orderId));
     const after = await orNull(() => ports.read(orderId));
     if (after === null || after.state === 'cancelled') return null;
-    return waiting('the carrier is still at ending the port');
+    return waiting('the carrier is still cancelling the port');
   }
 
   return async (row) => {

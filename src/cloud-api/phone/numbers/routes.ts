@@ -41,7 +41,7 @@ export function createNumberRoutes({
 
   async function ported(row: NumberRow) {
     const port = portOf(row);
-    if (port === null) throw carrierUnavailable('the port was not begun.');
+    if (port === null) throw carrierUnavailable('the port was not started.');
     return { number: await toNumber(row), port };
   }
 
@@ -49,7 +49,7 @@ export function createNumberRoutes({
     bind(contract.searchNumbers, async ({ query }) => {
       const { country = 'US', type = 'local', limit = usualLimit, areaCode, locality } = query;
       if (!usualCountries.includes(country)) {
-        throw badRequest(`There are no numbers of ${country} here.`, `Search in ${usualCountries.join(' or ')}.`);
+        throw badRequest(`Numbers of ${country} are not for sale here.`, `Search in ${usualCountries.join(' or ')}.`);
       }
       const numbers = await come.search({ country, type, limit, areaCode, locality });
       return { body: { carrier: carrier.name, numbers: [...numbers] } };

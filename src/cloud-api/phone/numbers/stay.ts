@@ -42,7 +42,7 @@ export function createStay(deps: WorkDeps & { readonly work: Work; readonly come
     async port(id, how) {
       const row = await there(id);
       if (row.portState === null)
-        throw badRequest(`${row.e164} was bought here, not ported.`, 'Look at the number itself.');
+        throw badRequest(`${row.e164} was bought here, not ported.`, 'See the number itself.');
       if (row.phase === 'failed' || isPorted(row)) return row;
       if (how !== 'read again') {
         if (Object.keys(how.details).length === 0) throw badRequest('details is empty.', 'Give what is missing.');

@@ -60,7 +60,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
     const sent = yield* tx.all<{ at: number }>(sql, mobile, now() - sentWithinMs);
     if (sent.length < mostSent) return;
     const fact = `${sent.length} codes were sent to ${maskNumber(mobile)} within ten minutes.`;
-    throw new AppError('refused', fact, 'Wait a little, then ask for another.', {
+    throw new AppError('refused', fact, 'Wait a few minutes, then ask for another.', {
       status: 429,
       wireCode: 'rate_limited',
       retryAfter: ((sent.at(-mostSent)?.at ?? now()) + sentWithinMs - now()) / 1000,
@@ -104,7 +104,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
       if (code === null) throw wrongPin('No code was sent yet.', 'Ask for one.');
       if (code.askedAt + goodForMs <= now()) throw wrongPin('That code is older than a day.', 'Ask for a new one.');
       if (code.tries >= mostTries) {
-        throw wrongPin(`That code was tried ${mostTries} times, and is good no more.`, 'Ask for a new one.');
+        throw wrongPin(`That code was tried ${mostTries} times and no longer works.`, 'Ask for a new one.');
       }
       try {
         await carrier.registry.checkCode(row.brandId ?? '', pin);
@@ -113,7 +113,7 @@ export function createCodes({ store, clock, ids, carrier, registrations }: Bench
         if (fault.kind === 'wrong_pin') {
           const left = mostTries - code.tries - 1;
           const action =
-            left === 0 ? 'Ask for a new one.' : `Try again, ${left === 1 ? 'once' : `${left} times`} more.`;
+            left === 0 ? 'Ask for a new one.' : `Try again: ${left === 1 ? 'one try is' : `${left} tries are`} left.`;
           throw wrongPin('That is not the code that was texted, or it has expired.', action);
         }
         // The code was not compared.

@@ -87,11 +87,11 @@ function fixedBecause({ kind, form, campaignId }: Registered, field: FormField):
   const sole = isSoleProprietor(form);
   if ((sole ? verifiedOfPerson : verified).some((one) => one === field)) {
     return sole
-      ? 'The carriers verified you by this, and do not change it. Register another number under other details.'
-      : 'The carriers verified the business by this, and do not change it. Register another number for another business.';
+      ? 'The carriers verified you with this and do not change it. Register another number under other details.'
+      : 'The carriers verified the business with this and do not change it. Register another number for another business.';
   }
   if (kind === '10dlc' && campaignId !== null && ofCampaign.some((one) => one === field)) {
-    return 'A filed campaign keeps this as it is. Register another number for other texts.';
+    return 'This cannot change once the campaign is filed. Register another number for other texts.';
   }
   return null;
 }

@@ -125,7 +125,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
   ): Promise<boolean> {
     await store.write(function* (tx) {
       if ((yield* corrections.move(tx, change.id, name, why)) === null) return;
-      const text = `The correction was refused, and what was registered still holds: ${why.reason}`;
+      const text = `The correction was refused, and the old registration still holds: ${why.reason}`;
       const step = {
         step: stepOf(row, 'brand'),
         state: 'failed',
@@ -193,7 +193,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
 
   async function take(row: RegistrationRow, change: CorrectionRow): Promise<boolean> {
     await setReplies(await store.read((tx) => ofBusiness(tx, row)), (one) => formAfter(one, change));
-    const text = `The carriers took the correction (${change.fields.join(', ')}).`;
+    const text = `The carriers accepted the correction (${change.fields.join(', ')}).`;
     await store.write(function* (tx) {
       if ((yield* corrections.move(tx, change.id, 'repliesSet')) === null) return;
       for (const one of yield* ofBusiness(tx, row)) {
@@ -247,7 +247,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
     if (change.stage === 'brand' || change.stage === 'verification') return refuse(row, change, problems, false);
     if (change.stage === 'campaign') return refuse(row, change, problems, true);
     if (change.stage !== 'restoring') return false;
-    const also = `The carriers did not take back what held before either: ${withoutEins(fault.message)}`;
+    const also = `The carriers did not restore the old details either: ${withoutEins(fault.message)}`;
     return close(row, change, 'undone', { reason: `${change.reason ?? ''} ${also}`.trim(), problems: change.problems });
   }
 
@@ -290,7 +290,7 @@ export function createCorrections(deps: Bench & { readonly corrections: Correcti
       const brand = await registry.readBrand(row.brandId ?? '');
       if (brand.state === 'failed') return problemsOfBrand(brand.problems);
       if (brand.state === 'pending') {
-        throw new CarrierFault('service', 'The carriers’ registry looks at the business again.');
+        throw new CarrierFault('service', 'The carriers’ registry is reviewing the business again.');
       }
       const others = (await store.read((tx) => ofBusiness(tx, row))).filter(({ id }) => id !== row.id);
       const formOf = (one: RegistrationRow) => withBusinessOf(one.form, row.form);

@@ -146,7 +146,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
 
   async function confirm(row: RegistrationRow, pin: string | undefined): Promise<void> {
     if (row.stage !== 'code') {
-      throw new AppError('refused', 'This registration waits for no code.', 'Look at its steps.', {
+      throw new AppError('refused', 'This registration is not waiting for a code.', 'See its steps.', {
         status: 409,
         wireCode: 'no_code_needed',
       });
@@ -164,7 +164,7 @@ export function createPhoneRegistration(deps: RegistrationDeps): PhoneRegistrati
         wireCode: 'carrier_refused',
       });
     }
-    const text = 'The code was right.';
+    const text = 'The code was correct.';
     const changes = { codeConfirmedAt: now(), lookAt: now() };
     await store.write(function* (tx) {
       const step = { step: 'code', state: 'done', text, field: null } as const;

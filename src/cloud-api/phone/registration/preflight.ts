@@ -81,7 +81,7 @@ function kindOf({ kind, entityType }: RegistrationForm, type: NumberType, note: 
   const usual = type === 'toll_free' ? 'toll_free' : '10dlc';
   const asked = kind === undefined ? usual : readKind(kind);
   if (asked === null) {
-    note('kind', `${JSON.stringify(kind)} is no kind of registration. Send 10dlc or toll_free, or leave it out.`);
+    note('kind', `${JSON.stringify(kind)} is not a kind of registration. Send 10dlc or toll_free, or leave it out.`);
   } else if (asked !== usual) {
     const word = type === 'toll_free' ? 'toll-free number, which takes toll_free' : 'local number, which takes 10dlc';
     note('kind', `This is a ${word}; carriers refuse ${asked} for it. Leave the kind out.`);
@@ -89,7 +89,7 @@ function kindOf({ kind, entityType }: RegistrationForm, type: NumberType, note: 
   if (usual === 'toll_free' && entityType === 'SOLE_PROPRIETOR') {
     note(
       'entityType',
-      'Carriers verify toll-free numbers of registered businesses alone. As a sole proprietor, use a local number.',
+      'Carriers verify toll-free numbers only for registered businesses. As a sole proprietor, use a local number.',
     );
   }
   return asked ?? usual;
@@ -138,38 +138,38 @@ function checkBusiness(form: CheckedForm, note: Note): void {
     if (found !== null) {
       note(
         field,
-        `A sole proprietor has no ${found} in the name. Leave it out, or register as a company with its EIN.`,
+        `The name of a sole proprietor cannot have ${found} in it. Leave it out, or register as a company with its EIN.`,
       );
     }
   }
   if (form.street === '') note('street', 'Give street and house number of the business.');
   if (form.city === '') note('city', 'Give the city of the business.');
-  if (!/^[A-Z]{2}$/.test(form.country)) note('country', `Give the country in two letters, as US.`);
+  if (!/^[A-Z]{2}$/.test(form.country)) note('country', `Give the country in two letters, such as US.`);
   if (form.region === '') note('region', 'Give the state of the business, in two letters.');
   else if (regionCode(form.country, form.region) === null) {
-    note('region', `${JSON.stringify(form.region)} is no state of ${form.country}. Give its two letters.`);
+    note('region', `${JSON.stringify(form.region)} is not a state of ${form.country}. Give its two letters.`);
   }
   const code = zip[form.country];
   if (form.postalCode === '') note('postalCode', 'Give the postal code of the business.');
   else if (code !== undefined && !code.test(form.postalCode)) {
-    note('postalCode', `${JSON.stringify(form.postalCode)} is no postal code of ${form.country}.`);
+    note('postalCode', `${JSON.stringify(form.postalCode)} is not a postal code of ${form.country}.`);
   }
   if (readWord(form.vertical, verticals) === null) {
     note(
       'vertical',
-      `${JSON.stringify(form.vertical)} is no branch that carriers know. Known: ${verticals.join(', ')}.`,
+      `${JSON.stringify(form.vertical)} is not a line of work that carriers know. Known: ${verticals.join(', ')}.`,
     );
   }
   if (form.entityType !== 'PUBLIC_PROFIT') return;
-  if (form.stockSymbol === undefined) note('stockSymbol', 'A company on the stock market gives its symbol.');
-  if (form.stockExchange === undefined) note('stockExchange', 'A company on the stock market gives its exchange.');
+  if (form.stockSymbol === undefined) note('stockSymbol', 'Give the stock symbol of the company.');
+  if (form.stockExchange === undefined) note('stockExchange', 'Give the stock exchange of the company.');
 }
 
 function checkContact(form: CheckedForm, e164: string, note: Note): void {
   const sole = isSoleProprietor(form);
   if (!email.test(form.contactEmail)) note('contactEmail', 'Give an e-mail address that carriers can write to.');
   if (readE164(form.contactPhone) === null) {
-    note('contactPhone', 'Give a number that exists, with + and country code, as +12025550123.');
+    note('contactPhone', 'Give a number that exists, with + and country code, such as +12025550123.');
   }
   if (sole || form.kind === 'toll_free') {
     if (form.contactFirstName === undefined) note('contactFirstName', 'Give the first name of the person.');
@@ -179,9 +179,15 @@ function checkContact(form: CheckedForm, e164: string, note: Note): void {
   const mobile = form.mobilePhone === undefined ? null : readE164(form.mobilePhone);
   const isMobile = mobile !== null && (mobile.type === 'MOBILE' || mobile.type === 'FIXED_LINE_OR_MOBILE');
   if (mobile === null) {
-    note('mobilePhone', 'Give the mobile number that the code is sent to, with + and country code, as +12025550123.');
+    note(
+      'mobilePhone',
+      'Give the mobile number that the code is sent to, with + and country code, such as +12025550123.',
+    );
   } else if (!isMobile || (mobile.country !== 'US' && mobile.country !== 'CA')) {
-    note('mobilePhone', `The code is sent to mobile numbers of the US and Canada alone, and ${mobile.e164} is none.`);
+    note(
+      'mobilePhone',
+      `The code can be sent only to mobile numbers of the US and Canada, and ${mobile.e164} is not one.`,
+    );
   } else if (mobile.e164 === e164) {
     note('mobilePhone', 'The code cannot be sent to the number that is registered. Give your own mobile.');
   }
@@ -207,15 +213,15 @@ function checkEin(
     note(
       'ein',
       kept && !before.full
-        ? 'Give the EIN once more: its full copy was wiped when the registration was decided.'
-        : 'Give the EIN of the business, nine digits as 12-3456789.',
+        ? 'Give the EIN again: its full copy was wiped when the registration was decided.'
+        : 'Give the EIN of the business, nine digits such as 12-3456789.',
     );
     return none;
   }
   if (hasSsn(form.ein)) return none; // Reported with the texts.
   const ein = readEin(form.ein);
   if (ein === null) {
-    note('ein', 'That is no EIN: it has nine digits, as 12-3456789.');
+    note('ein', 'That is not an EIN, which has nine digits, such as 12-3456789.');
     return none;
   }
   return { masked: maskEin(ein), ein };
@@ -227,18 +233,19 @@ function checkUse(form: CheckedForm, note: Note): void {
   if (known === null) {
     note(
       'useCase',
-      `${JSON.stringify(form.useCase)} is no use case that carriers know. Known: ${useCases.join(', ')}.`,
+      `${JSON.stringify(form.useCase)} is not a use case that carriers know. Known: ${useCases.join(', ')}.`,
     );
   } else if (sole !== (known === 'SOLE_PROPRIETOR')) {
-    const text = sole
-      ? 'A sole proprietor has the use case SOLE_PROPRIETOR.'
-      : 'SOLE_PROPRIETOR is for sole proprietors.';
+    const text = sole ? 'A sole proprietor must use SOLE_PROPRIETOR.' : 'SOLE_PROPRIETOR is for sole proprietors.';
     note('useCase', `${text} Leave it out, or choose another.`);
   }
   const plain = useCases.filter((one) => !['LOW_VOLUME', 'MIXED', 'SOLE_PROPRIETOR'].includes(one));
   const wrong = form.subUseCases.find((one) => readWord(one, plain) === null);
   if (wrong !== undefined) {
-    note('subUseCases', `${JSON.stringify(wrong)} is no use case within another. Known: ${plain.join(', ')}.`);
+    note(
+      'subUseCases',
+      `${JSON.stringify(wrong)} is not a use case that MIXED can contain. Known: ${plain.join(', ')}.`,
+    );
   }
   if (known === 'MIXED' && new Set(form.subUseCases).size < mixedNeeds) {
     note('subUseCases', `MIXED needs ${mixedNeeds} to 5 use cases within it; there are ${form.subUseCases.length}.`);
@@ -277,11 +284,11 @@ function checkTexts(form: CheckedForm, note: Note, warnings: Problem[]): void {
 
 function checkText(field: keyof RegistrationForm, text: string, note: Note, warnings: Problem[]): void {
   if (hasSsn(text)) {
-    note(field, 'This looks like a Social Security number. It is never needed here: take it out.');
+    note(field, 'This looks like a Social Security number. It is never needed here: remove it.');
     return;
   }
   const short = shortenerIn(text);
-  if (short !== null) note(field, `${short} shortens links, and carriers refuse those. Write the whole address.`);
+  if (short !== null) note(field, `${short} shortens links, and carriers refuse those. Write the full address.`);
   for (const { subject, word } of riskyIn(text)) {
     warnings.push({
       field,
@@ -293,18 +300,19 @@ function checkText(field: keyof RegistrationForm, text: string, note: Note, warn
 function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFacts, note: Note): void {
   const sole = isSoleProprietor(form);
   if (form.website === undefined) {
-    if (!sole) note('website', 'Give the website of the business, as https://example.com.');
+    if (!sole) note('website', 'Give the website of the business, such as https://example.com.');
   } else if (!isAddress(form.website, ['https:', 'http:'])) {
-    note('website', `${JSON.stringify(form.website)} is no address of a website. Write it as https://example.com.`);
+    note(
+      'website',
+      `${JSON.stringify(form.website)} is not the address of a website. Write it like https://example.com.`,
+    );
   } else if (form.website.length > longestWebsite) {
     note('website', `Carriers take ${longestWebsite} characters; there are ${form.website.length}.`);
   }
   for (const field of ['optInPageUrl', 'termsUrl', 'privacyUrl'] as const) {
     const address = form[field];
     if (address === undefined && !hosted) {
-      const page = { optInPageUrl: 'how one opts in', termsUrl: 'the terms', privacyUrl: 'what happens to data' }[
-        field
-      ];
+      const page = { optInPageUrl: 'how to opt in', termsUrl: 'the terms', privacyUrl: 'how data is used' }[field];
       note(
         field,
         `Carriers cannot open pages of this Gantry at ${origin}. Give an https page of yours that shows ${page}.`,
@@ -313,7 +321,7 @@ function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFact
     if (address !== undefined && !isAddress(address, ['https:'])) {
       note(
         field,
-        `${JSON.stringify(address)} is no page that carriers can open. Write it as https://example.com/texts.`,
+        `${JSON.stringify(address)} is not a page that carriers can open. Write it like https://example.com/texts.`,
       );
     }
   }
@@ -322,7 +330,7 @@ function checkLinks(form: CheckedForm, { number, origin, hosted }: PreflightFact
     const over = flow.length - longestTollFreeFlow;
     note(
       'optInPageUrl',
-      `The addresses of pages are ${over} characters too long in all. Use shorter ones, or leave them out.`,
+      `The page addresses together are ${over} characters too long. Use shorter ones, or leave them out.`,
     );
   }
 }

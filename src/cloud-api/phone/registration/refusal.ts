@@ -43,7 +43,7 @@ export function problemsOfBrand(
     return named.length === 0 ? [problemOf(clean)] : named.map((field) => ({ field, text: clean }));
   });
   if (known.length > 0) return known;
-  return [{ field: null, text: 'The carriers’ registry could not confirm the business, and did not say why.' }];
+  return [{ field: null, text: 'The carriers’ registry could not confirm the business and did not say why.' }];
 }
 
 /** In one line, each sentence once. */

@@ -49,7 +49,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     if (!needsRegistration(number)) {
       throw conflict(
         'registration_not_needed',
-        `${number.e164} texts without a registration.`,
+        `${number.e164} can text without a registration.`,
         'There is nothing to do.',
       );
     }
@@ -173,7 +173,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     const text =
       share.brandId === null
         ? 'The form was checked and is being filed.'
-        : 'The form was checked. The business is registered already, and is not filed again.';
+        : 'The form was checked. The business is already registered and is not filed again.';
     const ein = stage === 'filed' ? seal(id, checked.ein) : null;
     yield* registrations.insert(
       tx,
@@ -191,7 +191,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     given: RegistrationForm,
   ) {
     const kept = row.kind === '10dlc' ? keptFields(row, given) : [];
-    const also = kept.length === 0 ? '' : ` What carriers do not change stays as it was: ${kept.join(', ')}.`;
+    const also = kept.length === 0 ? '' : ` Carriers do not change these: ${kept.join(', ')}.`;
     const changes = {
       form,
       texts: textsOf(form),
@@ -217,7 +217,7 @@ export function createSubmit(deps: Bench & { readonly corrections: CorrectionSto
     const facts = { registrationId: row.id, brandKey, campaignKey, stage, fields, form, before: row.form };
     yield* corrections.insert(tx, { id: ids.next('correction'), ...facts });
     yield* registrations.keep(tx, row.id, { lookAt: deps.clock.now() });
-    const text = `A correction was given (${fields.join(', ')}). The number goes on texting, and what was registered holds until the carriers have taken it.`;
+    const text = `A correction was sent (${fields.join(', ')}). The number keeps texting under its old registration until the carriers accept it.`;
     yield* registrations.note(tx, row, { step: stage, state: 'working', text, field: null });
     return { id: row.id, isNew: false };
   }

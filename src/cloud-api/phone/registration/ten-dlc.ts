@@ -54,7 +54,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       // A sole proprietor pays only after the code was right.
       if (!isSoleProprietor(row.form)) yield* fees.brand(tx, feeOf(row), row.brandKey, clock.now());
     });
-    const text = 'The business was filed, and the carriers’ registry looks at it. That takes minutes, sometimes days.';
+    const text = 'The business was filed; the carriers’ registry is reviewing it. That takes minutes, sometimes days.';
     return step(row, 'brandFiled', {}, { step: 'brand', state: 'working', text, field: null });
   }
 
@@ -65,7 +65,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
         row,
         'brandCleared',
         {},
-        { step: 'brand', state: 'done', text: 'The business cleared.', field: null },
+        { step: 'brand', state: 'done', text: 'The business was verified.', field: null },
       );
     }
     if (brand.state === 'pending') return false;
@@ -90,7 +90,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
         yield* fees.campaign(tx, feeOf(row), campaign, campaignFiledAt, campaignFiledAt);
       });
     }
-    const text = 'The campaign was filed; the carriers review it. That takes days, sometimes two weeks.';
+    const text = 'The campaign was filed; the carriers are reviewing it. That takes days, sometimes two weeks.';
     return step(row, 'campaignFiled', {}, { step: 'campaign', state: 'working', text, field: null });
   }
 
@@ -114,7 +114,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       return step(row, 'blocked', changes, { step: 'campaign', state: 'failed', ...problem });
     }
     if (row.stage !== 'blocked') return false;
-    const text = 'The carriers look at the campaign again.';
+    const text = 'The carriers are reviewing the campaign again.';
     return step(row, 'unblocked', {}, { step: 'campaign', state: 'working', text, field: null });
   }
 
@@ -153,7 +153,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
       });
     }
     const text = appeals
-      ? 'What was found lies outside of the campaign: the carriers were asked to look at it again.'
+      ? 'The problem lies outside the campaign: the carriers were asked to review it again.'
       : 'The campaign was corrected and is under review again.';
     return step(row, 'campaignCorrected', {}, { step: 'campaign', state: 'working', text, field: null });
   }
@@ -188,7 +188,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     if (await watchCampaign(row)) return true;
     const { state, reason } = await registry.readAssignment(row.e164);
     if (state !== 'none' && state !== 'failed') return false;
-    const text = `The number is no longer part of the campaign${reason === null ? '' : `: ${reason}`}. It is joined to it again.`;
+    const text = `The number is no longer part of the campaign${reason === null ? '' : `: ${reason}`}. It is being joined again.`;
     return step(row, 'numberParted', {}, { step: 'number', state: 'working', text, field: null });
   }
 
@@ -197,7 +197,7 @@ export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
     async brand(row) {
       if (await watchBrand(row)) return true;
       if (!isSoleProprietor(row.form) || row.codeConfirmedAt !== null) return false;
-      const text = `A code goes to the mobile ${maskNumber(row.form.mobilePhone ?? '')}. Enter it here; it is good for a day.`;
+      const text = `A code is being texted to ${maskNumber(row.form.mobilePhone ?? '')}. Enter it here; it is valid for a day.`;
       return step(row, 'codeAsked', {}, { step: 'code', state: 'working', text, field: 'mobilePhone' });
     },
     async code(row) {

@@ -20,7 +20,7 @@ export function createTollFree(deps: TollFreeDeps): Partial<Record<Stage, Action
   function asked(row: RegistrationRow) {
     const ein = openEin(deps, row);
     // Only if it was wiped while this was under way; then there is nothing to file.
-    if (ein === null) throw new CarrierFault('service', 'The EIN is not there any more.');
+    if (ein === null) throw new CarrierFault('service', 'The EIN is no longer stored.');
     return tollFreeOf(row.form, ein, { ...deps, number: { id: row.numberId, e164: row.e164 } });
   }
 
@@ -48,7 +48,7 @@ export function createTollFree(deps: TollFreeDeps): Partial<Record<Stage, Action
       const text = 'The number is verified: it may send texts.';
       return step(row, 'verified', {}, { step: 'verification', state: 'done', text, field: null });
     }
-    const problem = problemOf(request.reason ?? 'The carriers refused the verification, and did not say why.');
+    const problem = problemOf(request.reason ?? 'The carriers refused the verification and did not say why.');
     const changes = { reason: problem.text, problems: [problem] };
     return step(row, 'verificationRefused', changes, { step: 'verification', state: 'failed', ...problem });
   }

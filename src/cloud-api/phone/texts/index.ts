@@ -139,7 +139,7 @@ export function createTexts(given: TextsDeps): Texts {
     readers: [reader],
     hooks: {
       *released(tx, { id }) {
-        yield* cancelWaiting(tx, id, null, 'The number was released before it left.');
+        yield* cancelWaiting(tx, id, null, 'The number was released before it was sent.');
         yield* own.released(tx, id);
       },
     },

@@ -61,7 +61,7 @@ const rateMs = 10_000;
 const silenceMs = 2 * 60_000;
 /** While the carrier's records cannot be read, other texts to the same person wait this long behind it. */
 const unreadableMs = 10 * 60_000;
-const nobodyKnows = 'The carrier gave no answer; nobody knows whether it was sent. It is not sent again.';
+const nobodyKnows = 'The carrier did not answer, so it may or may not have been sent. It is not sent again.';
 const parallel = 32;
 
 /** It is not sent, and `status` has the outcome; null: it was settled before. */
@@ -120,7 +120,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const found = await texts.findSent(asked).catch((thrown: unknown) => cannotTell(thrown, since >= unreadableMs));
     const left = silenceMs - since;
     if (found !== null || left <= 0 || left > silenceMs) return found;
-    throw new CarrierFault('unknown', 'The carrier gave no answer, and may still tell that it was sent.', {
+    throw new CarrierFault('unknown', 'The carrier did not answer, and may still report that it was sent.', {
       retryAfter: Math.ceil(left / 1000),
     });
   }
@@ -141,19 +141,19 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     if (row === null || (row.status !== 'queued' && row.status !== 'sending'))
       return new Withheld(null, 'It has ended.');
     const number = yield* deps.numbers.read(tx, row.numberId);
-    if (number === null) return new Withheld('cancelled', 'The number was released before it left.');
+    if (number === null) return new Withheld('cancelled', 'The number was released before it was sent.');
     if (number.smsState !== 'active')
-      return new Withheld('failed', `The number does not text now: it is ${number.smsState}.`);
+      return new Withheld('failed', `The number cannot text now: it is ${number.smsState}.`);
     if (number.profileId === null) return new Withheld('failed', 'The number is not set up for texts at the carrier.');
     if (!isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer))) {
-      return new Withheld('cancelled', 'They said STOP before it left.');
+      return new Withheld('cancelled', 'They said STOP before it was sent.');
     }
     const now = clock.now();
     const { perMinute } = yield* deps.limits(tx, number);
     const full = perMinute === null ? null : yield* nthLeftSince(tx, row.numberId, now - minuteMs, perMinute);
     // A text tried again within the minute is among them.
     if (full !== null && (row.leftAt === null || row.leftAt <= now - minuteMs)) {
-      const reason = `It goes out slowly: this number may send ${perMinute} texts a minute.`;
+      const reason = `Delayed: this number may send ${perMinute} texts a minute.`;
       yield* noteOnText(tx, id, { reason });
       tx.afterCommit(tell);
       return new Slowed(Math.max(1, full + minuteMs - now), reason);
@@ -178,7 +178,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const isAway = isUnreached(fault);
     if (fault.kind === 'service' && (fault.retryAfter !== null || isRate(fault.code) || isAway)) {
       // Nothing was sent: it waits like any other, and STOP ends it.
-      await store.write((tx) => putBack(tx, id, `It goes out slowly: ${reason}`));
+      await store.write((tx) => putBack(tx, id, `Delayed: ${reason}`));
       const forMs = fault.retryAfter === null ? rateMs : fault.retryAfter * 1000;
       return isAway ? { to: 'retry', reason } : { to: 'hold', reason, forMs };
     }
@@ -198,7 +198,7 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     if (row === null || row.status !== 'sending') return;
     const out = !isExempt(row) && (yield* deps.optOuts.isOptedOut(tx, row.numberId, row.peer));
     yield* out
-      ? moveText(tx, id, 'cancelled', { reason: 'They said STOP before it left.' })
+      ? moveText(tx, id, 'cancelled', { reason: 'They said STOP before it was sent.' })
       : moveText(tx, id, 'queued', { reason });
     tx.afterCommit(tell);
   }
@@ -214,7 +214,9 @@ export function createOutbound(deps: OutboundDeps): Outbound {
     const row = yield* findText(tx, id);
     if (row === null) return;
     const isOpen = row.status === 'sending';
-    const reason = isOpen ? nobodyKnows : `It could not be sent in time: ${row.reason ?? 'the carrier was away.'}`;
+    const reason = isOpen
+      ? nobodyKnows
+      : `It could not be sent in time: ${row.reason ?? 'the carrier could not be reached.'}`;
     if (isOpen || row.status === 'queued') yield* settled(tx, id, isOpen ? 'unconfirmed' : 'failed', { reason });
   }
 

@@ -16,9 +16,9 @@ const surelyWide = /[^\u0000-\u03ff\u20ac]/;
 /** Why it is too long, in a sentence; null: it may be sent. */
 export function tooLong(text: string): string | null {
   const letters = text.length > longestText ? [...text].length : text.length;
-  if (letters > longestText) return `The text has ${letters} characters; ${longestText} are the most.`;
+  if (letters > longestText) return `The text has ${letters} characters; the limit is ${longestText}.`;
   const surely = text.length > mostGsm7 || (text.length > mostUnits && surelyWide.test(text));
   const parts = surely ? null : partsOf(text);
   if (parts !== null && parts <= mostParts) return null;
-  return `The text would be sent in ${parts ?? `more than ${mostParts}`} parts; ${mostParts} are the most.`;
+  return `The text would be sent in ${parts ?? `more than ${mostParts}`} parts; the limit is ${mostParts}.`;
 }

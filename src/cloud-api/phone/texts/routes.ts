@@ -78,7 +78,7 @@ export function listRoutes(deps: RoutesDeps): readonly BoundRoute[] {
       return { body: { entries, nextCursor: last === undefined ? null : cursorOf(last) } };
     }),
     bind(contract.addOptOut, async ({ params: { id }, body: { e164, evidence } }) => {
-      if (readE164(e164) === null) throw bad(`${e164} is no number that there can be.`, 'Write it as +12025550123.');
+      if (readE164(e164) === null) throw bad(`${e164} is not a possible phone number.`, 'Write it as +12025550123.');
       const said = {
         numberId: id,
         peer: e164,
@@ -98,14 +98,15 @@ export function ownRoutes({ numbers, own, countries }: RoutesDeps): readonly Bou
     bind(contract.getOwnPhone, async ({ principal }) => ({ body: await own.read(principal.userId) })),
     bind(contract.putOwnPhone, async ({ principal: { userId }, body: { e164, numberId } }) => {
       const refused = refusedDestination(e164, countries);
-      if (refused !== null) throw bad(refused, 'Name a phone that texts can be sent to.');
+      if (refused !== null) throw bad(refused, 'Give a phone number that can receive texts.');
       const number = await numbers.find(numberId);
       if (number === null || number.userId !== userId) {
         const fact = `You have no number ${JSON.stringify(numberId)}.`;
         throw new AppError('not_found', fact, 'List your numbers to find it.', { wireCode: 'number_not_found' });
       }
-      if (number.e164 === e164) throw bad(`${e164} is the number itself.`, 'Name the phone that you carry.');
-      if (await isOfBots(numbers, e164)) throw bad(`${e164} is a number of a bot.`, 'Name the phone that you carry.');
+      if (number.e164 === e164) throw bad(`${e164} is the number itself.`, 'Give the number of your own phone.');
+      if (await isOfBots(numbers, e164))
+        throw bad(`${e164} is a number of a bot.`, 'Give the number of your own phone.');
       const { code, until } = await own.name(userId, e164, numberId);
       return { body: { own: { e164, confirmed: false, numberId }, code, expiresAt: iso(until) } };
     }),

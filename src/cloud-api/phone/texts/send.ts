@@ -35,9 +35,9 @@ const lookMs = 1_000;
 export function sendRoute(deps: SendDeps): BoundRoute {
   const { store, clock } = deps;
   return bind(sendText, async ({ principal, body: { numberId, to, text }, signal }) => {
-    if (text.trim() === '') throw refusal('usage', 'The text is empty.', 'Write something in it.', 'bad_request');
+    if (text.trim() === '') throw refusal('usage', 'The text is empty.', 'Give a text to send.', 'bad_request');
     const wrong = refusedDestination(to, deps.countries);
-    if (wrong !== null) throw refusal('usage', wrong, 'Write to a number as +12025550123.', 'bad_request');
+    if (wrong !== null) throw refusal('usage', wrong, 'Write to a number such as +12025550123.', 'bad_request');
     const long = tooLong(text);
     if (long !== null) throw refusal('usage', long, 'Send it as several texts.', 'too_long');
     const id = await store.write(function* (tx): Op<string> {
@@ -52,12 +52,12 @@ export function sendRoute(deps: SendDeps): BoundRoute {
 
   function* check(tx: SharedReader, number: HeldNumber, to: string): Op<void> {
     if (number.smsState !== 'active') {
-      const action = 'See its registration: it texts once the carrier has approved that.';
-      throw refusal('refused', `${number.e164} does not text now: it is ${number.smsState}.`, action, 'sms_not_active');
+      const action = 'See its registration: it can text once the carrier approves it.';
+      throw refusal('refused', `${number.e164} cannot text now: it is ${number.smsState}.`, action, 'sms_not_active');
     }
     if (yield* deps.optOuts.isOptedOut(tx, number.id, to)) throw optedOut(number.e164, to);
     if (!(yield* deps.optOuts.hasTexted(tx, number.id, to))) {
-      const action = 'They have to text first. Consent to calls allows no texts.';
+      const action = 'They have to text first. Consent to calls does not allow texts.';
       throw refusal('refused', `${to} has never texted ${number.e164}.`, action, 'no_consent');
     }
     const { perDay } = yield* deps.limits(tx, number);
@@ -101,7 +101,7 @@ function answerOf(row: TextRow): { ok: true; messageId: string; parts: number } 
 }
 
 const optedOut = (ours: string, to: string) =>
-  refusal('refused', `${to} said STOP to ${ours}.`, 'Only their own START ends it.', 'recipient_opted_out');
+  refusal('refused', `${to} said STOP to ${ours}.`, 'They have to send START first.', 'recipient_opted_out');
 
 function noNumber(numberId: string): AppError {
   const action = 'List your numbers to find it.';

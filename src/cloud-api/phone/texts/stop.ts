@@ -18,7 +18,7 @@ export function createStops({ optOuts, onStop }: { optOuts: OptOutLog; onStop: r
     *apply(tx, change) {
       const outcome = yield* optOuts.change(tx, change);
       if (change.action === 'start' || outcome.changed === 'stale') return outcome;
-      yield* cancelWaiting(tx, change.numberId, change.peer, 'They said STOP before it left.');
+      yield* cancelWaiting(tx, change.numberId, change.peer, 'They said STOP before it was sent.');
       for (const ends of onStop) yield* ends(tx, change.numberId, change.peer);
       return outcome;
     },

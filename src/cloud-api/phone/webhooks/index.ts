@@ -59,7 +59,7 @@ function answer(response: ServerResponse, requestId: string, status: Taken): voi
 }
 
 function gone(): AppError {
-  return new AppError('refused', 'No number has this address.', 'Send no more to it.', {
+  return new AppError('refused', 'No number has this address.', 'Stop sending to it.', {
     status: 410,
     wireCode: 'address_gone',
   });

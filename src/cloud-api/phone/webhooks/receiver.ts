@@ -33,7 +33,7 @@ export interface ReceiverDeps {
   readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'take'>;
 }
 
-const invalidSignature = () => notSigned('Sign it with the account’s key, now.');
+const invalidSignature = () => notSigned('Sign it with the account’s key and the current time.');
 
 export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Receive {
   const key = readPublicKey(publicKey);
@@ -50,7 +50,7 @@ export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Re
     const whole = eventOf(posted, to, tag, now);
     const event = { ...whole, payload: reader.keep?.(whole.payload) ?? whole.payload };
     const lane = delivery.laneOf(reader, event);
-    if (delivery.isFull(lane)) throw tooManyWait('Too many events wait for this.');
+    if (delivery.isFull(lane)) throw tooManyWait('Too many events are waiting.');
     const seen = await delivery.take(lane, receiptOf(posted), event);
     return seen === 'first' ? 'accepted' : 'duplicate';
   };
@@ -85,7 +85,7 @@ function read(bytes: Buffer, timestamp: string): PostedEvent {
 }
 
 function invalid(what: string): AppError {
-  return new AppError('usage', `This is no event: ${what}.`, 'Send it as API version 2 has it.', {
+  return new AppError('usage', `This is not an event: ${what}.`, 'Send it in the format of API version 2.', {
     wireCode: 'bad_request',
   });
 }

@@ -165,7 +165,7 @@ describe.each(engines)('on $name', ({ place }) => {
     world.simulated.sim.fault({ name: 'port_out', on: forSale(150) });
     await replica.part.forgetOld?.(world.clock.now());
     const [one, other] = await replica.list();
-    expect(one).toMatchObject({ id: lost, smsState: 'blocked', problem: expect.stringContaining('taken to another') });
+    expect(one).toMatchObject({ id: lost, smsState: 'blocked', problem: expect.stringContaining('moved to another') });
     expect(other).toMatchObject({ id: kept, problem: null });
     expect((await replica.ada('DELETE', `${numbers}/${lost}`)).status).toBe(204);
   });

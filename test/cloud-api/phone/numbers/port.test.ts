@@ -148,7 +148,7 @@ describe.each(engines)('on $name', ({ place }) => {
     expect([no.status, no.json.error]).toEqual([409, 'not_portable']);
     expect(no.json.message).toMatch(/already\. Keep it/);
     const premium = await replica.port('+19005550150');
-    expect([premium.status, premium.json.message]).toEqual([400, expect.stringContaining('costs who reaches it')]);
+    expect([premium.status, premium.json.message]).toEqual([400, expect.stringContaining('costs extra to reach')]);
   });
 
   test('a port that is given up is cancelled at the carrier, also one that nobody handed in', async () => {

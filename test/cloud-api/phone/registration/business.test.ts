@@ -153,7 +153,7 @@ describe.each(engines)('a business on $name', (engine) => {
     const corrected = registrationOf(again);
     expect([corrected.id, corrected.campaignId]).toEqual([rejected.id, rejected.campaignId]);
     expect(corrected.form).toMatchObject({ city: 'Denver', description: business.description });
-    expect(corrected.steps.some(({ text }) => text.includes('stays as it was: description'))).toBe(true);
+    expect(corrected.steps.some(({ text }) => text.includes('Carriers do not change these: description'))).toBe(true);
     await rig.until(id, isApproved);
     expect(Object.values(rig.sim.state.brands).map(({ asked }) => asked.city)).toEqual(['Denver']);
     expect(Object.values(rig.sim.state.campaigns).map(({ asked }) => asked.sample1)).toEqual([sampleMessages[0]]);

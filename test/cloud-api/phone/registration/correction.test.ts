@@ -82,7 +82,7 @@ describe.each(engines)('a registered business on $name', (engine) => {
     expect([calls(rig, 'brand.change'), calls(rig, 'campaign.correct'), rig.charges().length]).toEqual([
       ...[1, 1, before.charges],
     ]);
-    expect(after.steps.map(({ text }) => text).join('\n')).toContain('took the correction (website, street');
+    expect(after.steps.map(({ text }) => text).join('\n')).toContain('accepted the correction (website, street');
     expect(await delivers(rig, id)).toBe(true);
     expect((await rig.call('GET', `/sms/${id}`, { token: null })).text).toContain('https://bread.example.com');
   });
@@ -274,7 +274,7 @@ describe.each(engines)('numbers that share a business on $name', (engine) => {
     await decided(rig, two.id, 'taken');
     const other = registrationOf(await rig.read(one.id));
     expect(other).toMatchObject({ form: { ...moved, sampleMessages: samples }, correction: { state: 'taken' } });
-    expect(other.steps.at(-1)?.text).toContain('took the correction');
+    expect(other.steps.at(-1)?.text).toContain('accepted the correction');
     expect([calls(rig, 'brand.change'), calls(rig, 'campaign.correct')]).toEqual([1, 1]);
     // A third one joins what was corrected, free of charge.
     const third = await rig.buy();

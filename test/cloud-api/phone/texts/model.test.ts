@@ -116,7 +116,7 @@ describe('the length of a text', () => {
   test('ends with 1,600 characters or ten parts, whichever is first', () => {
     expect(tooLong('a'.repeat(1530))).toBeNull();
     expect(tooLong('a'.repeat(1531))).toContain('parts');
-    expect(tooLong('a'.repeat(1601))).toBe('The text has 1601 characters; 1600 are the most.');
+    expect(tooLong('a'.repeat(1601))).toBe('The text has 1601 characters; the limit is 1600.');
     expect(tooLong('ж'.repeat(670))).toBeNull();
     expect(tooLong('ж'.repeat(671))).toContain('parts');
     expect(tooLong('[]'.repeat(500))).toContain('14 parts');
