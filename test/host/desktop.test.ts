@@ -49,7 +49,7 @@ test('a runtime that has no pages cannot be shown, and it is said what can', asy
   onEnd(() => alone.close());
   await expect(open(home)).rejects.toMatchObject({
     code: 'refused',
-    fact: expect.stringContaining('a runtime without pages'),
+    fact: expect.stringContaining('A runtime without pages'),
   });
 });
 
