@@ -49,6 +49,7 @@ const suites = [
   'test/main/whole.test.ts',
   'test/programs/pane-host/hibernate-emulator.test.ts',
   'test/scripts/bootstrap.test.ts',
+  'test/examples/computer-use.test.ts',
   'test/tools/carrier-simulator/durability.test.ts',
   'test/programs/converter/{fuzz,archive,formats/harmless}.test.ts',
   'test/{support/kill-loop,kit/store/disk,contract/fuzz}.test.ts',

@@ -3,6 +3,7 @@
  *   <!-- not run: why -->      it is not run here, for this reason
  *   <!-- read as: name -->     an example of a file or a body, read by the product's own reader of that name
  *   <!-- without: words -->    its lines with these words are left out (a terminal is needed, …); the rest is run
+ *   <!-- needs: program -->    it is run where this program is installed, and skipped elsewhere
  * A block without a comment is run, as it stands, in a shell. `text` is no code: what is printed, and drawings.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -19,6 +20,7 @@ export interface Block {
   readonly notRun: string | null;
   readonly readAs: string | null;
   readonly without: string | null;
+  readonly needs: string | null;
 }
 
 /** Made by programs from what their own tests hold. */
@@ -28,7 +30,7 @@ export const pages: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  ...globSync(['docs/**/*.md', 'src/*/README.md'], { cwd: root }),
+  ...globSync(['docs/**/*.md', 'examples/**/*.md', 'src/*/README.md'], { cwd: root }),
 ]
   .filter((file) => !made.includes(file))
   .toSorted();
@@ -57,6 +59,7 @@ export function blocksOf(file: string): Block[] {
         notRun: said('not run'),
         readAs: said('read as'),
         without: said('without'),
+        needs: said('needs'),
       });
       open = null;
     }

@@ -3,17 +3,30 @@
  * What cannot be run so says why above it (test/docs/blocks.ts).
  */
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freshBuild } from '../support/fresh-build.ts';
+import { type ModelServer, startModelServer } from '../support/model-server/server.ts';
 import { type Block, blocksOf, pages, root } from './blocks.ts';
 
 const built = freshBuild();
 const main = built === null ? join(root, 'src', 'cli', 'main.ts') : join(built, 'server', 'cli.js');
 const folder = mkdtempSync(join(tmpdir(), 'gantry-docs-'));
-const workspace = join(folder, 'project');
+const workspace = join(folder, '.gantry', 'workspace');
+/** Where a page stands in a clone: what its commands write there stays out of this one. */
+const clone = join(folder, 'clone');
 const bin = join(folder, 'bin');
 const env = {
   ...process.env,
@@ -24,10 +37,13 @@ const env = {
   PATH: `${bin}:${process.env.PATH ?? ''}`,
 };
 const started = join(folder, 'started.json');
+/** The model on this computer that pages name. */
+let models: ModelServer | undefined;
 
 /**
  * `gantry` and `npx gantry` as after a clone; npx fetches nothing. `start` goes into the background, on ports that are free, and returns
- * once the address is printed: a person types the next command in a second terminal.
+ * once the address is printed: a person types the next command in a second terminal. `trust` is answered as by a person who is shown all of it
+ * and says yes.
  */
 function writeCommands(): void {
   mkdirSync(bin);
@@ -43,6 +59,10 @@ if [ "$1" = start ]; then
   until [ -s '${started}' ]; do kill -0 $! || { cat '${started}.err' >&2; exit 1; }; sleep 0.1; done
   exit 0
 fi
+if [ "$*" = trust ]; then
+  hash=$('${process.execPath}' '${main}' trust --json | '${process.execPath}' -p 'JSON.parse(require("fs").readFileSync(0)).hash')
+  exec '${process.execPath}' '${main}' trust --yes "$hash"
+fi
 exec '${process.execPath}' '${main}' "$@"
 `,
   );
@@ -55,12 +75,12 @@ exec '${process.execPath}' '${main}' "$@"
 
 const origin = (): string => new URL((JSON.parse(readFileSync(started, 'utf8')) as { url: string }).url).origin;
 
-function shell(text: string): Promise<{ code: number; out: string }> {
+function shell(text: string, cwd = workspace): Promise<{ code: number; out: string }> {
   return new Promise((resolve) => {
     execFile(
       'bash',
       ['-e', '-u', '-o', 'pipefail', '-c', text],
-      { env, cwd: workspace, timeout: 100_000 },
+      { env, cwd, timeout: 100_000 },
       (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), out: `${stdout}${stderr}` });
       },
@@ -71,11 +91,15 @@ function shell(text: string): Promise<{ code: number; out: string }> {
 beforeAll(async () => {
   if (process.platform !== 'linux') return;
   writeCommands();
-  mkdirSync(workspace);
-  // The servers of one's own that the page on models names, and the team that pages use beside the demo.
-  const models = blocksOf('docs/models.md').find(({ text }) => text.includes('"ollama": {'));
   mkdirSync(env.GANTRY_HOME, { mode: 0o700 });
-  writeFileSync(join(env.GANTRY_HOME, 'settings.json'), models?.text ?? '', { mode: 0o600 });
+  mkdirSync(workspace);
+  mkdirSync(clone);
+  symlinkSync(join(root, 'examples'), join(clone, 'examples'));
+  models = await startModelServer();
+  // The servers of one's own that the page on models names, and the team that pages use beside the demo.
+  const page = blocksOf('docs/models.md').find(({ text }) => text.includes('"ollama": {'));
+  const settings = page?.text.replace('http://127.0.0.1:11434', models.url) ?? '';
+  writeFileSync(join(env.GANTRY_HOME, 'settings.json'), settings, { mode: 0o600 });
   const crew = join(workspace, '.gantry', 'teams', 'crew');
   mkdirSync(crew, { recursive: true });
   cpSync(join(root, 'docs', 'examples', 'hosted-team.yaml'), join(crew, 'team.yaml'));
@@ -88,6 +112,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await shell('gantry stop --all');
+  await models?.close();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 });
 
@@ -99,17 +124,32 @@ const order = ['README.md', ...pages.filter((file) => file !== 'README.md')];
 
 /** The session is kept by bash, setsid and curl. */
 const hasShell = process.platform === 'linux';
-test.skipIf(!hasShell).each(order.flatMap(blocksOf).filter(isRun))(
-  '$at runs as it stands (needs Linux)',
-  { timeout: 120_000 },
-  async ({ text, without }) => {
+
+/** Why a block cannot be run here; empty where it can. */
+function missing({ needs }: Block): string {
+  if (!hasShell) return ' (needs Linux)';
+  const found = needs === null || (process.env.PATH ?? '').split(delimiter).some((one) => existsSync(join(one, needs)));
+  return found ? '' : ` (there is no ${needs} here)`;
+}
+
+for (const block of order.flatMap(blocksOf).filter(isRun)) {
+  const { at, file, text, without } = block;
+  const why = missing(block);
+  test.skipIf(why !== '')(`${at} runs as it stands${why}`, { timeout: 120_000 }, async () => {
     const left = (without ?? '')
       .replace(/\(.*?\)/g, ',')
       .split(',')
       .map((words) => words.trim())
       .filter((words) => words !== '');
     const lines = text.split('\n').filter((line) => !left.some((words) => line.includes(words)));
-    const { code, out } = await shell(lines.join('\n').replaceAll('http://127.0.0.1:3010', origin()));
+    const inClone = file.startsWith('examples/');
+    const words = lines.join('\n').replaceAll('http://127.0.0.1:3010', origin());
+    const { code, out } = await shell(words, inClone ? clone : workspace);
     expect(code, out).toBe(0);
-  },
-);
+  });
+}
+
+test.skipIf(!hasShell)('the bot of examples/local-model asks the model on this computer (needs Linux)', async () => {
+  const asked = () => models?.requests.some(({ lastUser }) => lastUser.includes('Which files are here?'));
+  await expect.poll(asked).toBe(true);
+});
