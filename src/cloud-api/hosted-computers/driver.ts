@@ -37,6 +37,34 @@ export class DriverFault extends Error {
   }
 }
 
+/**
+ * Makes and keeps the computers of one host.
+ *
+ * @example
+ * ```ts
+ * import { DriverFault, type HostedDriver } from './driver.ts';
+ *
+ * // For a host that can isolate nothing: it says so, and makes nothing.
+ * export function createNoDriver(why: string): HostedDriver {
+ *   const refuse = () => Promise.reject(new DriverFault('unsupported', why));
+ *   return {
+ *     name: 'none',
+ *     away: async () => null,
+ *     capabilities: async () => ({ refused: why, egress: 'none' }),
+ *     create: refuse,
+ *     start: refuse,
+ *     freeze: refuse,
+ *     thaw: refuse,
+ *     stop: async () => {},
+ *     delete: async () => {},
+ *     inspect: async () => null,
+ *     list: async () => [],
+ *     onEnded: () => () => {},
+ *     close() {},
+ *   };
+ * }
+ * ```
+ */
 export interface HostedDriver {
   /** `local`. */
   readonly name: string;

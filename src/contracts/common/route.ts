@@ -75,7 +75,29 @@ export interface Route {
   readonly aliasOf?: { readonly op: string; readonly prefix: string };
 }
 
-/** Keeps the literal types of a table while checking it. */
+/**
+ * Keeps the literal types of a table while checking it.
+ *
+ * @example
+ * ```ts
+ * import { z } from 'zod';
+ * import { defineRoute } from './route.ts';
+ *
+ * export const readNote = defineRoute({
+ *   op: 'readNote',
+ *   area: 'notes',
+ *   summary: 'One note',
+ *   method: 'GET',
+ *   path: '/api/v1/notes/:id',
+ *   auth: ['owner', 'user', 'key'],
+ *   scope: 'agents:read',
+ *   owner: { param: 'id', noun: 'note', list: 'GET /api/v1/notes' },
+ *   params: z.strictObject({ id: z.string() }),
+ *   answers: { 200: z.strictObject({ id: z.string(), text: z.string() }) },
+ *   errors: 'plain',
+ * });
+ * ```
+ */
 export function defineRoute<const R extends Route>(route: R): R {
   return route;
 }

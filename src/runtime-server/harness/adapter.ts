@@ -122,6 +122,55 @@ export interface Driver {
   limit?(): UsageLimit | null;
 }
 
+/**
+ * How one agent program is started, read and written to.
+ *
+ * @example
+ * ```ts
+ * import type { Adapter, Surroundings } from './adapter.ts';
+ * import { botEnvironment } from './environment.ts';
+ * import { composePrompt } from './wording.ts';
+ *
+ * // A program that shows `> ` when it can take a line, and reports nothing about what it read.
+ * export function createLineAdapter({ env }: Surroundings): Adapter {
+ *   return {
+ *     ruleset: {
+ *       harness: 'line',
+ *       version: 'line/1',
+ *       covers: null,
+ *       authority: 'screen',
+ *       unclearAfterMs: 5_000,
+ *       interrupt: { keys: ['C-c'] },
+ *       screen: [
+ *         {
+ *           id: 'line.prompt',
+ *           source: 'screen',
+ *           priority: 1,
+ *           when: [{ region: 'bottom', rows: 1, regex: '^> *$' }],
+ *           claim: { state: 'idle' },
+ *           holdMs: 100,
+ *         },
+ *       ],
+ *       events: [],
+ *     },
+ *     async prepare(bot, doors) {
+ *       const launchEnv = botEnvironment(env, bot, doors);
+ *       return { launch: { command: ['line'], cwd: bot.cwd, env: launchEnv, cols: 120, rows: 40 }, facts: {} };
+ *     },
+ *     drive: (context) => ({
+ *       obstacle: () => null,
+ *       deliver: (message) =>
+ *         context.typing.run(async () => {
+ *           const gate = context.gate();
+ *           if (!gate.open) return { state: 'held', why: gate.why };
+ *           await context.panes.write(context.paneId, `${composePrompt(message)}\r`);
+ *           return { state: 'best_effort', evidence: null, detail: 'the program reports nothing back' };
+ *         }),
+ *     }),
+ *   };
+ * }
+ * ```
+ */
 export interface Adapter {
   readonly ruleset: Ruleset;
   /** `memory`: facts of the bot's last start. `facts` are kept for the driver of this one. */

@@ -97,7 +97,30 @@ export interface Answer {
   readonly native: unknown;
 }
 
-/** One vendor's wire. Tries once: the caller decides about a retry. Fails with {@link ModelFault}. */
+/**
+ * One vendor's wire. Tries once: the caller decides about a retry. Fails with {@link ModelFault}.
+ *
+ * @example
+ * ```ts
+ * import { ModelFault, type ModelPort } from './model.ts';
+ *
+ * // A server that takes the messages as JSON and answers plain text.
+ * export function createPlainModel(url: string): ModelPort {
+ *   return {
+ *     async ask({ system, messages, signal, onStart }) {
+ *       const body = JSON.stringify({ system, messages });
+ *       const answer = await fetch(url, { method: 'POST', body, signal }).catch((cause) => {
+ *         throw new ModelFault(signal.aborted ? 'stopped' : 'unreachable', `${url} does not answer.`, { cause });
+ *       });
+ *       if (answer.status === 429) throw new ModelFault('limit', 'Too many requests.');
+ *       if (!answer.ok) throw new ModelFault('overloaded', `${url} answers ${answer.status}.`);
+ *       onStart();
+ *       return { text: await answer.text(), calls: [], stop: 'end', usage: null, native: null };
+ *     },
+ *   };
+ * }
+ * ```
+ */
 export interface ModelPort {
   ask(ask: Ask): Promise<Answer>;
 }

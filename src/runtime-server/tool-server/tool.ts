@@ -88,7 +88,33 @@ export interface Tool<In extends z.ZodObject = z.ZodObject, Out extends z.ZodTyp
   blocks?(output: z.infer<Out>): readonly ContentBlock[];
 }
 
-/** Keeps the types of one tool together; in a list they are all alike. */
+/**
+ * Keeps the types of one tool together; in a list they are all alike.
+ *
+ * @example
+ * ```ts
+ * import { randomInt } from 'node:crypto';
+ * import { z } from 'zod';
+ * import { defineTool } from './tool.ts';
+ *
+ * export const roll = defineTool({
+ *   name: 'dice.roll',
+ *   title: 'Roll a die',
+ *   description: 'Rolls a die with this many sides.',
+ *   input: z.strictObject({ sides: z.number().int().min(2).max(100) }),
+ *   output: z.strictObject({ fell: z.number().int() }),
+ *   readOnly: true,
+ *   // Policy and person decide about this plan; only `run` acts.
+ *   plan: ({ sides }) => ({
+ *     risk: 'low',
+ *     title: 'Roll a die',
+ *     summary: `A die with ${sides} sides`,
+ *     run: async () => ({ fell: 1 + randomInt(sides) }),
+ *   }),
+ *   say: ({ fell }) => `It fell on ${fell}.`,
+ * });
+ * ```
+ */
 export function defineTool<In extends z.ZodObject, Out extends z.ZodType>(tool: Tool<In, Out>): Tool {
   return tool as unknown as Tool;
 }

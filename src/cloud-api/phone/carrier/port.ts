@@ -314,6 +314,35 @@ export interface CarrierCalls {
   isAlive(legId: string): Promise<boolean>;
 }
 
+/**
+ * A carrier, in parts that can be implemented one by one. Each call tries once and fails with {@link CarrierFault}.
+ *
+ * @example
+ * ```ts
+ * import { type Carrier, CarrierFault } from './port.ts';
+ *
+ * // The texts of a carrier with an API of its own; `api` posts JSON.
+ * export function createTexts(api: (path: string, body: unknown) => Promise<Response>): Carrier['texts'] {
+ *   return {
+ *     async send({ from, to, text, tag }) {
+ *       const answer = await api('/messages', { from, to, text, tag }).catch((cause) => {
+ *         // Nobody knows whether it was sent: the caller asks `findSent` and never sends blindly again.
+ *         throw new CarrierFault('unknown', 'The carrier did not answer.', { cause });
+ *       });
+ *       if (answer.status === 422) throw new CarrierFault('destination', await answer.text());
+ *       if (!answer.ok) throw new CarrierFault('service', await answer.text());
+ *       const { id, parts } = (await answer.json()) as { id: string; parts: number };
+ *       return { carrierId: id, parts };
+ *     },
+ *     async findSent({ tag }) {
+ *       const answer = await api('/messages/find', { tag });
+ *       return answer.ok ? ((await answer.json()) as { carrierId: string; parts: number }) : null;
+ *     },
+ *     optOuts: async () => [],
+ *   };
+ * }
+ * ```
+ */
 export interface Carrier {
   /** The name in search results, `telnyx` or `simulator`. */
   readonly name: 'telnyx' | 'simulator';
