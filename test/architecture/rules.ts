@@ -56,7 +56,12 @@ export const folderRules: Readonly<Record<string, FolderRule>> = {
     files: ['kit/log/log.ts', 'kit/clock/clock.ts', 'kit/secrets/token-file.ts', 'kit/http/plain-page.ts'],
   },
   preload: { folders: ['host', 'contracts'] },
-  renderer: { folders: ['client', 'contracts'], node: false },
+  renderer: {
+    folders: ['client', 'contracts'],
+    // The page that explains its words.
+    files: ['docs/glossary.md?raw'],
+    node: false,
+  },
 };
 
 /**
@@ -293,10 +298,11 @@ function importProblem(path: string, folder: string, rule: FolderRule, specifier
     return home ? [] : [`${packageName(specifier)} belongs to ${homes?.join(', ')}`];
   }
   const target = insideOf(normalize(`${dirname(path)}/${specifier}`));
+  if (rule.files?.includes(target)) return [];
   const other = folderOf(target);
   if (other === undefined) return [`imports ${specifier}, outside of src/`];
   if (other === folder) return roomProblem(inside, folder, target);
-  if (rule.folders.includes(other) || rule.files?.includes(target)) return [];
+  if (rule.folders.includes(other)) return [];
   return [`${folder} may not import ${target}`];
 }
 

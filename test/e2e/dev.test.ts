@@ -23,7 +23,8 @@ let browser: Browser;
 let shown: Visit;
 
 beforeAll(async () => {
-  for (const name of ['package.json', 'vite.config.ts', 'scripts', 'src', 'tools', 'templates', 'sample']) {
+  const sources = ['package.json', 'vite.config.ts', 'scripts', 'src', 'tools', 'docs/glossary.md', 'templates', 'sample'];
+  for (const name of sources) {
     cpSync(join(root, name), join(tree, name), { recursive: true });
   }
   // Packages as they are, with a cache of Vite's own.

@@ -95,9 +95,11 @@ test('arrows move in the list, letters go to places, ? shows every shortcut, and
   await page.keyboard.press('?');
   const dialog = page.getByRole('dialog', { name: 'Shortcuts' });
   await dialog.getByText('Filter bots').waitFor();
-  await dialog.getByText('docs/glossary.md').waitFor();
+  await dialog.getByRole('button', { name: 'Glossary' }).click();
+  const words = page.getByRole('dialog', { name: 'Glossary' });
+  await words.getByRole('cell', { name: 'what confirmed that a message arrived' }).waitFor();
   await page.keyboard.press('Escape');
-  await dialog.waitFor({ state: 'detached' });
+  await words.waitFor({ state: 'detached' });
   await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-bot'))).toBe('tester@demo');
   await chord(page, 'g', 's');
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();

@@ -109,8 +109,12 @@ describe.each([wide, narrow])('in a $name window', (size) => {
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor();
     await looked(page, 'shortcuts');
+    await page.getByRole('button', { name: 'Glossary' }).click();
+    const words = page.getByRole('dialog', { name: 'Glossary' });
+    await words.getByRole('cell', { name: 'what confirmed that a message arrived' }).waitFor();
+    await looked(page, 'glossary');
     await page.keyboard.press('Escape');
-    await page.getByRole('dialog', { name: 'Shortcuts' }).waitFor({ state: 'detached' });
+    await words.waitFor({ state: 'detached' });
   });
 
   test('the dialog that stops a team shows its plan, and axe finds nothing', async () => {

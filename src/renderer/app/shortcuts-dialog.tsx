@@ -1,8 +1,11 @@
-/** All shortcuts that work right now (`?`), and where the words of the page are explained. */
-
+/** All shortcuts that work right now (`?`), and the glossary, which explains the words of every page. */
+import { useState } from 'react';
+import words from '../../../docs/glossary.md?raw';
 import { useAllActions } from '../base/services.tsx';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
+import { Markdown } from '../ui/markdown.tsx';
 
 /** Keys that belong to one control and are therefore not actions. */
 const inPlace: readonly { keys: string; title: string }[] = [
@@ -11,32 +14,44 @@ const inPlace: readonly { keys: string; title: string }[] = [
   { keys: '↑ ↓', title: 'Move in a list' },
 ];
 
+/** The dialog has its title already. */
+const glossary = words.replace(/^# .*\n/, '');
+
 export function ShortcutsDialog({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
-  const withKeys = useAllActions().filter((action) => action.keys !== undefined);
-  const rows = [...withKeys.map((action) => ({ keys: action.keys ?? '', title: action.title })), ...inPlace];
+  const [explains, setExplains] = useState(false);
   return (
     <Dialog
       open={open}
       onOpenChange={onOpenChange}
-      title="Shortcuts"
-      description="In a terminal, every key goes to the bot except those with Ctrl Shift."
+      title={explains ? 'Glossary' : 'Shortcuts'}
+      description={
+        explains
+          ? 'What Gantry’s words mean.'
+          : 'In a terminal, every key goes to the bot except those with Ctrl Shift.'
+      }
+      footer={<Button onClick={() => setExplains(!explains)}>{explains ? 'Shortcuts' : 'Glossary'}</Button>}
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard */}
-      <section aria-label="All shortcuts" tabIndex={0}>
-        <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-1.5">
-          {rows.map((row) => (
-            <div key={`${row.keys} ${row.title}`} className="contents">
-              <dt>{row.title}</dt>
-              <dd className="text-right">
-                <Kbd keys={row.keys} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-        <p className="mt-4 text-muted">
-          <code className="font-mono text-code">docs/glossary.md</code> explains Gantry’s terms.
-        </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls must be reachable by keyboard */}
+      <section key={String(explains)} aria-label={explains ? 'All words' : 'All shortcuts'} tabIndex={0}>
+        {explains ? <Markdown text={glossary} /> : <Shortcuts />}
       </section>
     </Dialog>
+  );
+}
+
+function Shortcuts() {
+  const withKeys = useAllActions().filter((action) => action.keys !== undefined);
+  const rows = [...withKeys.map((action) => ({ keys: action.keys ?? '', title: action.title })), ...inPlace];
+  return (
+    <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-1.5">
+      {rows.map((row) => (
+        <div key={`${row.keys} ${row.title}`} className="contents">
+          <dt>{row.title}</dt>
+          <dd className="text-right">
+            <Kbd keys={row.keys} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }

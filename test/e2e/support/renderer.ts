@@ -5,7 +5,14 @@ import { join } from 'node:path';
 
 export const root = join(import.meta.dirname, '..', '..', '..');
 const built = join(root, 'out', 'renderer', 'index.html');
-const sources = ['src/renderer', 'src/client', 'src/contracts', 'vite.config.ts', 'package-lock.json'];
+const sources = [
+  'src/renderer',
+  'src/client',
+  'src/contracts',
+  'docs/glossary.md',
+  'vite.config.ts',
+  'package-lock.json',
+];
 
 function newest(path: string): number {
   const info = statSync(path);
