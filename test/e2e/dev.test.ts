@@ -23,7 +23,16 @@ let browser: Browser;
 let shown: Visit;
 
 beforeAll(async () => {
-  const sources = ['package.json', 'vite.config.ts', 'scripts', 'src', 'tools', 'docs/glossary.md', 'templates', 'sample'];
+  const sources = [
+    'package.json',
+    'vite.config.ts',
+    'scripts',
+    'src',
+    'tools',
+    'docs/glossary.md',
+    'templates',
+    'sample',
+  ];
   for (const name of sources) {
     cpSync(join(root, name), join(tree, name), { recursive: true });
   }

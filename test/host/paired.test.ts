@@ -220,7 +220,9 @@ test('a computer that is revoked at home is cut off at once, and its server says
   expect((await ada.call('DELETE', `/api/v1/computers/${computerId}`)).status).toBe(204);
   await ended;
   await expect.poll(async () => (await desk.pairing()).link?.linked, { timeout: 20_000 }).toBe(false);
-  await expect.poll(async () => (await desk.pairing()).problem, { timeout: 20_000 }).toContain('pairing was ended there');
+  await expect
+    .poll(async () => (await desk.pairing()).problem, { timeout: 20_000 })
+    .toContain('pairing was ended there');
   const { json } = await desk.web('GET', '/api/factory/doctor');
   const { checks } = json as unknown as { checks: { name: string; detail: string }[] };
   expect(checks.find(({ name }) => name === 'Pairing')?.detail).toContain('pairing was ended there');

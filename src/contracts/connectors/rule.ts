@@ -27,12 +27,9 @@ const fields = {
   maxRunsPerDay: z.number().int().min(1).max(1000),
   timeoutSeconds: z.number().int().min(30).max(1800),
   dailySpendThresholdUsd: z.number().positive().max(1_000_000).nullable(),
-  match: z
-    .record(z.string(), z.unknown())
-    .nullable()
-    .meta({
-      description: 'JSON Schema 2020-12 for the data of an event; events that do not match only create a ticket.',
-    }),
+  match: z.record(z.string(), z.unknown()).nullable().meta({
+    description: 'JSON Schema 2020-12 for the data of an event; events that do not match only create a ticket.',
+  }),
 };
 
 /** The settings that a job keeps: the rule at its creation, plus a mode that became stricter since. */
@@ -173,12 +170,9 @@ export const AutomationBot = z
   .strictObject({
     id: z.string(),
     name: z.string(),
-    reason: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Why Gantry cannot enforce its permissions, in one sentence; null: it can, and rules may run it.',
-      }),
+    reason: z.string().nullable().meta({
+      description: 'Why Gantry cannot enforce its permissions, in one sentence; null: it can, and rules may run it.',
+    }),
   })
   .meta({ id: 'AutomationBot' });
 export type AutomationBot = z.infer<typeof AutomationBot>;

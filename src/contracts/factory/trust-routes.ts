@@ -17,12 +17,9 @@ export const WaitingFile = z
       .string()
       .nullable()
       .meta({ description: 'Compared with what was last agreed to; null if it may contain secrets or is too long.' }),
-    loads: z
-      .array(z.strictObject({ bot: z.string(), name: z.string(), value: z.string() }))
-      .meta({
-        description:
-          'Variables that make every program of a bot load or run something; they must be agreed to by name.',
-      }),
+    loads: z.array(z.strictObject({ bot: z.string(), name: z.string(), value: z.string() })).meta({
+      description: 'Variables that make every program of a bot load or run something; they must be agreed to by name.',
+    }),
   })
   .meta({ id: 'WaitingFile' });
 export type WaitingFile = z.infer<typeof WaitingFile>;

@@ -70,12 +70,9 @@ export const getSession = defineRoute({
         .literal(true)
         .optional()
         .meta({ description: 'The phone carrier is simulated: no text or call is real.' }),
-      phone: z
-        .literal(true)
-        .optional()
-        .meta({
-          description: 'A carrier is configured here, so numbers can be bought. A paired computer asks its home.',
-        }),
+      phone: z.literal(true).optional().meta({
+        description: 'A carrier is configured here, so numbers can be bought. A paired computer asks its home.',
+      }),
       csrf: z.string().meta({ description: 'Send it as x-platform-csrf with every write of a cookie session.' }),
     }),
   },

@@ -115,12 +115,9 @@ export const Correction = z
     state: z.enum(['pending', 'taken', 'refused']),
     fields: z.array(z.string()).meta({ description: 'The fields of the form that it changes.' }),
     form: RegistrationForm.meta({ description: 'The form once it is accepted.' }),
-    reason: z
-      .string()
-      .optional()
-      .meta({
-        description: 'Why it was refused; while it is pending, `waiting: …` says why it has not been sent yet.',
-      }),
+    reason: z.string().optional().meta({
+      description: 'Why it was refused; while it is pending, `waiting: …` says why it has not been sent yet.',
+    }),
     problems: z.array(FormProblem).meta({ description: 'What to change in the form if it was refused.' }),
     nextRetryAt: Time.nullable(),
     askedAt: Time,
