@@ -97,7 +97,7 @@ async function checksumsCheck(store: Pick<SharedStore, 'get'>): Promise<DoctorCh
       const detail = 'PostgreSQL checks every page it reads, and has found no damage.';
       return [{ ...common, state: 'ok', detail, fix: null }];
     }
-    const detail = `The disk lost data. PostgreSQL found ${damaged} damaged pages; its log names them.`;
+    const detail = `The disk lost data. PostgreSQL found damaged pages: ${damaged}. Its log names them.`;
     return [{ ...common, state: 'warn', detail, fix: 'Restore a dump from before the loss. Then check the disk' }];
   } catch (error) {
     return [{ ...common, state: 'unknown', detail: `PostgreSQL could not be queried: ${String(error)}`, fix: null }];

@@ -82,5 +82,5 @@ test('the command line lists and plans the same', async () => {
   expect([planned.code, planned.out]).toEqual([0, expect.stringContaining('Nothing was changed')]);
   const refused = await gantry.cli('agents', 'adopt', 'claude', '11111111-2222-4333-8444-555555555555');
   expect(refused.code).not.toBe(0);
-  expect(refused.err).toContain('claude@adopted already');
+  expect(refused.err).toContain('already running');
 });

@@ -19,12 +19,12 @@ const checkWith = (env: Record<string, string>, model?: string) =>
 test('the doctor says which model uses a computer and in which form, or which setting has to be set', () => {
   expect(checkWith({}, 'local/qwen')).toMatchObject({
     state: 'ok',
-    detail: 'local/qwen, asked at local (127.0.0.1:11434) with plain functions.',
+    detail: 'local/qwen at local (127.0.0.1:11434), with plain functions.',
     fix: null,
   });
   expect(checkWith({ ANTHROPIC_API_KEY: 'k' })).toMatchObject({
     state: 'ok',
-    detail: expect.stringMatching(/at api\.anthropic\.com with its own toolset\.$/),
+    detail: expect.stringMatching(/at api\.anthropic\.com, with its own toolset\.$/),
   });
   expect(checkWith({})).toMatchObject({ state: 'unknown', fix: expect.stringContaining('computerUse.model') });
 });

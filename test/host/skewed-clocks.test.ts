@@ -47,7 +47,7 @@ test.each([
         .poll(async () => clockOf(desk), { timeout: 20_000 })
         .toMatchObject({
           state: 'warn',
-          detail: expect.stringContaining(`The clock of this computer is ${words} that of`),
+          detail: expect.stringContaining(`This computer’s clock is ${words} http`),
         });
       const printed = await run({ GANTRY_HOME: desk.home, PATH: process.env.PATH ?? '' }, ['pair']);
       expect(printed.out).toContain(`${words} its cloud's: set the time of this computer`);

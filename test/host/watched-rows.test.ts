@@ -100,7 +100,7 @@ test.skipIf(postgres === null)(
     const again = await onPostgres(server.url);
     await expect(again.store.all('SELECT * FROM note')).rejects.toThrow();
     expect(await again.checks()).toMatchObject([
-      { state: 'warn', detail: expect.stringContaining('has met: 1.'), fix: expect.any(String) },
+      { state: 'warn', detail: expect.stringContaining('damaged pages: 1'), fix: expect.any(String) },
     ]);
     await again.store.close();
   },

@@ -316,7 +316,7 @@ test('a hosted bot that asks for a worktree where none can be made is refused be
   for (const dryRun of [true, false]) {
     expect(await up(engine, name, { dryRun })).toMatchObject({
       status: 400,
-      body: { error: { fact: expect.stringContaining('no git repository') } },
+      body: { error: { fact: expect.stringContaining('not a git repository') } },
     });
   }
   expect((await engine.agent(`coder@${name}`)).state).toBe('offline');
@@ -329,7 +329,7 @@ test('worktree gives a bot a branch of its own; outside a repository it is told'
   const refused = await up(engine, name);
   expect(refused).toMatchObject({
     status: 400,
-    body: { error: { fact: expect.stringContaining('no git repository') } },
+    body: { error: { fact: expect.stringContaining('not a git repository') } },
   });
   const git = (...args: string[]) => execFileSync('git', args, { cwd: join(engine.workspace, 'repo'), stdio: 'pipe' });
   git('init', '-q');

@@ -244,7 +244,10 @@ describe('a server that behaves badly', () => {
     await hangs.server.close();
     await expect(hangs.ask()).rejects.toMatchObject({ reason: 'connector_unreachable', code: null });
     await one.call('PATCH', `${one.base}/${odd.id}`, { body: { enabled: false } });
-    await expect(odd.ask()).rejects.toMatchObject({ reason: 'connector_unreachable', message: 'It is disabled.' });
+    await expect(odd.ask()).rejects.toMatchObject({
+      reason: 'connector_unreachable',
+      message: 'The server is disabled.',
+    });
     await expect(one.servers.ask('server_none', 'events/list', {}, one.signal())).rejects.toMatchObject({
       reason: 'connector_unreachable',
     });

@@ -34,7 +34,7 @@ test('without a key the bot needs its person, says what to set, and keeps the me
   });
   expect(await bare.engine.agent(bot)).toMatchObject({
     state: 'needs_you',
-    stateReason: expect.stringMatching(/Set ANTHROPIC_API_KEY in the environment .* start Gantry again/),
+    stateReason: expect.stringMatching(/Set ANTHROPIC_API_KEY in the environment .* restart Gantry/),
     queueDepth: 1,
   });
   expect(bare.server.requests).toEqual([]);
@@ -351,7 +351,7 @@ test('a limit of dollars needs a known price, and says so before anything is spe
   await floor.send(bot, 'Go');
   expect(await engine.agent(bot)).toMatchObject({
     state: 'needs_you',
-    stateReason: expect.stringContaining('price of claude-of-tomorrow is not known'),
+    stateReason: expect.stringContaining('price of claude-of-tomorrow is unknown'),
   });
   expect(server.requests).toHaveLength(before);
 });
@@ -373,7 +373,7 @@ test('a day’s dollars used up block the bot until the next day', async () => {
   expect(await poor.send(bot, 'Two')).toMatchObject({ state: 'queued' });
   expect(await poor.engine.agent(bot)).toMatchObject({
     state: 'blocked',
-    stateReason: expect.stringMatching(/dollars a day.*T00:00:00/),
+    stateReason: expect.stringMatching(/a day\. It continues at .*T00:00:00/),
   });
 });
 

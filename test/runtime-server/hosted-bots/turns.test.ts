@@ -52,10 +52,10 @@ test.each(models)(
       kind: 'file_change',
       source: 'executor',
       risk: 'medium',
-      title: `${bot}: Make ${path}`,
+      title: `${bot}: Create ${path}`,
     });
     expect(question.summary).toContain('+hello');
-    expect(await engine.until(bot, 'needs_you')).toMatchObject({ stateReason: `asks: Make ${path}` });
+    expect(await engine.until(bot, 'needs_you')).toMatchObject({ stateReason: `asks: Create ${path}` });
     expect(existsSync(join(engine.workspace, path))).toBe(false);
     await floor.answer(question.id, 'approve');
 

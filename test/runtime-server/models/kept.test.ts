@@ -94,7 +94,7 @@ test('a server is asked for its models before it is kept, with its key', async (
   const kept = await check(`${origin}/v1/`, { key: secret });
   expect(kept.body).toMatchObject({
     applied: true,
-    heard: { ok: true, words: `${origin.slice(7)} answers, and has 2 models, such as qwen3-coder.` },
+    heard: { ok: true, words: `${origin.slice(7)} answers and has 2 models, such as qwen3-coder.` },
   });
   expect(asked).toEqual([['GET', '/v1/models', `Bearer ${secret}`]]);
   expect(await place('asked')).toMatchObject({ key: 'kept' });

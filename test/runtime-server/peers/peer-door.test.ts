@@ -103,6 +103,9 @@ test('what the pairing before let in ends when somebody else of the same cloud p
   const events = await ada.stream('/events');
   office.pairing.set({ ...office.facts, user: 'user_bob' });
   await events.ended;
-  expect(events.events.at(-1)).toEqual({ event: 'closing', data: { reason: expect.stringContaining('not paired') } });
+  expect(events.events.at(-1)).toEqual({
+    event: 'closing',
+    data: { reason: expect.stringContaining('no longer paired') },
+  });
   office.pairing.set(office.facts);
 });

@@ -175,7 +175,7 @@ test('over REST a call that nobody answered is 409 with the approval’s id, and
   const call = () => rest<Record<string, unknown>>(engine, 'POST', '/file.write/call', { token, body });
   const first = call();
   const asked = await question();
-  expect(asked).toMatchObject({ agentId: id, title: `${address}: Make asked.txt`, risk: 'medium' });
+  expect(asked).toMatchObject({ agentId: id, title: `${address}: Create asked.txt`, risk: 'medium' });
   await patience.advance(51_000);
   expect(await first).toMatchObject({
     status: 409,

@@ -174,7 +174,7 @@ test.skipIf(!closed)('a folder above it that is moved away is made again, with w
   );
   expect(stderr).toContain("cannot move '.git'");
   expect(readFileSync(join(workspace, 'packages/a/.claude/settings.json'), 'utf8')).toBe('mine');
-  expect(notes[0]).toMatch(/^packages\/a\/\.claude says what may run.*put back.*set-aside/);
+  expect(notes[0]).toMatch(/^packages\/a\/\.claude says what may run.*put it back.*set-aside/);
   expect(readFileSync(join(workspace, 'packages/a/src.ts'), 'utf8')).toBe('code');
   expect(existsSync(join(workspace, 'gone'))).toBe(false);
 });
@@ -255,7 +255,7 @@ test.skipIf(!closed)('commit, branch, fetch, rebase and push -u work, and the up
   for (const line of lines) {
     const ran = await run(line);
     expect([line, ran.exitCode, ran.stderr.includes('fatal')]).toEqual([line, 0, false]);
-    expect(ran.notes.filter((note) => !note.startsWith('The upstream of'))).toEqual([]);
+    expect(ran.notes.filter((note) => !note.startsWith('Gantry set the upstream of'))).toEqual([]);
   }
   expect(git(workspace, 'rev-parse', '--abbrev-ref', 'feature@{upstream}')).toBe('origin/feature');
   expect(git(workspace, 'rev-parse', 'feature')).toBe(git(join(workspace, 'remote.git'), 'rev-parse', 'feature'));

@@ -280,7 +280,7 @@ test('packages that tools of opencode load are agreed to as they are: one that c
   await engine.call('POST', '/teams/open/down');
   // What leads out of it, or is too large to be looked through, cannot be agreed to.
   symlinkSync(scratchFolder(), join(engine.workspace, folder, 'out'));
-  expect(await started()).toContain('out leads out of it');
+  expect(await started()).toContain('out links outside it');
   rmSync(join(engine.workspace, folder, 'out'));
   expect(await started()).toBe('started');
   await engine.call('POST', '/teams/open/down');
@@ -435,7 +435,7 @@ test('of three hundred teams two hundred are looked at, by trust too, and the li
   expect((await listed()).note).toBeUndefined();
   for (let n = 200; n < 300; n += 1) engine.slipIn(teamFile(`t${n}`), shell);
   const { invalid, note } = await listed();
-  expect([invalid.length, note]).toEqual([200, expect.stringContaining('there are more')]);
+  expect([invalid.length, note]).toEqual([200, expect.stringContaining('more than 200')]);
   expect((await trustOf(engine)).files).toHaveLength(200);
 });
 

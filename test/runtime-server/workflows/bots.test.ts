@@ -110,7 +110,9 @@ test('a node is not done because its bot says so: a required line needs its file
   await world.until(dagId, (flow) => statuses(flow).a === 'working');
   expect(await refusal(world.verbs.done({ dagId, nodeId: 'a' }, coder, {}))).toBe('409 A has no proof of: tests pass.');
   expect(await refusal(upload(world, dagId, 'a', 'test pass'))).toBe('400 "test pass" is not a line of A.');
-  expect(await refusal(upload(world, dagId, 'a', 'tests pass', judge))).toContain('403 A is not judge@red');
+  expect(await refusal(upload(world, dagId, 'a', 'tests pass', judge))).toContain(
+    '403 A belongs to coder@red, not to judge@red',
+  );
   await upload(world, dagId, 'a', 'tests pass');
   expect(await world.verbs.done({ dagId, nodeId: 'a' }, coder, { output: 'fixed' })).toMatchObject({
     status: 'needs_you',
@@ -168,7 +170,7 @@ test('by a checks edge another bot is asked; it accepts or rejects, and the exec
   expect(await refusal(world.verbs.done({ dagId, nodeId: 'a' }, coder, {}))).toContain('409');
   await world.verbs.fail({ dagId, nodeId: 'a' }, judge, 'too short');
   await world.until(dagId, (flow) => statuses(flow).a === 'working');
-  expect(world.sent[2]?.text).toContain('Before: judge@red: too short');
+  expect(world.sent[2]?.text).toContain('The one before: judge@red: too short');
   await world.verbs.done({ dagId, nodeId: 'a' }, coder, {});
   await world.until(dagId, () => world.sent.length === 4);
   expect(await world.verbs.done({ dagId, nodeId: 'a' }, judge, {})).toMatchObject({
@@ -321,9 +323,9 @@ test('a bot does only what is its own, and only what is for bots', async () => {
         : verb === 'done'
           ? world.verbs.done(node, judge, {})
           : world.verbs[verb](node, judge, 'x');
-    expect(await refusal(call), verb).toContain('403 Do a is not judge@red');
+    expect(await refusal(call), verb).toContain('403 Do a belongs to coder@red, not to judge@red');
   }
-  expect(await refusal(world.verbs.claim({ dagId, nodeId: 'b' }, coder))).toContain('one bot, one node');
+  expect(await refusal(world.verbs.claim({ dagId, nodeId: 'b' }, coder))).toContain('one step at a time');
 });
 
 test('a person takes a node over, and proves it like anybody else', async () => {
@@ -372,7 +374,7 @@ test('a bot that gets another round is told what failed', async () => {
     await world.until(dagId, (flow) => statuses(flow).fix === 'working' && world.sent.length === round);
     if (round > 1) {
       expect(world.sent[round - 1]?.text).toContain(
-        `Before: prove failed, round ${round} of 3. It ended with status 1. seven of nine`,
+        `The one before: prove failed, round ${round} of 3. It ended with status 1. seven of nine`,
       );
     }
     await world.verbs.done({ dagId, nodeId: 'fix' }, coder, {});

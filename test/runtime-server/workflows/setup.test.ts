@@ -160,7 +160,7 @@ test('ignored paths are copied, a .env only after its person said yes to it by n
   const log = readFileSync(join(workspace, page.files[0]?.path ?? ''), 'utf8');
   expect(log).toContain('node_modules/ was copied.');
   expect(log).toContain('missing was not copied');
-  expect(log).toContain('value.js is there.');
+  expect(log).toContain('value.js already exists.');
 }, 180_000);
 
 test('a set-up that fails fails the step with the end of what it printed, and cannot say what may run', async () => {

@@ -89,7 +89,7 @@ describe.each(engines)('what a call costs, on $name', ({ place }) => {
     floor.sim.fault({ name: 'refuse', on: 'calls.hangup', times: 5, status: 429, code: '10011', title: 'Too many' });
     await floor.start();
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
-    await eventually(() => floor.legs(alice)[0]!.heard.at(-1)).toMatch(/may not call/);
+    await eventually(() => floor.legs(alice)[0]!.heard.at(-1)).toMatch(/not allowed to call/);
     expect(floor.legs(alice)[0]).toMatchObject({ state: 'talking', bridgedWith: null });
   });
 

@@ -66,8 +66,8 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     ['busy', 'busy', /busy/, ['busy']],
     ['a voicemail', 'voicemail', /voicemail/, ['voicemail']],
     ['hung up without a key', 'declined', /cannot take/, ['answer', 'hangup']],
-    ['not answered', 'no_answer', /Nobody answers/, ['wait']],
-    ['answered, and no key pressed', 'no_answer', /Nobody answers/, ['answer', 'wait']],
+    ['not answered', 'no_answer', /Nobody is answering/, ['wait']],
+    ['answered, and no key pressed', 'no_answer', /Nobody is answering/, ['answer', 'wait']],
   ] as const)('warm: %s', async (_name, state, words, does) => {
     const floor = await openFloor(await place());
     const { id } = await asked(floor);
@@ -171,7 +171,7 @@ describe.each(engines)('transfers on $name', ({ place }) => {
     const { id, callId } = await asked(floor, first);
     await floor.settled();
     await floor.say(id, bob, 'stop');
-    await isBack(floor, id, 'stopped', /may not call/);
+    await isBack(floor, id, 'stopped', /not allowed to call/);
     await eventually(() => floor.legs(bob)[0]!.state).toBe('ended');
     await floor.control(callId, { action: 'resume' });
     for (const mode of ['warm', 'cold']) {

@@ -99,7 +99,7 @@ test('a merge plans first, commits only under a message, brings the work into th
   expect(await refusal(worktrees.end('merge', 'web@dev', {}, by))).toMatchObject({
     code: 'refused',
     status: 409,
-    fact: expect.stringContaining('holds nothing that main has not'),
+    fact: expect.stringContaining('has nothing that main lacks'),
   });
   write(tree, 'a.txt', 'one\n2\nthree\n');
   expect(await refusal(worktrees.end('merge', 'web@dev', {}, by))).toMatchObject({
@@ -169,7 +169,7 @@ test('a conflict, a dirty checkout, a detached one and a bot at work are refused
     });
   }
   state.busy = true;
-  expect(await refusal(ask(false))).toMatchObject({ fact: expect.stringContaining('is at work') });
+  expect(await refusal(ask(false))).toMatchObject({ fact: expect.stringContaining('is working') });
   for (const how of ['keep', 'discard'] as const) {
     expect(await refusal(worktrees.end(how, 'web@dev', { commit: 'x' }, by))).toMatchObject({ status: 409 });
   }
@@ -186,7 +186,7 @@ test('an untracked file of the person that a merge would overwrite stays, and th
   write(tree, 'notes.md', 'of the bot');
   write(workspace, 'notes.md', 'of the person');
   const refused = await refusal(worktrees.end('merge', 'web@dev', { commit: 'x' }, by));
-  expect(refused).toMatchObject({ status: 409, action: expect.stringContaining('as it was') });
+  expect(refused).toMatchObject({ status: 409, action: expect.stringContaining('was not changed') });
   expect(readFileSync(join(workspace, 'notes.md'), 'utf8')).toBe('of the person');
   expect(git(workspace, 'rev-list', '--count', 'main')).toBe('1');
   // What was committed for the merge is on the bot's branch, and merges once the way is free.

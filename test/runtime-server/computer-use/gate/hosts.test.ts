@@ -132,7 +132,7 @@ describe('what a host resolves to', () => {
 
 test.each([
   ['file:///etc/passwd', 'only http and https addresses can be opened'],
-  ['http://10.0.0.1/', 'is no public address'],
+  ['http://10.0.0.1/', 'is not a public address'],
   ['http://127.0.0.1:3010/', 'Gantry itself listens there'],
 ])(
   'navigate to %s is an answer that says why, with its row, and the executor hears nothing of it',

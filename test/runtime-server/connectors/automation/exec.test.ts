@@ -62,7 +62,7 @@ test('the rule’s mode is the permission mode of the program, and what was refu
     const job = await automated.until(subscription, 'completed');
     const { args, text } = calls().at(-1) as { args: string[]; text: string };
     expect(args[args.indexOf('--permission-mode') + 1]).toBe(permission);
-    expect(text).toContain('data of somebody else');
+    expect(text).toContain('untrusted data');
     expect(job).toMatchObject({
       sessionId: 'sess-1',
       attempts: [{ usage: { inputTokens: 7, outputTokens: 3, cents: 2 } }],

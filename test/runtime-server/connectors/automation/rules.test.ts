@@ -144,7 +144,7 @@ test('only bots that can be held to a mode: a program in a pane without exec mod
   expect(reasons.get('dev')).toBeNull();
   expect(reasons.get('code')).toBeNull();
   expect(reasons.get('pane')).toContain('cannot enforce permissions');
-  expect(reasons.get('app')).toContain('somebody else');
+  expect(reasons.get('app')).toContain('vendor’s app');
 });
 
 test('a match that is a bomb, remote or no schema is refused before anything is kept', async () => {
