@@ -308,7 +308,7 @@ test.skipIf(existsSync(helper))(
     const settings = page.getByRole('dialog', { name: 'Hosted computer settings' });
     await settings.getByRole('combobox', { name: 'Who answers approvals' }).selectOption('api_key');
     await settings.getByRole('textbox', { name: /^Running computers per key/ }).fill('11');
-    await settings.getByText('Enter a number from 1 to 10.').waitFor();
+    await settings.getByText('Enter a whole number from 1 to 10.').waitFor();
     await settings.getByRole('textbox', { name: /^Running computers per key/ }).fill('3');
     expect(await axe(page)).toEqual([]);
     await page.keyboard.press('Control+Enter');

@@ -54,7 +54,7 @@ test.skipIf(why !== null)(`the app starts, shows Gantry, streams its events, and
     await page.evaluate(() => ['require', 'process', 'Buffer', 'module'].filter((name) => name in window)),
   ).toEqual([]);
   await page.goto(`${new URL(page.url()).origin}/settings/desktop`);
-  await page.getByText('They run in this app and end with it.').waitFor();
+  await page.getByText('They run in this app and stop with it.').waitFor();
   await app.evaluate(({ app: electron }) => electron.quit());
   await expect.poll(() => findRunning(env)).toBeNull();
 });

@@ -17,7 +17,7 @@ export function HostedSettings({ settings, onClose }: { settings: ComputerSettin
   const [most, setMost] = useState(String(settings.per_key_concurrency));
   const count = /^\d{1,2}$/.test(most.trim()) ? Number(most) : 0;
   const problem =
-    count < 1 || count > mostKeyConcurrency ? `Enter a number from 1 to ${mostKeyConcurrency}.` : undefined;
+    count < 1 || count > mostKeyConcurrency ? `Enter a whole number from 1 to ${mostKeyConcurrency}.` : undefined;
   const save = useAct(async () => {
     const body = { approval_mode: answers, browser_toolset: browser, per_key_concurrency: count };
     client.setQueryData(keys.hostedSettings, await api.hosted.changeComputerSettings({ body }));

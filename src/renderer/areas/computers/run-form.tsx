@@ -83,7 +83,7 @@ function Form({ members, onStarted }: { members: readonly Member[]; onStarted: (
   );
   const stepsProblem =
     steps.trim() !== '' && !(/^\d{1,3}$/.test(steps.trim()) && Number(steps) >= 1 && Number(steps) <= mostSteps)
-      ? `Enter a number from 1 to ${mostSteps}.`
+      ? `Enter a whole number from 1 to ${mostSteps}.`
       : undefined;
   const taskProblem = mode !== 'direct' && task.trim() === '' ? 'Required.' : undefined;
   const wrong =

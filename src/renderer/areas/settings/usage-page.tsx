@@ -209,7 +209,7 @@ function BudgetForm({ budget }: { budget: Budget }) {
   const cents = amount.trim() === '' ? null : centsOf(amount);
   const alert = /^\d{1,3}$/.test(percent.trim()) ? Number(percent) : 0;
   const problem = amount.trim() !== '' && cents === null ? 'Enter an amount such as 20 or 12.50.' : undefined;
-  const percentProblem = alert < 1 || alert > 100 ? 'Enter a number from 1 to 100.' : undefined;
+  const percentProblem = alert < 1 || alert > 100 ? 'Enter a whole number from 1 to 100.' : undefined;
   const changed = cents !== budget.budgetCents || alert !== budget.alertPercent;
   const isSaved = !changed && saved?.budgetCents === budget.budgetCents && saved.alertPercent === budget.alertPercent;
   const { busy, failure, run } = useAct(async () => {
