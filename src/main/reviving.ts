@@ -36,7 +36,7 @@ export function pageGone(reason: string, logs: string): Fault {
     reason === 'oom'
       ? 'It ran out of memory'
       : reason === 'killed'
-        ? 'Its process was ended from outside'
+        ? 'Its process was killed'
         : `Its process ended (${reason})`;
   return {
     title: 'This window stopped',

@@ -156,7 +156,7 @@ export function createUpdates(deps: UpdatesDeps): Updates {
 }
 
 function reasonOff({ packaged, feed }: Pick<UpdatesDeps, 'packaged' | 'feed'>): string | null {
-  if (!packaged) return 'This app runs from its sources: update those.';
+  if (!packaged) return 'This app runs from source: update the source.';
   if (feed === undefined || feed === '') return 'No update feed is set (GANTRY_UPDATE_FEED).';
   if (URL.canParse(feed) && new URL(feed).protocol === 'https:') return null;
   return `The update feed is not an https address: ${feed}`;

@@ -120,7 +120,7 @@ export function createWindows(deps: WindowsDeps): Windows {
       if (!isMainFrame || code === -3 || address === againAddress || window.isDestroyed()) return;
       warn('A page could not be loaded.', { code, description });
       const fact = `Gantry does not answer (${description}). Running bots keep running.`;
-      const action = 'If it was stopped in a terminal, this starts it here.';
+      const action = 'If it was stopped in a terminal, “Try again” starts it here.';
       void window.loadURL(faultPage({ title: 'Gantry does not answer', fact, action }));
     });
   }

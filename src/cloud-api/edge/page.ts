@@ -45,7 +45,7 @@ export function edgePageOf({ servers, protocolVersions, events }: EdgeAbout): st
       .map(({ title }) => title)
       .join(', ');
   const parts = [
-    '<p>Apps that speak MCP connect here: they follow what a person’s bots do, and talk to one of them.</p>',
+    '<p>MCP apps connect here to follow what a person’s bots do, and to talk to one of them.</p>',
     '<h2>Servers</h2>',
     table(
       ['Server', 'Address', 'Scope'],

@@ -122,7 +122,7 @@ export async function createIdentity(deps: IdentityDeps): Promise<Identity> {
     cookieName,
     signInAgain:
       mode.kind === 'embedded'
-        ? `Press Enter in the terminal where Gantry runs, or run ${mode.openCommand}, and open the new address.`
+        ? `Press Enter in the terminal where Gantry runs, or run ${mode.openCommand}, and open the new link.`
         : `Sign in at ${origin}/login.`,
     onEnded: (sessionId, replacedBy) => tell({ sessionId, replacedBy }),
   });

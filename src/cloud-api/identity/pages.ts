@@ -15,13 +15,13 @@ export function failedSignInPage(title: string, sentences: readonly string[]): s
 /** For the sign-in routes that this mode lacks: one-time addresses in a cloud of many, provider sign-in in one person's Gantry. */
 export function otherWayPage(mode: 'embedded' | 'headless'): string {
   if (mode === 'headless') {
-    return plainPage('People sign in here', ['One-time addresses only open a Gantry on your own computer.'], {
+    return plainPage('Sign in to this Gantry', ['One-time links only open a Gantry on your own computer.'], {
       href: '/login',
       text: 'Sign in',
     });
   }
   return plainPage('This Gantry has no sign-in', [
     'It belongs to one person on one computer.',
-    'To get in, press Enter in the terminal where Gantry runs, and open the new address.',
+    'To get in, press Enter in the terminal where Gantry runs, and open the new link.',
   ]);
 }

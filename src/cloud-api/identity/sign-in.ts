@@ -165,8 +165,8 @@ function explain(error: unknown, issuer: string): { status: number; title: strin
   if (error instanceof client.ClientError && error.code !== undefined && !isUnreachable(error)) {
     return {
       status: 400,
-      title: 'The answer of the provider cannot be trusted',
-      sentences: [`${reasonOf(error)}.`, 'Nobody was signed in.'],
+      title: 'The provider’s answer cannot be trusted',
+      sentences: [`${reasonOf(error)}.`, 'You were not signed in.'],
     };
   }
   return {

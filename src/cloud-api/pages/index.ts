@@ -108,7 +108,7 @@ export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler
         response.writeHead(503, pageHeaders);
         response.end(
           plainPage('The web interface is not built', [
-            `Run \`${buildCommand}\` in the folder of Gantry, then reload this page.`,
+            `Run \`${buildCommand}\` in Gantry’s folder, then reload this page.`,
             'The API and the command line work without it.',
           ]),
         );
