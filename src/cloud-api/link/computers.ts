@@ -89,7 +89,7 @@ const endedTopic = 'computers';
 /** With other replicas: how long until another default computer counts here. The link and the keys of a revoked one end independently. */
 const keptMs = 1000;
 const over = 'Its pairing was ended.';
-const anew = 'It was paired again.';
+const again = 'It was paired again.';
 
 export function createComputers(deps: ComputersDeps): Computers {
   const { store, devices, link, clock, ids, log } = deps;
@@ -120,7 +120,7 @@ export function createComputers(deps: ComputersDeps): Computers {
           topic: endedTopic,
           since: (at) => endingsSince(store, at),
           tell: ({ computerId, pairing }) =>
-            pairing === null ? deps.endLink(computerId, over) : deps.endLink(computerId, anew, pairing),
+            pairing === null ? deps.endLink(computerId, over) : deps.endLink(computerId, again, pairing),
           onFault: (fault) =>
             log.warn('Pairings that ended elsewhere could not be looked for.', { fault: String(fault) }),
         });
@@ -210,7 +210,7 @@ export function createComputers(deps: ComputersDeps): Computers {
       const cloudId = await put(computer, false);
       if (before !== null) known.forget(before.userId);
       // Only after its keys are gone: a cut link would dial in again at once.
-      if (before !== null) await end(computer.id, anew);
+      if (before !== null) await end(computer.id, again);
       return cloudId;
     },
     async know(computer) {

@@ -21,7 +21,7 @@ export const forwardEvents = defineRoute({
   path: '/api/v1/runtime/events',
   auth: ['device'],
   scope: null,
-  owner: { none: 'the events are of whoever the computer belongs to' },
+  owner: { none: 'the events belong to the computer’s owner' },
   // Each is checked separately (`ForwardedEvent`): an invalid one must not block the others.
   body: z.strictObject({ events: z.array(z.unknown()).min(1).max(100) }).meta({
     description: 'Each {id, type, at, data}.',

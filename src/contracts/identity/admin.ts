@@ -10,7 +10,7 @@ import { ApiKey, keyFields, NewApiKey } from './keys.ts';
 import { Plan } from './plan.ts';
 
 const shared = { area: 'identity', errors: 'plain', auth: ['internal', 'owner', 'key'], scope: 'admin' } as const;
-const everything = { none: 'whoever administers sees everybody’s' } as const;
+const everything = { none: 'an administrator sees everybody’s' } as const;
 const params = z.strictObject({ id: Id });
 const dryRun = z.boolean().optional();
 /** Of a dry run: the state afterwards. */

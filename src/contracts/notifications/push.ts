@@ -35,7 +35,7 @@ const key = (bytes: number, what: string) =>
 export const getPushKey = defineRoute({
   ...person,
   op: 'getPushKey',
-  summary: 'Reads the public key that a browser subscribes with; 503 push_not_configured if there is none',
+  summary: 'Reads the public key that a browser subscribes with; 503 push_not_configured without one',
   method: 'GET',
   path: `${base}/key`,
   owner: 'collection',

@@ -29,7 +29,7 @@ export const reportUsage = defineRoute({
   path: '/api/v1/runtime/usage',
   auth: ['device'],
   scope: null,
-  owner: { none: 'the lines are of whoever the computer belongs to' },
+  owner: { none: 'the lines belong to the computer’s owner' },
   body: z.strictObject({ lines: z.array(ReportedSpend).min(1).max(500) }),
   answers: {
     200: z.strictObject({ accepted: z.number().int().meta({ description: 'How many lines were new.' }) }),

@@ -75,7 +75,7 @@ export const listTasks = defineRoute({
 export const leaseTask = defineRoute({
   ...base,
   op: 'leaseTask',
-  summary: 'Leases the oldest task that is queued or whose lease has expired, for 60 seconds; null if there is none',
+  summary: 'Leases the oldest task that is queued or whose lease has expired, for 60 seconds; null without one',
   method: 'GET',
   path: `${mount}/queue`,
   owner: 'collection',

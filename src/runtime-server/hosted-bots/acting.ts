@@ -33,9 +33,9 @@ export interface Acting {
   spent(tx: Tx, usage: Usage): number | null;
   /** Of all answers so far, in the format of run records. */
   usage(): Record<string, number>;
-  /** Milliseconds spent waiting for a person, since {@link Acting.anew}. */
+  /** Milliseconds spent waiting for a person, since {@link Acting.reset}. */
   idleMs(): number;
-  anew(): void;
+  reset(): void;
   /** Approvals that it waits for. */
   approvals(): readonly string[];
 }
@@ -115,7 +115,7 @@ export function createActing(deps: HostedDeps, order: ActingOrder): Acting {
       ...(sum.unpriced === 0 && { cents: sum.microUsd / 10_000 }),
     }),
     idleMs: () => askedMs + (askedSince === null ? 0 : clock.monotonic() - askedSince),
-    anew() {
+    reset() {
       askedMs = 0;
     },
     approvals: () => (asked === null ? [] : [asked]),

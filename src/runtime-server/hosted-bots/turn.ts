@@ -139,7 +139,7 @@ export function startTurn(deps: HostedDeps, order: TurnOrder, events: TurnEvents
 
   const ask = async (used: Used): Promise<TurnEnd> => {
     const messages = messagesOf(await store.read((tx) => lastLines(tx, record.agentId, linesRead)));
-    acting.anew();
+    acting.reset();
     return deps.models.run(
       target,
       {

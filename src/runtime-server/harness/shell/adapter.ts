@@ -188,11 +188,11 @@ function driveShell(context: DriverContext): Driver {
   };
 
   function deliver(message: Outgoing): Promise<DeliverResult> {
-    return put(message, 'anew');
+    return put(message, 'new');
   }
 
   /** Offers a text to the shell and enters it. `stands`: only if the line holds it already; nothing is put there. */
-  async function put(message: Outgoing, how: 'anew' | 'stands'): Promise<DeliverResult> {
+  async function put(message: Outgoing, how: 'new' | 'stands'): Promise<DeliverResult> {
     const text = composeCommands(message);
     const offer = async (sign: '' | '='): Promise<'took' | 'draft' | null> => {
       await writeFile(messageFile, `${sign}${message.deliveryId}\n${text}`, { mode: 0o600 });
@@ -210,7 +210,7 @@ function driveShell(context: DriverContext): Driver {
     return context.typing.run(async () => {
       const gate = context.gate();
       if (!gate.open) return { state: 'held', why: gate.why };
-      const answer = await offer(how === 'anew' ? '' : '=');
+      const answer = await offer(how === 'new' ? '' : '=');
       if (answer === 'draft') return { state: 'held', why: 'draft' };
       if (answer === null) return { state: 'held', why: 'the shell did not answer; it may be busy' };
       if (await enter()) return { state: 'verified', evidence: 'hook', detail: seen };

@@ -73,7 +73,7 @@ export const readGoogle: ReadCall = (call, context) => {
     return { problem: `The arguments of ${call.name} cannot be read: ${issueOf(parsed.error)}` };
   }
   const actions = actionsOf(call.name as Name, parsed.data, context);
-  if (actions === null) return { problem: `${call.name} needs a browser, and there is none here.` };
+  if (actions === null) return { problem: `${call.name} needs a browser, and this computer session has none.` };
   return reading(actions, context, checksOf(call.id, call.input));
 };
 

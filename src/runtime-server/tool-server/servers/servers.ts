@@ -365,8 +365,8 @@ export function createServers(deps: ServersDeps): Servers {
         await records.change(changed);
         const other = placeOf(changed.hidden) !== placeOf(record.hidden);
         const was = show(entry);
-        const anew = body.transport !== undefined || changed.enabled !== record.enabled;
-        if (anew) await end(entry);
+        const restarts = body.transport !== undefined || changed.enabled !== record.enabled;
+        if (restarts) await end(entry);
         entry.record = changed;
         if (other || how?.signedOut) await deps.auth?.forget(id);
         if (other) {
@@ -375,8 +375,8 @@ export function createServers(deps: ServersDeps): Servers {
           await records.dropList(id);
         }
         if (record.enabled && (other || !changed.enabled)) for (const listener of goneListeners) listener(was);
-        if (anew) entry.credential = 'new';
-        if (anew) begin(entry);
+        if (restarts) entry.credential = 'new';
+        if (restarts) begin(entry);
         listAnew();
         return show(entry);
       }),

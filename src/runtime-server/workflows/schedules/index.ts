@@ -142,13 +142,13 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
       if (body.dryRun === true) return plan;
     }
     const schedule = await store.write((tx) => {
-      const anew = timed || (before.paused && !next.paused);
+      const restarts = timed || (before.paused && !next.paused);
       // Times during a pause do not count as missed.
       const current = readSchedule(tx, workspace, id);
       if (current === null) {
         throw new AppError('not_found', `${before.title} was deleted in the meantime.`, 'Create a new schedule.');
       }
-      const one = { ...next, nextDue: anew ? nextDue(next, clock.now()) : current.nextDue };
+      const one = { ...next, nextDue: restarts ? nextDue(next, clock.now()) : current.nextDue };
       saveSchedule(tx, workspace, one);
       record(tx, 'schedule.changed', by, one);
       return wire(tx, one);

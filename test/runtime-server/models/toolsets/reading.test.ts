@@ -254,13 +254,13 @@ describe('Gemini computerUse', () => {
       'search',
       {},
       [['navigate', { url: 'https://www.google.com' }]],
-      'search needs a browser, and there is none here.',
+      'search needs a browser, and this computer session has none.',
     ],
     [
       'navigate',
       { url: 'example.org' },
       [['navigate', { url: 'example.org' }]],
-      'navigate needs a browser, and there is none here.',
+      'navigate needs a browser, and this computer session has none.',
     ],
     [
       'key_combination',
