@@ -132,7 +132,7 @@ test('a runtime without a web interface pairs, is reached, and is paired again w
   await ada.call('POST', `/api/factory/approvals/${question!.id}/resolve`, { body: { decision: 'reject' } });
   await expect
     .poll(async () => (await run(here, ['workspace', 'approvals'])).out, { timeout: 20_000 })
-    .toContain('Nothing waits');
+    .toContain('No approvals wait');
   expect(await run(here, ['workspace', 'approvals'])).toMatchObject({
     code: 0,
     out: 'No approvals wait on this computer. Those in the home cloud are not shown.\n',

@@ -123,6 +123,8 @@ test('a mistake in a server ends it, the next change starts it again, and stoppi
   await expect.poll(() => dev.ask('time.now'), waiting).toBe('');
   change('src/runtime-server/tool-server/time-tool.ts', "' + ", 'Mended. ');
   await expect.poll(() => dev.ask('time.now'), waiting).toContain('Mended. ');
-  await cli('stop', '--all');
+  // It answers before all of it has started, and is stopped once it has.
+  const stopped = () => cli('stop', '--all').then(() => 'stopped', String);
+  await expect.poll(stopped, waiting).toBe('stopped');
   expect(await dev.ended).toBe(0);
 });

@@ -318,7 +318,7 @@ test('where a command runs and with what stands beside it on its card and in the
   );
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog');
-  await palette.getByPlaceholder('Find bots').fill('reject what');
+  await palette.getByPlaceholder('Find bots').fill('reject selected');
   await palette.getByRole('option').filter({ hasText: 'Variables: LD_PRELOAD=./x.so' }).first().waitFor();
   await page.keyboard.press('Escape');
   await question.locator('[data-decide="reject"]:not([aria-disabled])').click();

@@ -107,7 +107,7 @@ test('a running task is asked to stop or ended at once; what was given up goes b
   await row(page, id).getByRole('button').click();
   await inspector(page).getByRole('button', { name: 'Stop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Stop this task?' });
-  await dialog.getByText(/bench learns of it at its next heartbeat/).waitFor();
+  await dialog.getByText(/^bench learns of it at its next heartbeat/).waitFor();
   expect(await axe(page)).toEqual([]);
   await page.keyboard.press('Control+Enter');
   await dialog.waitFor({ state: 'detached' });

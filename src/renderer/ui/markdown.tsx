@@ -48,7 +48,8 @@ const components: Components = {
     <blockquote className="my-1.5 border-l-2 border-line-strong pl-3 text-muted">{children}</blockquote>
   ),
   table: ({ children }) => (
-    <div className="my-1.5 max-w-full overflow-x-auto">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a table that scrolls must be reachable by keyboard
+    <div tabIndex={0} className="my-1.5 max-w-full overflow-x-auto">
       <table className="border-collapse">{children}</table>
     </div>
   ),

@@ -63,7 +63,7 @@ test('a byte that changed is found and its file named', async () => {
   // In the settings: no checksum of gzip or tar covers that any more.
   plain.write('{"port": 4011}', plain.lastIndexOf('{"port": 4010}'));
   const error = await refused(gzipSync(plain));
-  expect(error.fact).toContain('home/settings.json is not what was saved');
+  expect(error.fact).toContain('home/settings.json does not match its checksum');
 });
 
 test.each([0.3, 0.6, 0.9])('noise at %s of the file', async (part) => {

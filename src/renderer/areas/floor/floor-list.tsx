@@ -138,7 +138,15 @@ function Rows({ rows, ...props }: FloorListProps & { rows: readonly FloorRow[] }
             >
               {row.kind === 'computer' && <ComputerRow place={row.place} />}
               {row.kind === 'none' && <NoTeams floor={row.floor} />}
-              {row.kind === 'team' && <TeamRow {...row} heading={several ? 'h3' : 'h2'} onTeam={props.onTeam} />}
+              {row.kind === 'team' && (
+                <TeamRow
+                  team={row.team}
+                  place={row.place}
+                  live={row.live}
+                  heading={several ? 'h3' : 'h2'}
+                  onTeam={props.onTeam}
+                />
+              )}
               {row.kind === 'bot' && (
                 <BotRow bot={row.bot} selected={row.bot.id === props.selected} onOpen={props.onOpen} />
               )}
