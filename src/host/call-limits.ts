@@ -1,6 +1,5 @@
 /** Limits of calls from the environment: a person's concurrent calls, a number's outbound calls a day, and a call's duration. Pure. */
-import { usualCallLimits } from '../cloud-api/phone/calls/index.ts';
-import type { CallLimits } from '../cloud-api/phone/part.ts';
+import { type CallLimits, usualCallLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';
 
 const names = {

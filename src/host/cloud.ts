@@ -191,7 +191,7 @@ export async function createCloud(options: CloudOptions): Promise<Cloud> {
         }),
     });
     closing.add('events of connectors', () => connectorEvents.close());
-    const phone = composePhone({
+    const phone = await composePhone({
       ...{ store, clock, ids, log, origin, addressOf, hosted, ownerOf, recordUsage: usage.record },
       masterKey: options.masterKey,
       settings: options.phone ?? null,

@@ -1,7 +1,6 @@
 /** Joins the phone to the rest of a cloud: the carrier, the people and their plans, their computers, lanes and seals. */
 import type { HostedComputers } from '../cloud-api/hosted-computers/index.ts';
 import type { Carrier } from '../cloud-api/phone/carrier/port.ts';
-import { createTelnyxCarrier } from '../cloud-api/phone/carrier/telnyx/index.ts';
 import { createPhone, type Phone, type PhoneDeps } from '../cloud-api/phone/index.ts';
 import { carrierWebhook } from '../contracts/phone/texts.ts';
 import { systemTimers } from '../kit/clock/timers.ts';
@@ -36,12 +35,12 @@ export interface ComposePhoneOptions
   readonly hosted: Pick<HostedComputers, 'owners'>;
 }
 
-export function composePhone(options: ComposePhoneOptions): Phone {
+export async function composePhone(options: ComposePhoneOptions): Promise<Phone> {
   const { store, clock, log, settings, origin, masterKey } = options;
   return createPhone({
     ...options,
     timers: systemTimers,
-    carrier: carrierOf(settings, origin),
+    carrier: await carrierOf(settings, origin),
     publicKey: settings?.publicKey ?? '',
     ...(settings?.callLimits === undefined ? {} : { callLimits: settings.callLimits }),
     ...(settings?.textLimits === undefined ? {} : { textLimits: settings.textLimits }),
@@ -66,8 +65,9 @@ export function composePhone(options: ComposePhoneOptions): Phone {
   });
 }
 
-function carrierOf(settings: PhoneSettings | null, origin: string): Carrier | null {
+async function carrierOf(settings: PhoneSettings | null, origin: string): Promise<Carrier | null> {
   if (settings === null) return null;
+  const { createTelnyxCarrier } = await import('../cloud-api/phone/carrier/telnyx/index.ts');
   const { carrier: name, url: baseUrl, apiKey, connectionId, webhookUrl } = settings;
   const receiptsUrl = `${webhookUrl ?? origin}${carrierWebhook.path.replace(':carrier', name)}`;
   return createTelnyxCarrier({ name, baseUrl, apiKey, connectionId, receiptsUrl });

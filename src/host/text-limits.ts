@@ -1,7 +1,6 @@
 /** Limits of texts from the environment: a number's day, and a sole proprietor's day and minute. Pure. */
 
-import type { NumberLimits } from '../cloud-api/phone/part.ts';
-import { numberLimits } from '../cloud-api/phone/texts/index.ts';
+import { type NumberLimits, numberLimits } from '../cloud-api/phone/part.ts';
 import { AppError } from '../contracts/common/errors.ts';
 
 const names = {

@@ -1,4 +1,4 @@
-/** The interface of each part of the phone, and the dependencies that every part gets. Must not know which parts there are. */
+/** The interface of each part of the phone, the dependencies that every part gets, and the usual limits. Must not know which parts there are. */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
@@ -24,6 +24,8 @@ export interface CallLimits {
   readonly longestCallMs: number;
 }
 
+export const usualCallLimits: CallLimits = { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 };
+
 /** How many texts a number may send; a sole proprietor's limits are lower. */
 export interface TextLimits {
   readonly perDay: number;
@@ -35,6 +37,12 @@ export interface NumberLimits {
   readonly usual: TextLimits;
   readonly soleProprietor: TextLimits;
 }
+
+/** In any 24 hours. Settings can change these. */
+export const numberLimits: NumberLimits = {
+  usual: { perDay: 1000, perMinute: null },
+  soleProprietor: { perDay: 200, perMinute: 15 },
+};
 
 export interface PhonePart {
   readonly routes: readonly BoundRoute[];

@@ -1,15 +1,14 @@
 /** The complete texting of a person's numbers over a database in a file, between a model of the carrier, people, and computers that come and go. */
 
 import type { EventBackbone } from '../../../src/cloud-api/events/backbone.ts';
-import { usualCallLimits } from '../../../src/cloud-api/phone/calls/calling.ts';
 import { type Calls, createCalls } from '../../../src/cloud-api/phone/calls/index.ts';
 import { createPaidSteps } from '../../../src/cloud-api/phone/carrier/paid-steps.ts';
 import { createInvites } from '../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../src/cloud-api/phone/numbers/store.ts';
-import type { OpenPhoneLanes } from '../../../src/cloud-api/phone/part.ts';
+import { numberLimits, type OpenPhoneLanes, usualCallLimits } from '../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent, HeldNumber } from '../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../src/cloud-api/phone/registration/replies.ts';
-import { createTexts, numberLimits, type Texts } from '../../../src/cloud-api/phone/texts/index.ts';
+import { createTexts, type Texts } from '../../../src/cloud-api/phone/texts/index.ts';
 import type { Approval } from '../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../src/contracts/common/errors.ts';
 import type { RelayedText } from '../../../src/contracts/phone/texts.ts';

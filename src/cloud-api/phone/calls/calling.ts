@@ -16,8 +16,6 @@ import type { Targets } from './targets.ts';
 import { transferPurpose } from './transfer.ts';
 import type { VoiceWorker } from './worker.ts';
 
-export const usualCallLimits: CallLimits = { mostAtOnce: 5, perDay: 100, longestCallMs: 4 * 60 * 60_000 };
-
 export interface CallingDeps extends Pick<PartDeps, 'clock'> {
   readonly numbers: Pick<Numbers, 'read'>;
   readonly optOuts: Pick<OptOuts, 'isOptedOut'>;

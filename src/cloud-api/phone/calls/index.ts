@@ -5,9 +5,9 @@
 import type { Op, SharedReader } from '../../../kit/store/shared-store.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { usualCountries } from '../e164.ts';
-import type { CallLimits, PartDeps, PhonePart } from '../part.ts';
+import { type CallLimits, type PartDeps, type PhonePart, usualCallLimits } from '../part.ts';
 import type { CarrierEvent, Consents, InviteProofs, NumberHooks, Numbers, OnStop, OptOuts } from '../ports.ts';
-import { createCalling, usualCallLimits } from './calling.ts';
+import { createCalling } from './calling.ts';
 import { type HeardCost, readCallCost, readCallEvent } from './carrier-events.ts';
 import { type Commands, createCommands } from './commands.ts';
 import { type ConsentsDeps, createConsents } from './consents.ts';
@@ -18,7 +18,6 @@ import { createTargets } from './targets.ts';
 import { createWatch } from './watch.ts';
 import { createVoiceWorker, type VoiceWorker } from './worker.ts';
 
-export { usualCallLimits } from './calling.ts';
 export { phoneCallMigrations } from './migrations.ts';
 
 export interface CallsDeps

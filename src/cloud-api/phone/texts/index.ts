@@ -6,7 +6,7 @@ import type { ApprovalService } from '../../approvals/index.ts';
 import type { EventBackbone } from '../../events/backbone.ts';
 import type { PaidSteps } from '../carrier/paid-steps.ts';
 import { usualCountries } from '../e164.ts';
-import type { NumberLimits, PartDeps, PhonePart } from '../part.ts';
+import type { PartDeps, PhonePart } from '../part.ts';
 import type {
   CarrierEvent,
   CarrierEventReader,
@@ -35,12 +35,6 @@ import { createStops } from './stop.ts';
 import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
-
-/** How many texts a number may send in any 24 hours; a sole proprietor may send fewer. Settings can change these. */
-export const numberLimits: NumberLimits = {
-  usual: { perDay: 1000, perMinute: null },
-  soleProprietor: { perDay: 200, perMinute: 15 },
-};
 
 export interface TextsDeps
   extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes' | 'fees'>,

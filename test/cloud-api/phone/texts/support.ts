@@ -7,10 +7,10 @@ import { createTelnyxCarrier } from '../../../../src/cloud-api/phone/carrier/tel
 import { phoneNumberMigrations } from '../../../../src/cloud-api/phone/numbers/index.ts';
 import { createInvites } from '../../../../src/cloud-api/phone/numbers/invites.ts';
 import { createNumberStore } from '../../../../src/cloud-api/phone/numbers/store.ts';
-import type { TextLimits } from '../../../../src/cloud-api/phone/part.ts';
+import { numberLimits, type TextLimits } from '../../../../src/cloud-api/phone/part.ts';
 import type { CarrierEvent, CarrierEventReader } from '../../../../src/cloud-api/phone/ports.ts';
 import { repliesOf } from '../../../../src/cloud-api/phone/registration/replies.ts';
-import { createTexts, numberLimits, phoneTextMigrations } from '../../../../src/cloud-api/phone/texts/index.ts';
+import { createTexts, phoneTextMigrations } from '../../../../src/cloud-api/phone/texts/index.ts';
 import type { Approval } from '../../../../src/contracts/approvals/approval.ts';
 import { AppError } from '../../../../src/contracts/common/errors.ts';
 import type { RelayedText } from '../../../../src/contracts/phone/texts.ts';

@@ -1,0 +1,62 @@
+/** The parts of the phone where there is a carrier, and how they are joined. Must not know a carrier's wire. */
+import type { Op, SharedReader } from '../../kit/store/shared-store.ts';
+import { createCalls } from './calls/index.ts';
+import { createPaidSteps } from './carrier/paid-steps.ts';
+import type { Carrier } from './carrier/port.ts';
+import { createDemo, type DemoDoor } from './demo/index.ts';
+import { createFees } from './fees.ts';
+import { createNumbers } from './numbers/index.ts';
+import { numberLimits, type PartDeps, type PhoneDeps, type PhonePart } from './part.ts';
+import { createPhoneRegistration } from './registration/index.ts';
+import { createRegistrationStore } from './registration/store.ts';
+import { createTexts } from './texts/index.ts';
+import { createWebhooks } from './webhooks/index.ts';
+
+/** In the order in which they start; they close in reverse. */
+export function createParts({
+  demo,
+  recordUsage,
+  ...given
+}: PhoneDeps & {
+  readonly carrier: Carrier;
+  /** Control of the simulated carrier; null: the carrier is real. */
+  readonly demo: DemoDoor | null;
+}): readonly PhonePart[] {
+  const deps: PartDeps = { ...given, fees: createFees(recordUsage) };
+  const steps = createPaidSteps(deps);
+  const numbers = createNumbers({
+    ...{ ...deps, steps },
+    hooks: () => parts.flatMap((part) => (part.hooks === undefined ? [] : [part.hooks])),
+    consents: () => calls.consents,
+    brandOf: (numberId) => deps.store.read((tx) => brandOf(tx, numberId)),
+    registered: (numberIds) => registrations.filed(numberIds),
+  });
+  const registration = createPhoneRegistration({ ...deps, numbers: numbers.numbers, paid: steps });
+  const texts = createTexts({
+    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
+    consents: { basisFor: (tx, numberId, e164) => calls.consents.basisFor(tx, numberId, e164) },
+    onStop: [(tx, numberId, e164) => calls.onStop(tx, numberId, e164)],
+    replies: (number) => deps.store.read((tx) => registration.replies(tx, number)),
+    *limits(tx, { id }) {
+      const { usual, soleProprietor } = deps.textLimits ?? numberLimits;
+      return (yield* registration.isSoleProprietor(tx, id)) ? soleProprietor : usual;
+    },
+  });
+  const registrations = createRegistrationStore({ ...deps, now: () => deps.clock.now(), numbers: numbers.numbers });
+  const calls = createCalls({
+    ...{ ...deps, steps, numbers: numbers.numbers, invites: numbers.invites },
+    ...{ optOuts: texts.optOuts, ownPhone: texts.ownPhone },
+    ...(deps.callLimits === undefined ? {} : { limits: deps.callLimits }),
+    brandOf,
+  });
+  function* brandOf(tx: SharedReader, numberId: string): Op<string | null> {
+    const form = (yield* registrations.current(tx, numberId))?.form;
+    return form?.brandName ?? form?.legalName ?? null;
+  }
+  // Steps begun long ago belong to nobody.
+  const paid: PhonePart = { routes: [], forgetOld: (now) => steps.forgetOld(now) };
+  const parts: readonly PhonePart[] = [paid, numbers, registration, texts, calls];
+  // Last: posts go only to parts that have started.
+  const readers = parts.flatMap((part) => part.readers ?? []);
+  return [...parts, createWebhooks({ ...deps, numbers: numbers.numbers, readers }), createDemo({ door: demo })];
+}
