@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
-import express from 'express';
-import { createPages } from '../cloud-api/pages/index.ts';
+import type { ErrorRequestHandler } from 'express';
 import { claimedShape } from '../contracts/common/areas.ts';
 import { AppError } from '../contracts/common/errors.ts';
 import { edgeBase, edgePage } from '../contracts/edge/routes.ts';
@@ -27,25 +26,36 @@ export interface WebListenerDeps {
 
 /** The API comes before Express, which serves the pages: a call must not pay for a framework that it does not use. */
 export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListenerDeps): RequestListener {
-  const pages = express();
-  pages.disable('x-powered-by');
-  pages.disable('etag');
-  const built = folder ?? builtPages();
-  for (const page of createPages({ folder: built, buildCommand: 'npm run build' })) pages.use(page);
-  pages.use(((fault, _request, response, _next) => {
-    log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
-    if (response.headersSent) response.destroy();
-    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload the page.').toPlain());
-  }) satisfies express.ErrorRequestHandler);
+  let pages: Promise<RequestListener> | null = null;
   const edgeHost = edgeUrl === undefined ? null : new URL(edgeUrl).host;
   return (request, response) => {
     if (edgeHost !== null && request.headers.host?.toLowerCase() === edgeHost) {
       request.url = belowEdge(request.url ?? '/');
     }
     dispatcher.handle(request, response).then((handled) => {
-      if (!handled) pages(request, response);
+      if (handled) return;
+      // With the first page: what is loaded stays in memory, and a Gantry that nobody looks at sends none.
+      pages ??= loadPages(folder ?? builtPages(), log);
+      return pages.then((listener) => listener(request, response));
     });
   };
+}
+
+async function loadPages(folder: string, log: HttpLog): Promise<RequestListener> {
+  const [{ default: express }, { createPages }] = await Promise.all([
+    import('express'),
+    import('../cloud-api/pages/index.ts'),
+  ]);
+  const pages = express();
+  pages.disable('x-powered-by');
+  pages.disable('etag');
+  for (const page of createPages({ folder, buildCommand: 'npm run build' })) pages.use(page);
+  pages.use(((fault, _request, response, _next) => {
+    log.error('page failed', { fault: fault instanceof Error ? fault.stack : String(fault) });
+    if (response.headersSent) response.destroy();
+    else response.status(500).json(new AppError('internal', 'The page failed.', 'Reload the page.').toPlain());
+  }) satisfies ErrorRequestHandler);
+  return pages;
 }
 
 /** Requests at the edge's own origin: only paths below the edge are reachable there. */
