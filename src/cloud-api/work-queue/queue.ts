@@ -2,13 +2,13 @@
  * The rules of the queue over its store: who may lease, beat, end, stop and retry, and the error for anyone who may not. Must not know routes or SQL.
  */
 import { AppError } from '../../contracts/common/errors.ts';
-import type { TaskError } from '../../contracts/work-queue/task.ts';
+import type { NewTask, TaskError } from '../../contracts/work-queue/task.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Wake } from '../../kit/wake/wake.ts';
-import { isEnded, usualAttempts } from './model.ts';
+import { isEnded } from './model.ts';
 import type { TaskRow } from './rows.ts';
-import { type Holder, type NewTask, readyTopic, type WorkStore } from './store.ts';
+import { type Holder, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface QueueDeps {
@@ -20,20 +20,6 @@ export interface QueueDeps {
   readonly onFault: (what: string, error: unknown) => void;
 }
 
-export interface TaskWish {
-  readonly userId: string;
-  /** The seed of its id, so that the same request can be repeated. */
-  readonly seed?: string | null;
-  readonly sessionId?: string | undefined;
-  readonly deploymentId?: string | undefined;
-  readonly payload?: unknown;
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly sandboxImage?: string | undefined;
-  readonly priority?: number | undefined;
-  readonly notBefore?: number | undefined;
-  readonly maxAttempts?: number | undefined;
-}
-
 export interface StopWish {
   readonly workerId?: string | undefined;
   readonly leaseId?: string | undefined;
@@ -42,7 +28,8 @@ export interface StopWish {
 }
 
 export interface Queue {
-  create(wish: TaskWish): Promise<TaskRow>;
+  /** `seed`: of its id, so that the same request can be repeated. */
+  create(userId: string, seed: string | null, task: NewTask): Promise<TaskRow>;
   find(userId: string, id: string): Promise<TaskRow>;
   lease(wish: {
     userId: string;
@@ -104,22 +91,11 @@ export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDep
   }
 
   return {
-    async create(wish) {
-      const task: NewTask = {
-        id: typeof wish.seed === 'string' ? `task_${wish.seed}` : ids.next('task'),
-        userId: wish.userId,
-        sessionId: wish.sessionId ?? null,
-        deploymentId: wish.deploymentId ?? null,
-        payload: JSON.stringify(wish.payload ?? {}),
-        env: JSON.stringify(wish.env ?? {}),
-        sandboxImage: wish.sandboxImage ?? null,
-        priority: wish.priority ?? 0,
-        notBefore: wish.notBefore ?? null,
-        maxAttempts: wish.maxAttempts ?? usualAttempts,
-      };
-      const row = await store.create(task);
+    async create(userId, seed, task) {
+      const row = await store.create(userId, seed === null ? ids.next('task') : `task_${seed}`, task);
       if (typeof row !== 'string') return row;
-      const [noun, id] = row === 'session_not_found' ? ['session', task.sessionId] : ['deployment', task.deploymentId];
+      const [noun, id] =
+        row === 'session_not_found' ? ['session', task.session_id] : ['deployment', task.deployment_id];
       throw new AppError('usage', `There is no ${noun} ${id}.`, `Create the ${noun} first, or leave it out.`, {
         wireCode: row,
       });

@@ -5,7 +5,7 @@ import { cursorOf, type Page, type Place, pageOf } from '../../kit/http/place.ts
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { countsOf } from './counts.ts';
 import { statusIn } from './model.ts';
-import { type TaskRow, taskColumns } from './rows.ts';
+import { type TaskRow, tasks } from './rows.ts';
 
 export interface TaskFilter {
   readonly userId: string;
@@ -141,7 +141,7 @@ export function createWorkReads(store: SharedStore): WorkReads {
           sizes = await ask(sizeColumns, within, rest, newest);
           return sizes.slice(0, most);
         },
-        (most) => ask(taskColumns, [...within, { sign: '>=', place: sizes[most - 1] as Ended }], rest, newest),
+        (most) => ask(tasks.columns, [...within, { sign: '>=', place: sizes[most - 1] as Ended }], rest, newest),
       );
       return page.nextCursor === null && end !== undefined ? { ...page, nextCursor: cursorOf(end) } : page;
     },

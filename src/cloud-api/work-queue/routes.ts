@@ -36,18 +36,7 @@ export function workRoutes(deps: WorkRoutesDeps): BoundRoute[] {
 function queueRoutes({ queue, reads, changes, now }: WorkRoutesDeps): BoundRoute[] {
   return [
     bind(contract.createTask, async ({ principal: { userId }, body, seed }) => {
-      const row = await queue.create({
-        userId,
-        seed,
-        sessionId: body.session_id,
-        deploymentId: body.deployment_id,
-        payload: body.payload,
-        env: body.env,
-        sandboxImage: body.sandbox_image,
-        priority: body.priority,
-        notBefore: body.not_before === undefined ? undefined : Date.parse(body.not_before),
-        maxAttempts: body.max_attempts,
-      });
+      const row = await queue.create(userId, seed, body);
       return { body: { task: wireTask(row), id: row.id } };
     }),
     bind(contract.listTasks, async ({ principal: { userId }, query }) => {

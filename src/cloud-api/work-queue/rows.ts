@@ -1,67 +1,84 @@
-/** A task as stored, and as sent over the wire. Must not know statements. */
-import type { Lease, Task, TaskError, TaskStatus } from '../../contracts/work-queue/task.ts';
+/** A task as its caller describes it, as it is stored, and as it is sent. Must not know statements. */
+import { type Lease, type NewTask, Task, type TaskError, type TaskStatus } from '../../contracts/work-queue/task.ts';
 import { iso } from '../../kit/clock/clock.ts';
-import { isEnded } from './model.ts';
+import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
+import { isEnded, usualAttempts } from './model.ts';
 
-export interface TaskRow {
-  readonly id: string;
-  readonly user_id: string;
-  readonly status: TaskStatus;
-  readonly session_id: string | null;
-  readonly deployment_id: string | null;
+export const tasks = table('work_task', {
+  id: text,
+  user_id: text,
+  status: word<TaskStatus>(),
+  session_id: nullable(text),
+  deployment_id: nullable(text),
   /** Lower values are leased first: the negated priority. */
-  readonly rank: number;
+  rank: integer,
   /** Start of its age in the queue. */
-  readonly queued_at: number;
-  readonly not_before: number | null;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly fence: number;
-  readonly stop_requested: number;
+  queued_at: time,
+  /** Its time has not come. */
+  waits: flag,
+  not_before: nullable(time),
+  attempts: integer,
+  max_attempts: integer,
+  fence: integer,
+  stop_requested: flag,
   /** Of the last lease; both stay after the task has ended, so that its holder is known. */
-  readonly lease_id: string | null;
-  readonly lease_worker_id: string | null;
-  readonly lease_until: number | null;
-  readonly created_at: number;
-  readonly updated_at: number;
-  /** JSON. */
-  readonly payload: string;
-  readonly env: string;
-  readonly sandbox_image: string | null;
-  readonly result: string | null;
-  readonly error: string | null;
+  lease_id: nullable(text),
+  lease_worker_id: nullable(text),
+  lease_until: nullable(time),
+  created_at: time,
+  updated_at: time,
+  payload: json<Task['payload']>(),
+  env: json<Task['env']>(),
+  sandbox_image: nullable(text),
+  result: nullable(json<Task['result']>()),
+  error: nullable(json<TaskError>()),
+});
+export type TaskRow = RowOf<typeof tasks>;
+
+export function newTask(userId: string, id: string, at: number, task: NewTask): TaskRow {
+  const due = task.not_before === undefined ? null : Date.parse(task.not_before);
+  const waits = due !== null && due > at;
+  return {
+    id,
+    user_id: userId,
+    status: 'queued',
+    session_id: task.session_id ?? null,
+    deployment_id: task.deployment_id ?? null,
+    rank: task.priority ? -task.priority : 0,
+    queued_at: waits ? due : at,
+    waits: waits ? 1 : 0,
+    not_before: due,
+    attempts: 0,
+    max_attempts: task.max_attempts ?? usualAttempts,
+    fence: 0,
+    stop_requested: 0,
+    lease_id: null,
+    lease_worker_id: null,
+    lease_until: null,
+    created_at: at,
+    updated_at: at,
+    payload: JSON.stringify(task.payload ?? {}),
+    env: JSON.stringify(task.env ?? {}),
+    sandbox_image: task.sandbox_image ?? null,
+    result: null,
+    error: null,
+  };
 }
 
-export const taskColumns = `id, user_id, status, session_id, deployment_id, rank, queued_at, not_before, attempts, max_attempts, fence,
-  stop_requested, lease_id, lease_worker_id, lease_until, created_at, updated_at, payload, env, sandbox_image, result, error`;
-
-const time = (at: number | null) => (at === null ? null : iso(at));
+const sent = tasks.wire(Task.shape);
 
 export function wireTask(row: TaskRow): Task {
   const over = isEnded(row.status);
   const free = over || row.status === 'queued';
-  const createdAt = iso(row.created_at);
+  const body = sent(row);
   return {
-    id: row.id,
-    session_id: row.session_id,
-    deployment_id: row.deployment_id,
-    status: row.status,
-    payload: JSON.parse(row.payload) as Task['payload'],
-    sandbox_image: row.sandbox_image,
-    env: JSON.parse(row.env) as Record<string, string>,
+    ...body,
     priority: row.rank === 0 ? 0 : -row.rank,
-    not_before: time(row.not_before),
-    attempts: row.attempts,
-    max_attempts: row.max_attempts,
-    stop_requested: row.stop_requested === 1,
     lease_worker_id: free ? null : row.lease_worker_id,
-    lease_expires_at: free ? null : time(row.lease_until),
+    lease_expires_at: free || row.lease_until === null ? null : iso(row.lease_until),
     last_worker_id: row.lease_worker_id,
-    result: row.result === null ? null : (JSON.parse(row.result) as Task['result']),
     // A task that was asked to stop keeps that reason for its end.
-    error: over && row.error !== null ? (JSON.parse(row.error) as TaskError) : null,
-    created_at: createdAt,
-    updated_at: row.updated_at === row.created_at ? createdAt : iso(row.updated_at),
+    error: over ? body.error : null,
   };
 }
 

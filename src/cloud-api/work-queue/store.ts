@@ -2,13 +2,13 @@
  * Tasks in the database: whole operations, most of them one statement, so that the second of two finds nothing to change. Every statement names the
  * owner. The two engines have different SQL only for taking a lease. Must not know HTTP.
  */
-import type { TaskStatus } from '../../contracts/work-queue/task.ts';
+import type { NewTask } from '../../contracts/work-queue/task.ts';
 import { systemTimers, type Timers } from '../../kit/clock/timers.ts';
 import type { Op, SharedStore, SharedTx, Sql } from '../../kit/store/shared-store.ts';
 import type { Value } from '../../kit/store/store.ts';
 import { createCounts } from './counts.ts';
 import { expiredError, held, moves, openFor, statusIn } from './model.ts';
-import { type TaskRow, taskColumns } from './rows.ts';
+import { newTask, type TaskRow, tasks } from './rows.ts';
 
 export interface WorkStoreDeps {
   readonly store: SharedStore;
@@ -16,19 +16,6 @@ export interface WorkStoreDeps {
   readonly now: () => number;
   readonly leaseMs: number;
   readonly timers?: Timers;
-}
-
-export interface NewTask {
-  readonly id: string;
-  readonly userId: string;
-  readonly sessionId: string | null;
-  readonly deploymentId: string | null;
-  readonly payload: string;
-  readonly env: string;
-  readonly sandboxImage: string | null;
-  readonly priority: number;
-  readonly notBefore: number | null;
-  readonly maxAttempts: number;
 }
 
 /** Who claims to hold a task. If `leaseId` is given, it must match the lease. */
@@ -43,7 +30,7 @@ export interface Holder {
 export type Unlinked = 'session_not_found' | 'deployment_not_found';
 
 export interface WorkStore {
-  create(task: NewTask): Promise<TaskRow | Unlinked>;
+  create(userId: string, id: string, task: NewTask): Promise<TaskRow | Unlinked>;
   find(userId: string, id: string): Promise<TaskRow | null>;
   /** The oldest that is queued or whose lease has ended. */
   lease(userId: string, workerId: string, leaseId: string): Promise<TaskRow | null>;
@@ -130,11 +117,11 @@ const oldest = `ORDER BY ${line} LIMIT 1`;
 const over = `lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
 const leaseSql: Sql = {
   sqlite: `${taken} WHERE id = (SELECT id FROM (SELECT * FROM (${ready}) UNION ALL SELECT * FROM (${due})
-    UNION ALL SELECT * FROM (${lapsed})) ${oldest}) RETURNING ${taskColumns}`,
+    UNION ALL SELECT * FROM (${lapsed})) ${oldest}) RETURNING ${tasks.columns}`,
   // Locks each row where it is found, and skips rows that another has locked.
   postgres: `${taken} WHERE id = (WITH ready AS (${ready} FOR UPDATE SKIP LOCKED), due AS (${dueLocked} FOR UPDATE SKIP LOCKED),
     lapsed AS (${lapsedLocked} FOR UPDATE SKIP LOCKED)
-    SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${taskColumns}`,
+    SELECT id FROM (TABLE ready UNION ALL TABLE due UNION ALL TABLE lapsed) AS found ${oldest}) RETURNING ${tasks.columns}`,
 };
 
 /**
@@ -144,7 +131,7 @@ const leaseSql: Sql = {
 const hiddenPauses = [0, 5, 10, 20, 50, 100];
 
 /** The same while only ready tasks can be leased. */
-const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${taskColumns}`;
+const readySql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')}) RETURNING ${tasks.columns}`;
 /**
  * What could be leased now, including rows that another operation holds for a moment, and when the first lease ends that nobody may take over. Each
  * is read as the first of its index: EXISTS would scan the whole table if the planner expects many matches.
@@ -157,44 +144,39 @@ const thereSql = `SELECT (${ready.replace('id, rank, queued_at, seq', 'id')}) AS
   ${firstOver} AS over_at`;
 /** The same beside other processes, only if nothing else can be leased: otherwise it takes nothing, and all three are compared. */
 const readyAmongSql = `${taken} WHERE id = (${ready.replace('id, rank, queued_at, seq', 'id')} FOR UPDATE SKIP LOCKED)
-  AND COALESCE(${firstDue}, ?) > ? AND COALESCE(${firstEnd}, ?) > ? RETURNING ${taskColumns}`;
+  AND COALESCE(${firstDue}, ?) > ? AND COALESCE(${firstEnd}, ?) > ? RETURNING ${tasks.columns}`;
 const soonestSql = `SELECT min(at) AS at FROM (SELECT min(lease_until) AS at FROM work_task WHERE ${mine} AND ${statusIn(held)}
   UNION ALL SELECT min(queued_at) FROM work_task WHERE ${mine} AND status = 'queued' AND waits = 1) AS ends`;
 
 const byHolder = `id = ? AND ${mine} AND lease_worker_id = ? AND lease_id = COALESCE(?, lease_id)`;
 const heartbeatSql = `UPDATE work_task SET updated_at = CASE WHEN status = '${moves.heartbeat.to}' THEN updated_at ELSE ? END,
   status = '${moves.heartbeat.to}', lease_until = CASE WHEN lease_until > ? THEN lease_until ELSE ? END
-  WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${taskColumns}`;
+  WHERE ${byHolder} AND ${openFor('heartbeat')} RETURNING ${tasks.columns}`;
 const giveBackSql = `UPDATE work_task SET status = '${moves.giveBack.to}', attempts = attempts - 1, lease_id = NULL,
   lease_worker_id = NULL, lease_until = NULL, updated_at = ? WHERE ${byHolder} AND ${openFor('giveBack')}
   AND stop_requested = 0 RETURNING id`;
 const ackSql = `UPDATE work_task SET status = '${moves.ack.to}', result = ?, error = NULL, updated_at = ?
-  WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${taskColumns}`;
+  WHERE ${byHolder} AND ${openFor('ack')} RETURNING ${tasks.columns}`;
 /**
  * The end of the queue. Clocks of replicas differ by milliseconds: a new task goes behind the last one, whichever replica wrote it; the sequence
  * orders those of one time.
  */
-const atEnd = `GREATEST(?, (SELECT last.queued_at FROM work_task AS last WHERE last.user_id = ? AND last.status = 'queued'
-  AND last.waits = 0 AND last.rank = ? ORDER BY last.queued_at DESC LIMIT 1))`;
+const atEnd = (at: string, userId: string, rank: string) =>
+  `GREATEST(${at}, (SELECT last.queued_at FROM work_task AS last WHERE last.user_id = ${userId} AND last.status = 'queued'
+  AND last.waits = 0 AND last.rank = ${rank} ORDER BY last.queued_at DESC LIMIT 1))`;
 const retrySql = (
   place: string,
 ) => `UPDATE work_task SET status = '${moves.retry.to}', attempts = 0, waits = 0, stop_requested = 0,
   lease_id = NULL, lease_worker_id = NULL, lease_until = NULL, result = NULL, error = NULL, not_before = NULL, ${place}, updated_at = ?
-  WHERE id = ? AND ${mine} AND ${openFor('retry')} RETURNING ${taskColumns}`;
+  WHERE id = ? AND ${mine} AND ${openFor('retry')} RETURNING ${tasks.columns}`;
 const retryTexts: Sql = {
   sqlite: retrySql('queued_at = ?'),
-  postgres:
-    retrySql(`queued_at = ${atEnd.replace('last.user_id = ?', 'last.user_id = work_task.user_id').replace('last.rank = ?', 'last.rank = work_task.rank')},
-  seq = DEFAULT`),
+  postgres: retrySql(`queued_at = ${atEnd('?', 'work_task.user_id', 'work_task.rank')}, seq = DEFAULT`),
 };
 /** Returns no row if the task exists: a caller that missed the first response creates it again under its own id. */
-const insertSql = (
-  queuedAt: string,
-) => `INSERT INTO work_task (id, user_id, status, session_id, deployment_id, rank, queued_at, waits,
-  not_before, attempts, max_attempts, fence, stop_requested, created_at, updated_at, payload, env, sandbox_image)
-  VALUES (?, ?, 'queued', ?, ?, ?, ${queuedAt}, ?, ?, 0, ?, 0, 0, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING RETURNING queued_at`;
-const insertAt = insertSql('?');
-const insertAtEnd = insertSql(atEnd);
+const unlessKnown = 'ON CONFLICT (id) DO NOTHING RETURNING queued_at';
+const insertAt = tasks.insert(unlessKnown);
+const insertAtEnd = tasks.insert(unlessKnown, { queued_at: atEnd(':queued_at', ':user_id', ':rank') });
 /** As everybody's index has it. */
 const overOfAll = `status || '' IN ('leased', 'running') AND lease_until <= ? AND (stop_requested = 1 OR attempts >= max_attempts)`;
 const settleSql = (which: string) => `UPDATE work_task SET
@@ -264,8 +246,8 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
   }
 
   /** Null: it exists already. */
-  function* adding(tx: SharedTx, row: TaskRow, waits: boolean): Op<TaskRow | Unlinked | null> {
-    const { id, user_id: userId, session_id: sessionId, deployment_id: deploymentId, queued_at: queuedAt } = row;
+  function* adding(tx: SharedTx, row: TaskRow): Op<TaskRow | Unlinked | null> {
+    const { user_id: userId, session_id: sessionId, deployment_id: deploymentId, queued_at: queuedAt } = row;
     if (sessionId !== null) {
       const sql = 'SELECT 1 AS there FROM work_session WHERE id = ? AND user_id = ?';
       if ((yield* tx.get(sql, sessionId, userId)) === undefined) return 'session_not_found';
@@ -274,14 +256,10 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
       const sql = 'SELECT 1 AS there FROM work_deployment WHERE id = ? AND user_id = ?';
       if ((yield* tx.get(sql, deploymentId, userId)) === undefined) return 'deployment_not_found';
     }
+    const waits = row.waits === 1;
     // Only one process writes to SQLite, by one clock.
-    const last = store.engine === 'postgres' && !waits;
-    const kept = yield* tx.get<Pick<TaskRow, 'queued_at'>>(
-      last ? insertAtEnd : insertAt,
-      ...[id, userId, sessionId, deploymentId, row.rank, queuedAt, ...(last ? [userId, row.rank] : [])],
-      ...[waits ? 1 : 0, row.not_before, row.max_attempts, row.created_at, row.updated_at],
-      ...[row.payload, row.env, row.sandbox_image],
-    );
+    const insert = store.engine === 'postgres' && !waits ? insertAtEnd : insertAt;
+    const kept = yield* tx.get<Pick<TaskRow, 'queued_at'>>(insert.sql, ...insert.values(row));
     if (kept === undefined) return null;
     tellReady(tx, userId);
     tx.afterCommit(counts.moved);
@@ -303,7 +281,7 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
   }
 
   const find = async (userId: string, id: string) =>
-    (await store.get<TaskRow>(`SELECT ${taskColumns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null;
+    (await store.get<TaskRow>(`SELECT ${tasks.columns} FROM work_task WHERE id = ? AND ${mine}`, id, userId)) ?? null;
 
   /** Ends, portion by portion, the tasks of `whose` that nobody may lease again; returns how many. */
   async function settle(userId: string | null): Promise<number> {
@@ -361,38 +339,12 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
   }
 
   return {
-    async create(task) {
-      const at = now();
-      const due = task.notBefore;
-      const waits = due !== null && due > at;
-      const row: TaskRow = {
-        id: task.id,
-        user_id: task.userId,
-        status: 'queued',
-        session_id: task.sessionId,
-        deployment_id: task.deploymentId,
-        rank: task.priority === 0 ? 0 : -task.priority,
-        queued_at: waits ? due : at,
-        not_before: due,
-        attempts: 0,
-        max_attempts: task.maxAttempts,
-        fence: 0,
-        stop_requested: 0,
-        lease_id: null,
-        lease_worker_id: null,
-        lease_until: null,
-        created_at: at,
-        updated_at: at,
-        payload: task.payload,
-        env: task.env,
-        sandbox_image: task.sandboxImage,
-        result: null,
-        error: null,
-      };
+    async create(userId, id, task) {
+      const row = newTask(userId, id, now(), task);
       // A task's session and deployment are never removed, so looking before writing is enough.
       const links = row.session_id !== null || row.deployment_id !== null;
-      const kept = await store.write((tx) => adding(tx, row, waits), links ? perRow : statement);
-      return kept ?? (await find(task.userId, task.id)) ?? row;
+      const kept = await store.write((tx) => adding(tx, row), links ? perRow : statement);
+      return kept ?? (await find(userId, id)) ?? row;
     },
     find,
     lease: (userId, workerId, leaseId) =>
@@ -420,13 +372,13 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
       // The reason of the person who asked for the stop counts, unless the worker gives its own.
       const text = `UPDATE work_task SET error = COALESCE(?, error), updated_at = ?,
         status = CASE WHEN COALESCE(?, error) IS NULL THEN '${moves.cancel.to}' ELSE '${moves.fail.to}' END
-        WHERE ${sql} AND ${openFor('fail')} RETURNING ${taskColumns}`;
+        WHERE ${sql} AND ${openFor('fail')} RETURNING ${tasks.columns}`;
       return change(userId, text, [error, now(), error, ...values]);
     },
     askToStop(userId, id, { by, error }) {
       const { sql, values } = whose(userId, id, by);
       const text = `UPDATE work_task SET stop_requested = 1, error = ?, updated_at = ?
-        WHERE ${sql} AND ${statusIn(held)} RETURNING ${taskColumns}`;
+        WHERE ${sql} AND ${statusIn(held)} RETURNING ${tasks.columns}`;
       return change(userId, text, [error, now(), ...values]);
     },
     retry(userId, id) {
@@ -467,5 +419,3 @@ export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: 
     fold: () => counts.fold(),
   };
 }
-
-export type { TaskRow, TaskStatus };

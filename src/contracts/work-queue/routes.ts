@@ -7,11 +7,10 @@ import { defineRoute, type Route } from '../common/route.ts';
 import { Id, Paging, QueryFlag, Time } from '../common/values.ts';
 import { workLinkRoutes } from './links.ts';
 import {
-  Env,
   Lease,
   Line,
   longestWaitSeconds,
-  Payload,
+  NewTask,
   QueueAge,
   QueueWorker,
   Task,
@@ -41,16 +40,7 @@ export const createTask = defineRoute({
   method: 'POST',
   path: mount,
   owner: 'collection',
-  body: z.strictObject({
-    session_id: Id.optional(),
-    deployment_id: Id.optional(),
-    payload: Payload.optional(),
-    env: Env.optional(),
-    sandbox_image: Line.min(1).max(500).optional(),
-    priority: z.number().int().min(-1000).max(1000).optional(),
-    not_before: z.iso.datetime({ offset: true }).optional(),
-    max_attempts: z.number().int().min(1).max(100).optional(),
-  }),
+  body: NewTask,
   answers: { 201: z.strictObject({ task: Task, id: z.string() }) },
   idempotent: 'by id',
 });

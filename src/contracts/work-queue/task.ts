@@ -1,6 +1,6 @@
 /** The shape of a task of the work queue. This area's wire names are in snake_case. Must not know routes. */
 import { z } from 'zod';
-import { Time } from '../common/values.ts';
+import { Id, Time } from '../common/values.ts';
 
 export const taskStatuses = ['queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export const TaskStatus = z.enum(taskStatuses);
@@ -16,7 +16,7 @@ export const Line = z.string().regex(/^[^\p{Cc}\p{Cs}]*$/u, 'text without contro
 export const WorkerId = Line.trim().min(1).max(200);
 const Name = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'a name such as PATH');
 export const Payload = z.record(z.string(), z.unknown());
-export const Env = z.record(Name, z.string().max(32_768));
+const Env = z.record(Name, z.string().max(32_768));
 
 export const longestCode = 64;
 export const longestMessage = 16_384;
@@ -28,6 +28,19 @@ export const TaskError = z
   })
   .meta({ id: 'TaskError' });
 export type TaskError = z.infer<typeof TaskError>;
+
+/** As its caller describes it. */
+export const NewTask = z.strictObject({
+  session_id: Id.optional(),
+  deployment_id: Id.optional(),
+  payload: Payload.optional(),
+  env: Env.optional(),
+  sandbox_image: Line.min(1).max(500).optional(),
+  priority: z.number().int().min(-1000).max(1000).optional(),
+  not_before: z.iso.datetime({ offset: true }).optional(),
+  max_attempts: z.number().int().min(1).max(100).optional(),
+});
+export type NewTask = z.infer<typeof NewTask>;
 
 export const Task = z
   .strictObject({

@@ -4,7 +4,8 @@ import { createIds, type Ids } from '../../../src/kit/ids/ids.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 
 export const owner = 'user_ada';
-export const payload = JSON.stringify({ command: 'true' });
+const command = { command: 'true' };
+export const payload = JSON.stringify(command);
 const result = JSON.stringify({ exit_code: 0 });
 
 export interface Cycles {
@@ -19,11 +20,7 @@ export function createCycles(shared: SharedStore): Cycles {
   const now = () => Date.now();
   const ids = createIds({ now, monotonic: () => performance.now() });
   const store = createWorkStore({ store: shared, now, leaseMs: 60_000 });
-  const create = () =>
-    store.create({
-      ...{ id: ids.next('task'), userId: owner, sessionId: null, deploymentId: null, payload, env: '{}' },
-      ...{ sandboxImage: null, priority: 0, notBefore: null, maxAttempts: 5 },
-    });
+  const create = () => store.create(owner, ids.next('task'), { payload: command });
   return {
     store,
     ids,

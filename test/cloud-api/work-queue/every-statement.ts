@@ -4,8 +4,8 @@ import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts'
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
 import { forgetEnded } from '../../../src/cloud-api/work-queue/retention.ts';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
-import { taskStatuses } from '../../../src/contracts/work-queue/task.ts';
-import { systemClock } from '../../../src/kit/clock/clock.ts';
+import { type NewTask, taskStatuses } from '../../../src/contracts/work-queue/task.ts';
+import { iso, systemClock } from '../../../src/kit/clock/clock.ts';
 import { openSharedStore } from '../../../src/kit/store/open-shared-store.ts';
 import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 import { sqliteIn } from '../../support/engines.ts';
@@ -13,7 +13,6 @@ import { recording, scansOfPostgres, scansOfSqlite } from '../../support/plans.t
 import type { TestPostgres } from '../../support/postgres.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { fillOthers } from './others.ts';
-import { newTask } from './support.ts';
 
 interface Plans {
   /** How many statements were asked. */
@@ -63,12 +62,12 @@ async function everything(real: SharedStore) {
       now,
     );
   });
-  const id = (n: number) => ({ id: `task_ada_${n}`, userId });
+  const create = (n: number, task: NewTask = {}) => work.create(userId, `task_ada_${n}`, task);
   await work.lease(userId, 'w1', 'lease_0');
-  for (let n = 0; n < 8; n += 1) await work.create(newTask(id(n)));
-  await work.create(newTask({ ...id(8), sessionId: session }));
-  await work.create(newTask({ ...id(9), notBefore: now + 1_000 }));
-  await work.create(newTask({ ...id(10), priority: 3, maxAttempts: 1 }));
+  for (let n = 0; n < 8; n += 1) await create(n);
+  await create(8, { session_id: session });
+  await create(9, { not_before: iso(now + 1_000) });
+  await create(10, { priority: 3, max_attempts: 1 });
   const lease = async () => (await work.lease(userId, 'w1', 'lease_1'))!;
   const holder = { userId, workerId: 'w1', leaseId: 'lease_1' };
   const first = await lease();

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkReads } from '../../../src/cloud-api/work-queue/reads.ts';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
+import { iso } from '../../../src/kit/clock/clock.ts';
 import { engines } from '../../support/engines.ts';
-import { newTask, startQueue } from './support.ts';
+import { startQueue } from './support.ts';
 
 describe.each(engines)('on $name', (engine) => {
   test('a lease is told in whole seconds: 60 when it begins, and no part of one afterwards', async () => {
@@ -78,9 +79,7 @@ describe.each(engines)('on $name', (engine) => {
       return { depth, leased, running, scheduled, failed, ages };
     };
     for (let n = 0; n < 40; n += 1) {
-      await work.create(
-        newTask({ id: `task_${n}`, userId, ...(n % 10 === 9 && { notBefore: q.clock.now() + 10 ** 9 }) }),
-      );
+      await work.create(userId, `task_${n}`, n % 10 === 9 ? { not_before: iso(q.clock.now() + 10 ** 9) } : {});
       q.later(997);
     }
     await work.lease(userId, 'w1', 'lease_1');
@@ -148,7 +147,7 @@ test.each(engines)(
     for (let n = 0; n < 20; n += 1) {
       const { work, mark } = replicas[n % (name === 'postgres' ? 2 : 1)]!;
       const id = `task_${mark}${String(n).padStart(2, '0')}`;
-      await work.create(newTask({ id, userId }));
+      await work.create(userId, id, {});
       made.push(id);
     }
     const leased: (string | undefined)[] = [];

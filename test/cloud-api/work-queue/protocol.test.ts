@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { engines } from '../../support/engines.ts';
-import { newTask, startQueue } from './support.ts';
+import { startQueue } from './support.ts';
 
 describe.each(engines)('on $name', (engine) => {
   const start = () => startQueue(engine);
@@ -141,8 +141,7 @@ describe.each(engines)('on $name', (engine) => {
     const work = createWorkStore({ store: q.store, now: () => q.clock.now(), leaseMs: 60_000 });
     // One is larger than a page.
     for (const [n, mb] of [3, 3, 3, 9, 3, 3, 3].entries()) {
-      const payload = JSON.stringify({ text: 'x'.repeat(mb * 1_000_000) });
-      await work.create(newTask({ id: `task_${n}`, userId: 'user_ada', payload }));
+      await work.create('user_ada', `task_${n}`, { payload: { text: 'x'.repeat(mb * 1_000_000) } });
       q.later(1);
     }
     const pages: string[][] = [];

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
 import { createWorkStore } from '../../../src/cloud-api/work-queue/store.ts';
 import { engines } from '../../support/engines.ts';
-import { newTask } from './support.ts';
 
 const rounds = 40;
 
@@ -19,7 +18,7 @@ test.each(engines)(
     const [one, other] = works as [(typeof works)[0], (typeof works)[0]];
     for (let round = 0; round < rounds; round += 1) {
       const userId = `user_${round}`;
-      const make = (id: string) => one.create(newTask({ id: `${userId}_${id}`, userId }));
+      const make = (id: string) => one.create(userId, `${userId}_${id}`, {});
       await make('old');
       await one.lease(userId, 'dead', 'lease_0');
       now += 60_001;

@@ -7,9 +7,7 @@ import type { SharedStore } from '../../../src/kit/store/shared-store.ts';
 import { engines, sqliteIn } from '../../support/engines.ts';
 import { scratchFolder } from '../../support/scratch.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
-import { newTask } from './support.ts';
 
-const task = newTask({ id: 'task_1', userId: 'ada' });
 const workOf = (store: SharedStore, clock: StoreClock) =>
   createWorkStore({ store, now: () => clock.now(), leaseMs: 60_000 });
 
@@ -47,7 +45,7 @@ describe('on a file of its own', () => {
       const { time, store } = await start();
       const clock = createStoreClock(store, time);
       const work = workOf(store, clock);
-      await work.create(task);
+      await work.create('ada', 'task_1', {});
       await work.lease('ada', 'w1', 'lease_1');
       await work.lease('ada', 'w2', 'lease_2');
       await time.advance(30_000);
@@ -77,7 +75,7 @@ describe('on a database of another computer', () => {
     await clock.compare();
     expect(clock.now()).toBe(now());
     const work = workOf(store, clock);
-    await work.create(task);
+    await work.create('ada', 'task_1', {});
     const row = (await work.lease('ada', 'w1', 'lease_1'))!;
     expect(row.lease_until! - now()).toBe(wireLease(row, clock.now()).ttl_seconds * 1000);
   });
@@ -109,15 +107,15 @@ test.each(engines)(
     const store = await (await engine.place()).open(workQueueMigrations, time);
     let at = time.now();
     const work = createWorkStore({ store, now: () => at, leaseMs: 60_000 });
-    await work.create(task);
+    await work.create('ada', 'task_1', {});
     await work.lease('ada', 'w1', 'lease_1');
-    const holder = { userId: 'ada', id: task.id, workerId: 'w1', leaseId: 'lease_1' };
+    const holder = { userId: 'ada', id: 'task_1', workerId: 'w1', leaseId: 'lease_1' };
     const sent = at;
     at = sent + 20_000;
     const later = (await work.heartbeat(holder))!;
     expect(later.lease_until).toBe(at + 60_000);
     at = sent;
     await work.heartbeat(holder);
-    expect((await work.find('ada', task.id))!.lease_until).toBe(later.lease_until);
+    expect((await work.find('ada', 'task_1'))!.lease_until).toBe(later.lease_until);
   },
 );

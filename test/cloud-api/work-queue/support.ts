@@ -1,7 +1,6 @@
 /** A work queue behind a real server, on either engine, with a clock that stands still and two people. */
 import { onTestFinished } from 'vitest';
 import { createWorkQueue, workQueueMigrations } from '../../../src/cloud-api/work-queue/index.ts';
-import type { NewTask } from '../../../src/cloud-api/work-queue/store.ts';
 import type { Scope } from '../../../src/contracts/common/route.ts';
 import type { Lease, Task } from '../../../src/contracts/work-queue/task.ts';
 import { systemClock } from '../../../src/kit/clock/clock.ts';
@@ -104,12 +103,5 @@ async function warmUp(store: SharedStore): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
-
-/** As the store takes it. */
-export const newTask = (given: Pick<NewTask, 'id' | 'userId'> & Partial<NewTask>): NewTask => ({
-  ...{ sessionId: null, deploymentId: null, payload: '{}', env: '{}', sandboxImage: null },
-  ...{ priority: 0, notBefore: null, maxAttempts: 5 },
-  ...given,
-});
 
 export type TestQueue = Awaited<ReturnType<typeof startQueue>>;
