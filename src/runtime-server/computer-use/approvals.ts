@@ -8,20 +8,29 @@ import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
 import type { Clock } from '../../kit/clock/clock.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import { json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
 import type { ApprovalState } from './gate.ts';
 import type { Answer, Question, Questions } from './questions.ts';
 
-export interface ApprovalRow {
-  readonly id: string;
-  readonly holderId: string;
-  readonly actionHash: string;
+const approvals = table('computer_use_approval', {
+  id: text,
+  holderId: text,
+  actionHash: text,
   /** What the screen showed: page, element, size. */
-  readonly seen: string;
-  readonly state: ApprovalState;
-  readonly answeredBy: string | null;
-  readonly endedAt: number | null;
-  readonly words: string;
+  seen: text,
+  state: word<ApprovalState>(),
+  answeredBy: nullable(text),
+  words: text,
   /** As the caller was shown it. */
+  shown: json<ToolsetApproval>(),
+  askedAt: time,
+  endedAt: nullable(time),
+});
+const insert = approvals.insert(
+  `ON CONFLICT (id) DO UPDATE SET state = 'pending', seen = excluded.seen, ended_at = NULL`,
+);
+type StoredRow = RowOf<typeof approvals>;
+export interface ApprovalRow extends Omit<StoredRow, 'shown'> {
   readonly shown: ToolsetApproval;
 }
 
@@ -31,9 +40,6 @@ export interface Ask extends Omit<Question, 'expiresInMs' | 'key'> {
   readonly shown: Omit<ToolsetApproval, 'id' | 'action_hash' | 'approve_url'>;
 }
 
-interface StoredRow extends Omit<ApprovalRow, 'shown'> {
-  readonly shown: string;
-}
 type Ended = Exclude<ApprovalState, 'pending'>;
 type Listener = (id: string, state: Ended, by: string | null) => void;
 
@@ -52,7 +58,6 @@ const expiresInMs = 60 * 60_000;
 const mostStates = 1000;
 /** How long a yes stays valid while its caller does not return. Milliseconds. */
 const usedWithinMs = 10 * 60_000;
-const columns = `id, holder_id AS holderId, action_hash AS actionHash, seen, state, answered_by AS answeredBy, ended_at AS endedAt, words, shown`;
 
 export function createApprovals({ store, questions, clock, secret, approveUrl, log }: ApprovalsDeps) {
   const listeners = new Set<Listener>();
@@ -93,18 +98,19 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
     };
     await store.write((tx) => {
       id = asked.id;
-      tx.run(
-        `INSERT INTO computer_use_approval (id, holder_id, action_hash, seen, state, words, shown, asked_at)
-          VALUES (?, ?, ?, ?, 'pending', ?, ?, ?)
-          ON CONFLICT (id) DO UPDATE SET state = 'pending', seen = excluded.seen, ended_at = NULL`,
-        asked.id,
+      const row: StoredRow = {
+        id,
         holderId,
-        question.actionHash,
+        actionHash: question.actionHash,
         seen,
-        question.words,
-        JSON.stringify(whole),
-        clock.now(),
-      );
+        state: 'pending',
+        answeredBy: null,
+        words: question.words,
+        shown: JSON.stringify(whole),
+        askedAt: clock.now(),
+        endedAt: null,
+      };
+      tx.run(insert.sql, ...insert.values(row));
       tx.afterCommit(() => remember(asked.id, 'pending'));
       if (given !== null) move(tx, asked.id, given);
     });
@@ -120,7 +126,9 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
   }
 
   const get = (id: string): Promise<ApprovalRow | null> =>
-    store.read((tx) => toRow(tx.get<StoredRow>(`SELECT ${columns} FROM computer_use_approval WHERE id = ?`, id)));
+    store.read((tx) =>
+      toRow(tx.get<StoredRow>(`SELECT ${approvals.columns} FROM computer_use_approval WHERE id = ?`, id)),
+    );
 
   return {
     /** Keyed with the secret: the hash of typed text reveals nothing. */
@@ -168,7 +176,7 @@ export function createApprovals({ store, questions, clock, secret, approveUrl, l
   };
 
   function pendingOf(holderId: string, actionHash: string): Promise<ApprovalRow | null> {
-    const sql = `SELECT ${columns} FROM computer_use_approval WHERE holder_id = ? AND action_hash = ? AND state = 'pending'`;
+    const sql = `SELECT ${approvals.columns} FROM computer_use_approval WHERE holder_id = ? AND action_hash = ? AND state = 'pending'`;
     return store.read((tx) => toRow(tx.get<StoredRow>(sql, holderId, actionHash)));
   }
 

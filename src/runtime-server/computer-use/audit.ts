@@ -6,6 +6,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { Ids } from '../../kit/ids/ids.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
+import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
 
 export type Stage = 'contract' | 'turn' | 'lease' | 'look' | 'policy' | 'approval' | 'action';
 
@@ -26,49 +27,48 @@ export type Outcome =
   | 'denied'
   | 'approval_required';
 
-export interface AuditCall {
-  readonly user: string;
-  readonly surface: string;
-  readonly holderKind: string;
-  readonly holderId: string;
-  readonly place: string;
-  readonly toolset: string;
-  readonly member: string;
+const actions = table('computer_use_action', {
+  id: text,
+  user: text,
+  surface: text,
+  holderKind: text,
+  holderId: text,
+  place: text,
+  toolset: text,
+  member: text,
   /** Without text that is typed into credential fields. */
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly url: string | null;
-  readonly turnId: string | null;
-  readonly callIndex: number | null;
-  readonly actionHash: string | null;
-}
+  input: json<Readonly<Record<string, unknown>>>(),
+  url: nullable(text),
+  turnId: nullable(text),
+  callIndex: nullable(integer),
+  actionHash: nullable(text),
+  stage: word<Stage>(),
+  outcome: word<Outcome>(),
+  rule: nullable(text),
+  approvalId: nullable(text),
+  code: nullable(text),
+  message: nullable(text),
+  /** JSON of the answer without pictures, for a call that comes again. */
+  result: nullable(text),
+  at: time,
+  endedAt: nullable(time),
+  acts: flag,
+});
+const opening = actions.insert();
 
-export interface AuditEnd {
+export type AuditRow = RowOf<typeof actions>;
+
+export interface AuditEnd
+  extends Pick<AuditRow, 'stage' | 'outcome'>,
+    Partial<Pick<AuditRow, 'rule' | 'approvalId' | 'code' | 'message' | 'result'>> {
   /** It acts, or acted: not a second time for one place in a turn. False at its end: it did not act after all, and the place is free. */
   readonly acts?: boolean;
-  readonly stage: Stage;
-  readonly outcome: Outcome;
-  readonly rule?: string | null;
-  readonly approvalId?: string | null;
-  readonly code?: string | null;
-  readonly message?: string | null;
-  /** JSON of the answer without pictures, for a call that comes again. */
-  readonly result?: string | null;
 }
 
-export interface AuditRow extends AuditCall, Required<Omit<AuditEnd, 'acts'>> {
-  readonly acts: 0 | 1;
-  readonly id: string;
-  readonly at: number;
-  readonly endedAt: number | null;
+export interface AuditCall extends Omit<AuditRow, 'id' | 'input' | 'at' | 'endedAt' | keyof AuditEnd> {
+  readonly input: Readonly<Record<string, unknown>>;
 }
 
-interface StoredRow extends Omit<AuditRow, 'input'> {
-  readonly input: string;
-}
-
-const columns = `id, user, surface, holder_kind AS holderKind, holder_id AS holderId, place, toolset, member, input, url,
-  turn_id AS turnId, call_index AS callIndex, action_hash AS actionHash, stage, outcome, rule, approval_id AS approvalId, code,
-  message, result, at, ended_at AS endedAt, acts`;
 /** Characters of a message that is kept. */
 const longestMessage = 1000;
 /**
@@ -100,34 +100,21 @@ export function createAudit({ store, clock, timers, ids }: AuditDeps) {
   function insert(tx: Tx, call: AuditCall, end: AuditEnd): string {
     const id = ids.next('act');
     const now = clock.now();
-    tx.run(
-      `INSERT INTO computer_use_action (id, user, surface, holder_kind, holder_id, place, toolset, member, input, url, turn_id,
-        call_index, action_hash, stage, outcome, rule, approval_id, code, message, result, at, ended_at, acts)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    const row: AuditRow = {
+      rule: null,
+      approvalId: null,
+      code: null,
+      result: null,
+      ...call,
+      ...end,
       id,
-      call.user,
-      call.surface,
-      call.holderKind,
-      call.holderId,
-      call.place,
-      call.toolset,
-      call.member,
-      JSON.stringify(call.input),
-      call.url,
-      call.turnId,
-      call.callIndex,
-      call.actionHash,
-      end.stage,
-      end.outcome,
-      end.rule ?? null,
-      end.approvalId ?? null,
-      end.code ?? null,
-      end.message?.slice(0, longestMessage) ?? null,
-      end.result ?? null,
-      now,
-      end.outcome === 'started' ? null : now,
-      end.acts === true ? 1 : 0,
-    );
+      input: JSON.stringify(call.input),
+      message: end.message?.slice(0, longestMessage) ?? null,
+      at: now,
+      endedAt: end.outcome === 'started' ? null : now,
+      acts: end.acts === true ? 1 : 0,
+    };
+    tx.run(opening.sql, ...opening.values(row));
     return id;
   }
 
@@ -164,16 +151,10 @@ export function createAudit({ store, clock, timers, ids }: AuditDeps) {
           ).changes,
       ),
     /** Rows of one turn, oldest first. */
-    ofTurn: (holderId: string, turnId: string): Promise<AuditRow[]> =>
-      store.read((tx) =>
-        tx
-          .all<StoredRow>(
-            `SELECT ${columns} FROM computer_use_action WHERE holder_id = ? AND turn_id = ? ORDER BY id`,
-            holderId,
-            turnId,
-          )
-          .map((row) => ({ ...row, input: JSON.parse(row.input) as Record<string, unknown> })),
-      ),
+    ofTurn: (holderId: string, turnId: string): Promise<AuditRow[]> => {
+      const sql = `SELECT ${actions.columns} FROM computer_use_action WHERE holder_id = ? AND turn_id = ? ORDER BY id`;
+      return store.read((tx) => tx.all<AuditRow>(sql, holderId, turnId));
+    },
   };
 }
 

@@ -2,77 +2,89 @@
  * Runs, sessions, events and artifacts in the database and in their wire form. Owns the four tables; every change of a status
  * goes through {@link moveRun}. Must not know what a run does.
  */
-import type {
+import {
   Artifact,
   Run,
   RunEvent,
-  RunEventType,
-  RunMode,
-  RunStatus,
+  type RunEventType,
+  type RunMode,
+  type RunStatus,
   Session,
-  TargetScope,
+  type TargetScope,
 } from '../../../contracts/computer-use/run.ts';
-import { iso } from '../../../kit/clock/clock.ts';
 import type { Tx, Value } from '../../../kit/store/store.ts';
+import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../../kit/store/table.ts';
 import { guardMove, hasEnded } from './states.ts';
 
 type Reader = Pick<Tx, 'get' | 'all'>;
 
-export interface RunRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly user_id: string;
-  readonly session_id: string;
-  readonly mode: RunMode;
-  readonly status: RunStatus;
-  readonly task: string | null;
-  readonly target_scope: TargetScope;
-  readonly steps: number;
-  readonly max_steps: number;
-  readonly actions: number;
-  readonly next_event: number;
-  readonly result: string | null;
-  readonly error: string | null;
-  readonly approval: string | null;
-  readonly pause: string | null;
-  readonly model: string | null;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly micro_usd: number | null;
-  readonly metadata: string;
-  readonly created_at: number;
-  readonly started_at: number | null;
-  readonly finished_at: number | null;
-}
-
-export interface SessionRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly user_id: string;
-  readonly target_scope: TargetScope;
-  /** 1: opened for one run, and closed with it. */
-  readonly of_run: number;
-  readonly metadata: string;
-  readonly created_at: number;
-  readonly last_used_at: number;
-  readonly closed_at: number | null;
-}
-
-export interface ArtifactRow {
-  readonly id: string;
-  readonly run_id: string;
-  readonly kind: Artifact['kind'];
-  readonly name: string;
-  readonly media_type: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly step: number | null;
-  readonly created_at: number;
-}
-
 export type Result = NonNullable<Run['result']>;
 export type Pause = NonNullable<Run['pause']>;
 export type PendingApproval = NonNullable<Run['approval']>;
+
+const runs = table('computer_use_run', {
+  id: text,
+  user_id: text,
+  session_id: text,
+  mode: word<RunMode>(),
+  status: word<RunStatus>(),
+  task: nullable(text),
+  target_scope: word<TargetScope>(),
+  steps: integer,
+  max_steps: integer,
+  actions: integer,
+  next_event: integer,
+  result: nullable(json<Result>()),
+  error: nullable(json<NonNullable<Run['error']>>()),
+  approval: nullable(json<PendingApproval>()),
+  pause: nullable(json<Pause>()),
+  model: nullable(text),
+  input_tokens: integer,
+  output_tokens: integer,
+  micro_usd: nullable(integer),
+  metadata: json<Run['metadata']>(),
+  created_at: time,
+  started_at: nullable(time),
+  finished_at: nullable(time),
+});
+const sessions = table('computer_use_session', {
+  id: text,
+  user_id: text,
+  target_scope: word<TargetScope>(),
+  /** Opened for one run, and closed with it. */
+  of_run: flag,
+  metadata: json<Session['metadata']>(),
+  created_at: time,
+  last_used_at: time,
+  closed_at: nullable(time),
+});
+const artifacts = table('computer_use_artifact', {
+  id: text,
+  run_id: text,
+  kind: word<Artifact['kind']>(),
+  name: text,
+  media_type: text,
+  size: integer,
+  sha256: text,
+  step: nullable(integer),
+  created_at: time,
+});
+const events = table('computer_use_event', {
+  run_id: text,
+  idx: integer,
+  type: word<RunEventType>(),
+  at: time,
+  message: text,
+  data: json<RunEvent['data']>(),
+});
+
+/** In the order in which they were made. */
+interface Numbered {
+  readonly seq: number;
+}
+export type RunRow = RowOf<typeof runs> & Numbered;
+export type SessionRow = RowOf<typeof sessions> & Numbered;
+export type ArtifactRow = RowOf<typeof artifacts>;
 
 /** A run that has ended never changes: its remaining work stops. */
 export class Ended extends Error {}
@@ -86,58 +98,41 @@ export function isLiving(tx: Reader, id: string): boolean {
 export const findSession = (tx: Reader, id: string): SessionRow | null =>
   tx.get<SessionRow>('SELECT * FROM computer_use_session WHERE id = ?', id) ?? null;
 
-const insertOf = (table: string, row: object) => {
-  const names = Object.keys(row);
-  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-};
-const insert = (tx: Tx, table: string, row: object) => {
-  tx.run(insertOf(table, row), ...(Object.values(row) as Value[]));
-};
+const runInsert = runs.insert();
+const sessionInsert = sessions.insert();
+const artifactInsert = artifacts.insert();
+const eventInsert = events.insert();
 
-type NewRun = Pick<
-  RunRow,
-  | 'id'
-  | 'user_id'
-  | 'session_id'
-  | 'mode'
-  | 'task'
-  | 'target_scope'
-  | 'max_steps'
-  | 'model'
-  | 'micro_usd'
-  | 'metadata'
-  | 'created_at'
->;
+/** A run as it begins: what changes while it lives. */
+const fresh = {
+  status: 'queued',
+  steps: 0,
+  actions: 0,
+  next_event: 0,
+  result: null,
+  error: null,
+  approval: null,
+  pause: null,
+  input_tokens: 0,
+  output_tokens: 0,
+  micro_usd: 0,
+  started_at: null,
+  finished_at: null,
+} as const;
 
-export function insertRun(tx: Tx, run: NewRun): void {
-  const fresh = { status: 'queued', steps: 0, actions: 0, next_event: 0, input_tokens: 0, output_tokens: 0 };
-  insert(tx, 'computer_use_run', { ...run, ...fresh });
+export function insertRun(tx: Tx, run: Omit<RowOf<typeof runs>, keyof typeof fresh>): void {
+  tx.run(runInsert.sql, ...runInsert.values({ ...run, ...fresh }));
 }
 
-export function insertSession(tx: Tx, session: Omit<SessionRow, 'seq'>): void {
-  insert(tx, 'computer_use_session', session);
+export function insertSession(tx: Tx, session: RowOf<typeof sessions>): void {
+  tx.run(sessionInsert.sql, ...sessionInsert.values(session));
 }
 
 export function insertArtifact(tx: Tx, artifact: ArtifactRow): void {
-  insert(tx, 'computer_use_artifact', artifact);
+  tx.run(artifactInsert.sql, ...artifactInsert.values(artifact));
 }
 
-type Patch = Partial<
-  Pick<
-    RunRow,
-    | 'steps'
-    | 'actions'
-    | 'result'
-    | 'error'
-    | 'approval'
-    | 'pause'
-    | 'input_tokens'
-    | 'output_tokens'
-    | 'micro_usd'
-    | 'started_at'
-    | 'finished_at'
-  >
->;
+type Patch = Partial<Pick<RunRow, Exclude<keyof typeof fresh, 'status' | 'next_event'>>>;
 
 /** Changes of a run that lives; throws {@link Ended} for one that does not. */
 export function patchRun(tx: Tx, id: string, patch: Patch): RunRow {
@@ -179,68 +174,34 @@ export function appendEvent(tx: Tx, runId: string, at: number, { type, message, 
     'UPDATE computer_use_run SET next_event = next_event + 1 WHERE id = ? RETURNING next_event',
     runId,
   );
-  tx.run(
-    'INSERT INTO computer_use_event (run_id, idx, type, at, message, data) VALUES (?, ?, ?, ?, ?, ?)',
-    runId,
-    row!.next_event - 1,
-    type,
-    at,
-    message,
-    JSON.stringify(data),
-  );
+  const event = { run_id: runId, idx: row!.next_event - 1, type, at, message, data: JSON.stringify(data) };
+  tx.run(eventInsert.sql, ...eventInsert.values(event));
 }
+
+const sentEvent = events.wire(RunEvent.shape);
 
 /** Strictly after `index`, oldest first. */
 export function eventsAfter(tx: Reader, runId: string, index: number, limit: number): RunEvent[] {
+  const sql = `SELECT ${events.columns} FROM computer_use_event WHERE run_id = ? AND idx > ? ORDER BY idx LIMIT ?`;
   return tx
-    .all<{ idx: number; type: RunEventType; at: number; message: string; data: string }>(
-      'SELECT idx, type, at, message, data FROM computer_use_event WHERE run_id = ? AND idx > ? ORDER BY idx LIMIT ?',
-      runId,
-      index,
-      limit,
-    )
-    .map(({ idx, type, at, message, data }) => ({
-      index: idx,
-      event_type: type,
-      run_id: runId,
-      at: iso(at),
-      message,
-      data: JSON.parse(data) as Record<string, unknown>,
-    }));
+    .all<RowOf<typeof events>>(sql, runId, index, limit)
+    .map((row) => ({ index: row.idx, event_type: row.type, ...sentEvent(row) }));
 }
 
 export function artifactsOf(tx: Reader, runId: string): ArtifactRow[] {
   return tx.all<ArtifactRow>('SELECT * FROM computer_use_artifact WHERE run_id = ? ORDER BY seq', runId);
 }
 
-export const artifactWire = ({ id, kind, media_type, size, step, created_at }: ArtifactRow): Artifact => ({
-  artifact_id: id,
-  kind,
-  media_type,
-  size,
-  step,
-  created_at: iso(created_at),
-});
-
-const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));
-const time = (ms: number | null) => (ms === null ? null : iso(ms));
+const sentArtifact = artifacts.wire(Artifact.shape);
+const sentRun = runs.wire(Run.shape);
+const sentSession = sessions.wire(Session.shape);
 const microPerDollar = 1_000_000;
 
 export function runWire(row: RunRow, artifacts: readonly ArtifactRow[]): Run {
   return {
     run_id: row.id,
-    session_id: row.session_id,
-    mode: row.mode,
-    status: row.status,
-    task: row.task,
-    target_scope: row.target_scope,
-    steps: row.steps,
-    max_steps: row.max_steps,
-    result: parsed(row.result),
-    error: parsed(row.error),
-    approval: parsed(row.approval),
-    pause: parsed(row.pause),
-    artifacts: artifacts.map(artifactWire),
+    ...sentRun(row),
+    artifacts: artifacts.map((artifact) => ({ artifact_id: artifact.id, ...sentArtifact(artifact) })),
     usage: {
       model: row.model,
       input_tokens: row.input_tokens,
@@ -248,10 +209,6 @@ export function runWire(row: RunRow, artifacts: readonly ArtifactRow[]): Run {
       cost_usd: row.micro_usd === null ? null : row.micro_usd / microPerDollar,
       actions: row.actions,
     },
-    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
-    created_at: iso(row.created_at),
-    started_at: time(row.started_at),
-    finished_at: time(row.finished_at),
   };
 }
 
@@ -271,11 +228,8 @@ export function sessionWire(row: SessionRow, browser: Session['browser'], runIds
   return {
     session_id: row.id,
     status: row.closed_at === null ? 'open' : 'closed',
-    target_scope: row.target_scope,
     browser,
-    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
-    created_at: iso(row.created_at),
-    last_used_at: iso(row.last_used_at),
     run_ids: runIds,
+    ...sentSession(row),
   };
 }

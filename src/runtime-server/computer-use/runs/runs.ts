@@ -159,7 +159,6 @@ export function createRuns(deps: RunsDeps): Runs {
         target_scope: order.scope,
         max_steps: order.maxSteps,
         model: order.model,
-        micro_usd: 0,
         metadata: JSON.stringify(request.metadata ?? {}),
         created_at: at,
       });
