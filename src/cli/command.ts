@@ -7,7 +7,7 @@ import type { CommandNames } from './command-name.ts';
 import type { Connection, Env } from './connect.ts';
 import type { Output } from './output.ts';
 
-export interface Terminal {
+interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;

@@ -10,7 +10,7 @@ export interface Closing {
   close(): Promise<void>;
 }
 
-export interface ClosingDeps {
+interface ClosingDeps {
   readonly limitMs: number;
   readonly onFault: (name: string, fault: unknown) => void;
 }

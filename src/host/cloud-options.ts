@@ -34,7 +34,7 @@ export interface EmbeddedMode {
 }
 
 /** Many people, who sign in with an OpenID provider and whose computers dial in. */
-export interface HeadlessMode {
+interface HeadlessMode {
   readonly kind: 'headless';
   /** The address that people use, `https://gantry.example`: no other Host or Origin is served. */
   readonly baseUrl: string;

@@ -43,7 +43,7 @@ const names = {
 } as const;
 type Name = keyof typeof names;
 
-export type CloudFlags = Readonly<Partial<Record<Name, string | undefined>>>;
+type CloudFlags = Readonly<Partial<Record<Name, string | undefined>>>;
 
 const defaultListen = '127.0.0.1:3010';
 

@@ -13,7 +13,7 @@ import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-
 import { readPushSettings } from './push-settings.ts';
 import { userName } from './user-name.ts';
 
-export interface CombinedOptions extends ComputerOptions {
+interface CombinedOptions extends ComputerOptions {
   readonly rendererFolder?: string;
   /** A simulated carrier, in place of a real one. */
   readonly demoPhone?: boolean;

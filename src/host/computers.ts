@@ -22,7 +22,7 @@ import type { Closing } from './closing.ts';
 import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud-options.ts';
 import { packageVersion } from './places.ts';
 
-export interface ComposeComputersOptions {
+interface ComposeComputersOptions {
   readonly store: SharedStore;
   readonly masterKey: string;
   readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
@@ -38,7 +38,7 @@ export interface ComposeComputersOptions {
   readonly log: HttpLog;
 }
 
-export interface ComposedComputers {
+interface ComposedComputers {
   readonly area: LinkArea;
   /** The one of the same process is known without a look: a key stroke must not wait for one. */
   readonly lookup: ComputerLookup;

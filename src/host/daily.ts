@@ -12,7 +12,7 @@ export const dailyMigrations: readonly Migration[] = [
   },
 ];
 
-export interface DailyDeps {
+interface DailyDeps {
   readonly store: SharedStore;
   /** The store's: replicas compare times. */
   readonly clock: { now(): number };
@@ -22,7 +22,7 @@ export interface DailyDeps {
   readonly onFault: (fault: unknown) => void;
 }
 
-export interface Daily {
+interface Daily {
   /** Soon after, if it is due; then it looks once an hour. */
   start(): void;
   /** Waits for what is under way. */

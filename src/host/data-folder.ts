@@ -21,7 +21,7 @@ const Holder = z.object({ pid: z.number(), address: z.string().nullable() });
 /** A command that looks whether Gantry runs holds the lock for a moment. */
 const lookMs = 250;
 
-export interface Identified {
+interface Identified {
   readonly id: string;
   readonly name: string;
 }

@@ -19,7 +19,7 @@ const pauses = [200, 1_000, 5_000];
 /** One that lived so long was well. */
 const wellMs = 60_000;
 
-export interface DemoPhoneDeps {
+interface DemoPhoneDeps {
   /** Where its state lies. */
   readonly file: string;
   /** At which it reaches this cloud, without a slash at the end. */

@@ -26,7 +26,7 @@ export interface DesktopGantry {
   close(): Promise<void>;
 }
 
-export interface DesktopOptions {
+interface DesktopOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly fetch?: typeof fetch;
   /** How often, and how many times, another one that is still starting is asked for its address. */

@@ -16,7 +16,7 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { signatureHeaders } from '../kit/signing/signature.ts';
 import type { LinkEnd, LinkParts } from './cloud-options.ts';
 
-export interface OpenDialInsOptions {
+interface OpenDialInsOptions {
   /** Where the other replicas reach this one. */
   readonly address: string;
   readonly internalToken: string;

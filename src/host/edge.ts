@@ -23,7 +23,7 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import { packageVersion } from './places.ts';
 
-export interface ComposeEdgeOptions {
+interface ComposeEdgeOptions {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -40,7 +40,7 @@ export interface ComposeEdgeOptions {
   readonly allow: readonly string[];
 }
 
-export interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
+interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import type { Places } from './places.ts';
 /** What the last event of every stream says. */
 export const stopReason = 'Gantry is stopping.';
 
-export interface EngineDoors {
+interface EngineDoors {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
@@ -23,7 +23,7 @@ export interface EngineDoors {
   serve(deps: EngineServing): EngineServer;
 }
 
-export interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers'> {
+interface EngineServing extends Pick<DispatcherOptions, 'ids' | 'log' | 'idempotency' | 'limits' | 'answers'> {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   /** Owner and bots: through port and socket. */

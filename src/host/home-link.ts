@@ -27,7 +27,7 @@ import type { DataFolder } from './data-folder.ts';
 import { packageVersion } from './places.ts';
 import { userName } from './user-name.ts';
 
-export interface HomeLinkDeps {
+interface HomeLinkDeps {
   readonly folder: DataFolder;
   readonly store: Store;
   /** Signs towards the embedded cloud. */

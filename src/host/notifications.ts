@@ -9,7 +9,7 @@ import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PushSettings } from './push-settings.ts';
 
-export interface ComposeOptions
+interface ComposeOptions
   extends Pick<NotificationsDeps, 'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers' | 'admits'> {
   readonly masterKey: string;
   readonly push: PushSettings;

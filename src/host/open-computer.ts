@@ -37,7 +37,7 @@ export interface Computer {
   close(options?: { stopBots?: boolean }): Promise<void>;
 }
 
-export interface OpenedComputer extends Opened<DataFolder> {
+interface OpenedComputer extends Opened<DataFolder> {
   readonly limits: NonNullable<DispatcherOptions['limits']>;
   openRuntime(
     hosted: Pick<RuntimeOptions, 'homeCloud' | 'hostChecks'>,

@@ -18,7 +18,7 @@ export interface PeerPairing {
   onChange(listener: () => void): () => void;
 }
 
-export interface PeerServerOptions extends Pick<DispatcherOptions, 'ids' | 'limits' | 'answers'> {
+interface PeerServerOptions extends Pick<DispatcherOptions, 'ids' | 'limits' | 'answers'> {
   readonly routes: readonly BoundRoute[];
   readonly pairing: PeerPairing;
   /** 0: any free one. */

@@ -25,7 +25,7 @@ import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 import type { RuntimeTools } from './runtime-tools.ts';
 
-export interface RuntimeConnectorsDeps {
+interface RuntimeConnectorsDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly tools: Pick<RuntimeTools, 'attached' | 'oauth'>;
@@ -40,7 +40,7 @@ export interface RuntimeConnectorsDeps {
   readonly closing: Closing;
 }
 
-export interface RuntimeConnectors {
+interface RuntimeConnectors {
   readonly routes: readonly BoundRoute[];
   /** Takes up what was begun. Waits for no server. */
   start(): Promise<void>;

@@ -15,7 +15,7 @@ import { isLiving } from '../runtime-server/computer-use/runs/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { Closing } from './closing.ts';
 
-export interface RuntimeHandsDeps {
+interface RuntimeHandsDeps {
   readonly store: Store;
   readonly policy: Policy;
   readonly approvals: ApprovalDesk;

@@ -14,7 +14,7 @@ import {
   type ModelsDeps,
 } from '../runtime-server/models/index.ts';
 
-export interface RuntimeModelsDeps {
+interface RuntimeModelsDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly masterKey: string;

@@ -7,7 +7,7 @@ import type { Closing } from './closing.ts';
 import { packageVersion } from './places.ts';
 import { paneSettings, type Settings } from './settings.ts';
 
-export interface RuntimePanes {
+interface RuntimePanes {
   readonly panes: PaneEngine;
   /** The runtime is up: from now on its host is known to have been asked for. */
   begun(): void;

@@ -8,7 +8,7 @@ import type { Closing } from './closing.ts';
 import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 
-export interface RuntimePhoneDeps {
+interface RuntimePhoneDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;

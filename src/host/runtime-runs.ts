@@ -16,7 +16,7 @@ import type { Models } from '../runtime-server/models/index.ts';
 import type { Closing } from './closing.ts';
 import { createDaily } from './daily.ts';
 
-export interface RuntimeRunsDeps {
+interface RuntimeRunsDeps {
   readonly store: Store;
   readonly hands: Pick<Hands, 'gate'>;
   readonly models: Models;

@@ -29,7 +29,7 @@ import type { Factory } from './factory/factory.ts';
 import { packageVersion, placesIn } from './places.ts';
 import { readEgressAllow } from './push-settings.ts';
 
-export interface RuntimeToolsDeps {
+interface RuntimeToolsDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly policy: Policy;

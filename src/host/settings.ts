@@ -77,8 +77,8 @@ export const SettingsFile = z.strictObject({
 });
 type SettingName = 'port' | 'enginePort' | 'peerPort' | 'eventStreams';
 
-export type Source = 'flag' | 'environment' | 'settings.json' | 'default';
-export interface Setting<T> {
+type Source = 'flag' | 'environment' | 'settings.json' | 'default';
+interface Setting<T> {
   readonly value: T;
   readonly source: Source;
 }
@@ -98,7 +98,7 @@ export interface Settings {
   readonly panes: z.infer<typeof PanesFile>;
 }
 
-export type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
+type SettingFlags = Readonly<Partial<Record<SettingName, string | number | undefined>>>;
 
 const names: Readonly<Record<SettingName, { env: string; flag: string; default: number }>> = {
   port: { env: 'GANTRY_PORT', flag: '--port', default: 3010 },

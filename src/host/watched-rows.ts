@@ -36,7 +36,7 @@ export const cloudRows: readonly WatchedTable[] = [
   { name: 'ticket_key' },
 ];
 
-export interface WatchedRows {
+interface WatchedRows {
   start(): void;
   /** What `gantry doctor` says: of the rows, or of the checksums that the database keeps of its pages. */
   checks(): Promise<DoctorCheck[]>;

@@ -15,7 +15,7 @@ import { endWith } from '../kit/http/server.ts';
 import type { UpgradeListener } from './doors.ts';
 import { packageRoot } from './places.ts';
 
-export interface WebListenerDeps {
+interface WebListenerDeps {
   readonly dispatcher: Pick<Dispatcher, 'handle'>;
   readonly log: HttpLog;
   /** Of the built web interface; default `out/renderer`. */
@@ -87,7 +87,7 @@ export function isWayBack(path: string): boolean {
   return path === oauthCallback.path;
 }
 
-export interface UpgradeDeps {
+interface UpgradeDeps {
   readonly guard: Guard;
   /** Upgrades of computers' links, at this path. */
   readonly dialled: { readonly path: string; readonly take: UpgradeListener };

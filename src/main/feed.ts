@@ -13,7 +13,7 @@ export interface Counts {
   readonly needs: number;
 }
 
-export interface FeedDeps {
+interface FeedDeps {
   readonly origin: string;
   readonly cookie: { readonly name: string; readonly value: string };
   readonly fetch: Fetch;

@@ -3,7 +3,7 @@ import { externalTarget, mayNavigate, mayUse } from './navigation.ts';
 import type { ElectronParts } from './parts.ts';
 import { againAddress } from './reviving.ts';
 
-export interface GuardDeps {
+interface GuardDeps {
   readonly parts: Pick<ElectronParts, 'app' | 'external'>;
   /** Null while there is no Gantry to show: nothing may be gone to. */
   readonly origin: () => string | null;

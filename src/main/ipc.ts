@@ -7,11 +7,11 @@ import type { z } from 'zod';
 import { type DesktopRequest, desktopRequests } from '../contracts/desktop/channels.ts';
 import { mayNavigate } from './navigation.ts';
 
-export type IpcHandlers = {
+type IpcHandlers = {
   readonly [C in DesktopRequest]: (payload: z.infer<(typeof desktopRequests)[C]>, contentsId: number) => unknown;
 };
 
-export interface IpcDeps {
+interface IpcDeps {
   readonly ipc: Pick<IpcMain, 'handle'>;
   readonly origin: () => string | null;
   /** Whether the contents are those of a window of ours. */

@@ -36,7 +36,7 @@ export function setOpenAtLogin(deps: LoginItemDeps, on: boolean): void {
   writeFileSync(file, autostartEntry(deps.env.APPIMAGE || deps.execPath));
 }
 
-export function autostartFile({ env, userHome }: Pick<LoginItemDeps, 'env' | 'userHome'>): string {
+function autostartFile({ env, userHome }: Pick<LoginItemDeps, 'env' | 'userHome'>): string {
   return join(env.XDG_CONFIG_HOME || join(userHome, '.config'), 'autostart', 'gantry.desktop');
 }
 

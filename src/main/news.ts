@@ -2,7 +2,7 @@
 import type { DesktopSettings } from '../contracts/desktop/channels.ts';
 import type { Notification } from '../contracts/notifications/routes.ts';
 
-export interface NewsView {
+interface NewsView {
   readonly choice: DesktopSettings['notifications'];
   /** A window of ours has the focus: the page itself says what is new. */
   readonly watched: boolean;
@@ -14,7 +14,7 @@ export const freshMs = 10 * 60_000;
 export const mostAtOnce = 3;
 const remembered = 500;
 
-export interface News {
+interface News {
   /** Rows to show now, oldest first. What was there at the first look is not new. */
   take(rows: readonly Notification[], view: NewsView): readonly Notification[];
 }
@@ -46,7 +46,7 @@ export function createNews(now: () => number): News {
   };
 }
 
-export interface Shown {
+interface Shown {
   readonly title: string;
   readonly body: string;
   /** A path of our origin. */

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { isAbsolute } from 'node:path';
 
-export interface PathDeps {
+interface PathDeps {
   readonly platform: string;
   readonly packaged: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,9 +2,9 @@
  * How the program ends: once, in order, and within a time limit however its parts behave. Everything that ends the
  * program comes through here: the menu, the last window, a signal, the system's shutdown, an uncaught fault.
  */
-export const quitLimitMs = 5_000;
+const quitLimitMs = 5_000;
 
-export interface QuittingDeps {
+interface QuittingDeps {
   /** Servers, feed, tray: each for itself; what fails is no reason to stay. */
   readonly close: () => Promise<void>;
   readonly exit: (code: number) => void;
@@ -12,7 +12,7 @@ export interface QuittingDeps {
   readonly after: (ms: number, task: () => void) => () => void;
 }
 
-export interface Quitting {
+interface Quitting {
   /** Idempotent: the first code counts. */
   begin(code: number): void;
   readonly begun: () => boolean;

@@ -68,7 +68,7 @@ export interface Updater {
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-export interface UpdatesDeps {
+interface UpdatesDeps {
   readonly packaged: boolean;
   /** `GANTRY_UPDATE_FEED`: where new versions lie. */
   readonly feed: string | undefined;
@@ -84,7 +84,7 @@ export interface UpdatesDeps {
   readonly beforeInstall: () => Promise<void>;
 }
 
-export interface Updates {
+interface Updates {
   state(): UpdateState;
   check(): Promise<void>;
   install(): Promise<void>;

@@ -14,7 +14,7 @@ import { againAddress, createReviving, type Fault, faultPage, pageGone } from '.
 /** A page that has not responded for so long is killed and reloaded; the servers keep what it showed. */
 export const unresponsiveMs = 10_000;
 
-export interface WindowsDeps {
+interface WindowsDeps {
   readonly parts: Pick<ElectronParts, 'createWindow' | 'screen'>;
   readonly preload: string;
   readonly kept: Pick<KeptStore, 'bounds' | 'stood'>;
@@ -25,9 +25,9 @@ export interface WindowsDeps {
 }
 
 /** What all windows show: an origin, or the reason why there is none. */
-export type Aim = { readonly origin: string } | { readonly fault: Fault };
+type Aim = { readonly origin: string } | { readonly fault: Fault };
 
-export interface Windows {
+interface Windows {
   aim(aim: Aim): void;
   open(path?: string): void;
   /** The one used last comes to the front; without any, a new one. */

@@ -18,6 +18,3 @@ export interface SimulatorSaid {
   /** Base64 of 32 bytes. */
   readonly publicKey: string;
 }
-
-/** Address and key of its control: host and cloud use the account's key. */
-export const controlBase = '/sim';

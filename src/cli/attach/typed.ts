@@ -5,7 +5,7 @@
 import type { PaneInput } from '../../contracts/factory/agent.ts';
 
 /** Ctrl-] */
-export const letGo = '\x1d';
+const letGo = '\x1d';
 
 const sequences: Readonly<Record<string, string>> = {
   '\x1b[A': 'Up',

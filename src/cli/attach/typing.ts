@@ -5,7 +5,7 @@
 import type { PaneInput } from '../../contracts/factory/agent.ts';
 import { joinInputs } from './typed.ts';
 
-export interface Typing {
+interface Typing {
   add(inputs: readonly PaneInput[]): void;
 }
 

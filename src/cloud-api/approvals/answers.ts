@@ -20,7 +20,7 @@ export type OpenAnswerLanes = (
   send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>,
 ) => SharedLanes;
 
-export interface AnswersDeps {
+interface AnswersDeps {
   readonly openLanes: OpenAnswerLanes;
   readonly call: CallRuntime;
   readonly store: Pick<ApprovalStore, 'applied'>;

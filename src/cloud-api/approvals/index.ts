@@ -11,11 +11,11 @@ import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers
 import { type ApprovalService, createApprovalService, type EmitApprovalEvent } from './service.ts';
 import { createApprovalStore } from './store.ts';
 
-export type { CallRuntime, OpenAnswerLanes } from './answers.ts';
-export { approvalMigrations } from './migrations.ts';
-export type { Answerable, ApprovalEvent, ApprovalService } from './service.ts';
 
-export interface ApprovalsDeps {
+export { approvalMigrations } from './migrations.ts';
+export type { Answerable, ApprovalService } from './service.ts';
+
+interface ApprovalsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly openLanes: OpenAnswerLanes;
@@ -27,7 +27,7 @@ export interface ApprovalsDeps {
 /** An approval is shown this long after its last moment to be answered; the ledger of its computer keeps the record. */
 const keptMs = 90 * 24 * 60 * 60_000;
 
-export interface Approvals {
+interface Approvals {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly service: ApprovalService;

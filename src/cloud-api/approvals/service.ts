@@ -13,7 +13,7 @@ import { type ApprovalRow, detailsOf, eventData, phaseOf, refusal, toApproval } 
 import type { ApprovalOwner, ApprovalStore } from './store.ts';
 
 /** One approval event of the factory stream. */
-export interface ApprovalEvent {
+interface ApprovalEvent {
   readonly userId: string;
   readonly id: string;
   readonly data: {
@@ -23,7 +23,7 @@ export interface ApprovalEvent {
   };
 }
 
-export interface Decision {
+interface Decision {
   readonly decision: ApprovalDecision;
   readonly note: string | null;
   /** Who answers, and through which interface. */
@@ -78,7 +78,7 @@ export interface EmitApprovalEvent {
   ): () => void;
 }
 
-export interface ApprovalServiceDeps {
+interface ApprovalServiceDeps {
   readonly store: ApprovalStore;
   readonly answers: Pick<Answers, 'queue'>;
   readonly events: EmitApprovalEvent;

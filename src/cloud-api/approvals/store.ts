@@ -14,7 +14,7 @@ export interface ApprovalOwner {
   readonly computerId: string;
 }
 
-export interface Answer {
+interface Answer {
   readonly id: string;
   readonly userId: string;
   readonly decision: ApprovalDecision;
@@ -24,7 +24,7 @@ export interface Answer {
   readonly now: number;
 }
 
-export interface ApprovalListing {
+interface ApprovalListing {
   readonly userId: string;
   readonly state?: 'pending' | 'resolved' | undefined;
   readonly limit?: number | undefined;

@@ -9,9 +9,9 @@ import { createDeviceDoors } from './device-doors.ts';
 import type { HostedDevices } from './hosted-port.ts';
 import { createRunProxy } from './run-proxy.ts';
 
-export type { HostedDevices } from './hosted-port.ts';
 
-export interface ComputerUseDeps extends CallersComputersDeps, Omit<ApproveDeps, 'computers' | 'hosted'> {
+
+interface ComputerUseDeps extends CallersComputersDeps, Omit<ApproveDeps, 'computers' | 'hosted'> {
   /** Null where hosted computers are not offered. */
   readonly hosted: HostedDevices | null;
 }

@@ -11,9 +11,9 @@ import { createRegistrations } from './registrations.ts';
 import { createRelay, type RelayDeps } from './relay.ts';
 
 export { connectorEventMigrations } from './migrations.ts';
-export type { OpenRelayLanes } from './relay.ts';
 
-export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
+
+interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
   /** Seals callbacks' keys and their secrets. */
   readonly sealer: Sealer;
   /** The person who has a computer now; null: nobody. */
@@ -22,7 +22,7 @@ export interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps,
   readonly origin: string;
 }
 
-export interface ConnectorEvents {
+interface ConnectorEvents {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: sends its waiting events at once. */
   wake(computerId: string): void;

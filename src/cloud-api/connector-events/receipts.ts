@@ -27,7 +27,7 @@ export interface LeftReceipt {
 const most = 200;
 
 /** Identifies one event of one subscription; also the id of its item in the lanes. */
-export const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
+const receiptId = ({ computerId, subscriptionId }: SubscriptionName, eventId: string) =>
   hash('sha256', `${computerId}/${subscriptionId}/${eventId}`, 'base64url');
 
 const left = `SELECT id, event_id AS "eventId", name, status, reason, received_at AS "receivedAt" FROM connector_receipt

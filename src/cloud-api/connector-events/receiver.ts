@@ -15,7 +15,7 @@ import type { Posted } from './receipts.ts';
 import type { Registration, Registrations } from './registrations.ts';
 import type { Relay } from './relay.ts';
 
-export interface ReceiverDeps {
+interface ReceiverDeps {
   readonly clock: Clock;
   readonly registrations: Pick<Registrations, 'find'>;
   readonly relay: Pick<Relay, 'take' | 'isFull'>;
@@ -23,7 +23,7 @@ export interface ReceiverDeps {
 }
 
 /** The response to the server. */
-export type Received =
+type Received =
   | { readonly status: 202; readonly body: { readonly status: 'accepted' | 'duplicate' } }
   | { readonly status: 200; readonly body: { readonly challenge: string } };
 
@@ -31,7 +31,7 @@ export type Received =
  * Answers once the event is durable. Throws 410 for an unknown key, 401 for a missing or bad signature, 413, 400 for a body that is no event, 409,
  * 429.
  */
-export type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
+type Receive = (key: string, request: IncomingMessage) => Promise<Received>;
 
 const longestId = 500;
 

@@ -10,7 +10,7 @@ import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { Fragment, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { SubscriptionName } from './receipts.ts';
 
-export interface RegistrationsDeps {
+interface RegistrationsDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;

@@ -27,7 +27,7 @@ const keptMs = 24 * 60 * 60_000;
 const asleepMs = 5 * 60_000;
 const asleep: SharedLaneOutcome = { to: 'hold', reason: 'the computer is not linked', forMs: asleepMs };
 /** Keeps servers that may post from filling the disk. */
-export const mostWaiting = 10_000;
+const mostWaiting = 10_000;
 const longestReason = 300;
 
 export interface RelayDeps {
@@ -44,7 +44,7 @@ export interface RelayDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-export type OpenRelayLanes = (how: {
+type OpenRelayLanes = (how: {
   readonly send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
   readonly onExpired: (tx: SharedTx, item: LaneItem) => Op<void>;
   readonly backoffMs: readonly number[];

@@ -7,7 +7,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import type { LeftReceipt, Place } from './receipts.ts';
 
 /** Where a page begins: in the computer's list at the page of `cursor` after its first `skip`, in ours after `before`. */
-export interface TrailPlace {
+interface TrailPlace {
   readonly cursor: string | null;
   readonly skip: number;
   readonly before: Place | null;
@@ -15,7 +15,7 @@ export interface TrailPlace {
 
 export const trailStart: TrailPlace = { cursor: null, skip: 0, before: null };
 
-export interface MergedTrail {
+interface MergedTrail {
   readonly events: TrailEvent[];
   /** Null: that was all. */
   readonly next: TrailPlace | null;

@@ -15,14 +15,14 @@ export interface AppKey {
   readonly lives: boolean;
 }
 
-export interface AppsDeps {
+interface AppsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   /** Null: it never existed. */
   readonly keyOf: (keyId: string) => Promise<AppKey | null>;
 }
 
-export type ListedApp = Omit<EdgeApp, 'subscriptions'> & {
+type ListedApp = Omit<EdgeApp, 'subscriptions'> & {
   /** Whether its credential is still valid, as far as can be known: false for a revoked key. */
   readonly lives: boolean;
 };

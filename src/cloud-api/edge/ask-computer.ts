@@ -19,7 +19,7 @@ export interface AskComputerDeps {
   readonly advice: string;
 }
 
-export interface AskedRoute {
+interface AskedRoute {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
 }

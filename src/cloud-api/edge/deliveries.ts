@@ -15,7 +15,7 @@ import { faultOfStatus, type Poster, type PostFault } from './post.ts';
 import { isLive, type SubscriptionRow, type Subscriptions } from './subscriptions.ts';
 import type { MayStill } from './visit.ts';
 
-export type EndReason = 'ended_by_owner' | 'access_revoked';
+type EndReason = 'ended_by_owner' | 'access_revoked';
 
 type Owed = Pick<SubscriptionRow, 'id' | 'epoch' | 'user_id' | 'gap'>;
 
@@ -30,7 +30,7 @@ export interface Deliveries {
   close(): Promise<void>;
 }
 
-export interface DeliveriesDeps {
+interface DeliveriesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -21,9 +21,9 @@ import { createVerification } from './verification.ts';
 import type { EdgeVisit, MayStill } from './visit.ts';
 
 export { edgeEventMigrations } from './event-migrations.ts';
-export { type EdgeServer, type OfferedEvent, offeredEvents } from './offered-events.ts';
+export { type EdgeServer, offeredEvents } from './offered-events.ts';
 
-export interface EdgeEventsDeps {
+interface EdgeEventsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -14,12 +14,12 @@ import type { Deliveries } from './deliveries.ts';
 import { concerns } from './offered-events.ts';
 import type { SubscriptionRow } from './subscriptions.ts';
 
-export interface FanOut {
+interface FanOut {
   start(): void;
   close(): Promise<void>;
 }
 
-export interface FanOutDeps {
+interface FanOutDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;

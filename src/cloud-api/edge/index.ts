@@ -25,11 +25,11 @@ import { edgeAbout, edgePageOf } from './page.ts';
 import { createEdgeResources, noPrompts } from './resources.ts';
 import { createEdgeTools, type EdgeTool } from './tools.ts';
 
-export { type AppKey, type Apps, createApps, keyIdOf } from './apps.ts';
+export { createApps, keyIdOf } from './apps.ts';
 export { edgeAppMigrations } from './apps-migrations.ts';
 export { createEdgeEvents, type EdgeEvents, edgeEventMigrations } from './events.ts';
 
-export interface EdgeDeps extends AskComputerDeps {
+interface EdgeDeps extends AskComputerDeps {
   readonly events: EdgeEvents;
   readonly apps: Apps;
   /** The edge's address, without a slash at the end. */

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../kit/mcp/service.ts';
 /** `agents`, or `bots/<bot id>`. */
 export type EdgeServer = 'agents' | `bots/${string}`;
 
-export interface OfferedEvent {
+interface OfferedEvent {
   readonly name: NotifiableEvent;
   readonly title: string;
   readonly description: string;

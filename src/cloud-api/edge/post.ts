@@ -11,11 +11,11 @@ import { signWebhook } from '../../kit/signing/webhook.ts';
 /** Never contains anything that the other side wrote, or what an address leads to in our network. */
 export type PostFault = 'connection_refused' | 'timeout' | 'tls_error' | 'http_4xx' | 'http_5xx';
 
-export type Posted =
+type Posted =
   | { readonly answered: true; readonly status: number; readonly body: Buffer }
   | { readonly answered: false; readonly fault: Exclude<PostFault, 'http_4xx' | 'http_5xx'> };
 
-export interface Post {
+interface Post {
   readonly url: string;
   readonly subscriptionId: string;
   /** Constant over the attempts of one message; without dots. */

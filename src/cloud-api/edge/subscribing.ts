@@ -27,13 +27,13 @@ import {
 import type { Verification, VerificationFault } from './verification.ts';
 import type { EdgeVisit } from './visit.ts';
 
-export interface Subscribing {
+interface Subscribing {
   list(server: EdgeServer, params: JsonObject): RpcAnswer;
   subscribe(visit: EdgeVisit, params: JsonObject): Promise<RpcAnswer>;
   unsubscribe(visit: EdgeVisit, params: JsonObject): Promise<RpcAnswer>;
 }
 
-export interface SubscribingDeps {
+interface SubscribingDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly egress: Pick<Egress, 'refusal'>;

@@ -52,9 +52,9 @@ export interface SubscriptionKey {
   readonly url: string;
 }
 
-export type Life = Pick<SubscriptionRow, 'id' | 'epoch'>;
+type Life = Pick<SubscriptionRow, 'id' | 'epoch'>;
 /** Null in a new subscription. */
-export type Kept = { readonly before: SubscriptionRow | null } | 'too_many';
+type Kept = { readonly before: SubscriptionRow | null } | 'too_many';
 
 export interface Subscriptions {
   get(id: string): Promise<SubscriptionRow | null>;
@@ -109,7 +109,7 @@ export function toEdgeSubscription(row: SubscriptionRow, now: number): EdgeSubsc
   };
 }
 
-export interface SubscriptionsDeps {
+interface SubscriptionsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -13,7 +13,7 @@ export interface EdgeTool {
   call(args: JsonObject, computer: AskedComputer, request: McpRequest): Promise<object>;
 }
 
-export interface EdgeToolSpec<I extends z.ZodObject> {
+interface EdgeToolSpec<I extends z.ZodObject> {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -10,7 +10,7 @@ import { portion, removePortions } from '../../kit/store/remove-portions.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Poster, PostFault } from './post.ts';
 
-export interface Challenged {
+interface Challenged {
   readonly userId: string;
   readonly clientId: string;
   readonly url: string;
@@ -26,7 +26,7 @@ export interface Verification {
   forget(now: number): Promise<void>;
 }
 
-export interface VerificationDeps {
+interface VerificationDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;

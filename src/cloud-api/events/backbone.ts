@@ -23,7 +23,7 @@ export interface NewEvent<T extends NotifiableEvent = NotifiableEvent> {
   readonly computerId?: string;
 }
 
-export interface FollowedEvent {
+interface FollowedEvent {
   readonly id: string;
   readonly userId: string;
   readonly type: NotifiableEvent;

@@ -10,7 +10,7 @@ import { ForwardedEvent, forwardEvents } from '../../contracts/events/routes.ts'
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { type BackboneDeps, createEventBackbone, type EventBackbone, type NewEvent } from './backbone.ts';
 
-export type { EventBackbone, FollowedEvent, NewEvent } from './backbone.ts';
+export type { EventBackbone } from './backbone.ts';
 export { eventMigrations } from './migrations.ts';
 
 type Refusal = RouteAnswer<typeof forwardEvents>['refused'][number];
@@ -18,7 +18,7 @@ type Checked =
   | { readonly event: Pick<NewEvent, 'type' | 'sourceId' | 'occurredAt' | 'data'> }
   | { readonly refused: Refusal };
 
-export interface Events {
+interface Events {
   readonly backbone: EventBackbone;
   readonly routes: readonly BoundRoute[];
   /** Removes what is older than the retention. */

@@ -14,7 +14,7 @@ import type { EngineQuestion, Engines } from '../link/engines.ts';
 import { createMergedStream } from './merge-events.ts';
 
 /** The part of approvals whose events go into the engine's stream. */
-export interface ApprovalEvents {
+interface ApprovalEvents {
   onEvent(
     listener: (event: { readonly userId: string; readonly id: string; readonly data: unknown }) => void,
   ): () => void;
@@ -22,14 +22,14 @@ export interface ApprovalEvents {
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
 }
 
-export interface FactoryProxyDeps {
+interface FactoryProxyDeps {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
   /** What to do when an engine does not answer, such as how to start it. */
   readonly advice: string;
   readonly approvals: ApprovalEvents;
 }
 
-export interface FactoryProxy {
+interface FactoryProxy {
   readonly routes: readonly BoundRoute[];
 }
 

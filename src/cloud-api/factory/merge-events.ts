@@ -1,7 +1,7 @@
 /** Merges approval events into the engine's stream between the engine's events, without reading any. Must not know what the events mean. */
 import { Transform } from 'node:stream';
 
-export interface MergedStream {
+interface MergedStream {
   readonly stream: Transform;
   /** Sends a whole event as soon as no event of the engine is half written. */
   inject(event: { readonly id: string; readonly data: unknown }): void;

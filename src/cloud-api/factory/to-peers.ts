@@ -11,14 +11,14 @@ import { askUpstream, Unanswered } from '../link/ask.ts';
 import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 
-export interface ToPeersDeps {
+interface ToPeersDeps {
   readonly link: Pick<Link, 'open'>;
   /** By a computer's own id or the cloud's; null: unknown, or another person's. */
   readonly computers: { resolve(userId: string, named: string): Promise<string | null> | string | null };
   readonly tickets: { mintTicket(computerId: string, userId: string): Promise<string> };
 }
 
-export interface ToPeers {
+interface ToPeers {
   readonly routes: readonly BoundRoute[];
   close(): void;
 }

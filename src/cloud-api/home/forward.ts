@@ -37,7 +37,7 @@ export interface ForwardDeps {
   readonly timers: Timers;
 }
 
-export interface Forward {
+interface Forward {
   /** Throws `transport` with the time since when, while home cannot be reached; no part of the response was sent then. */
   pass(context: Context<Route>, options?: { readonly computer?: string }): Promise<void>;
   close(): void;

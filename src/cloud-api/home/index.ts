@@ -35,7 +35,7 @@ import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 import { createForward, type ForwardDeps } from './forward.ts';
 
-export type { HomeDoor, PairedWith } from './forward.ts';
+export type { HomeDoor } from './forward.ts';
 
 export interface PairedRoutesDeps extends ForwardDeps {
   /** The routes that are served while this computer is not paired. */
@@ -45,7 +45,7 @@ export interface PairedRoutesDeps extends ForwardDeps {
   readonly link: Pick<Link, 'open' | 'credential'>;
 }
 
-export interface PairedRoutes {
+interface PairedRoutes {
   readonly routes: readonly BoundRoute[];
   close(): void;
 }

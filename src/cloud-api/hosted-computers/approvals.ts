@@ -8,9 +8,9 @@ import { iso } from '../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { ComputerStore } from './store.ts';
 
-export type HostedApprovalState = 'pending' | 'approved' | 'denied' | 'used' | 'expired';
+type HostedApprovalState = 'pending' | 'approved' | 'denied' | 'used' | 'expired';
 
-export interface HostedApproval {
+interface HostedApproval {
   readonly id: string;
   readonly computerId: string;
   readonly member: string;
@@ -46,7 +46,7 @@ const columns = `id, computer_id AS "computerId", member, toolset, risk, words, 
   resolved_by AS "resolvedBy", told_at AS "toldAt"`;
 const most = 200;
 
-export interface HostedApprovalsDeps {
+interface HostedApprovalsDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly computers: Pick<ComputerStore, 'append'>;

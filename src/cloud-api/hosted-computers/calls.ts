@@ -26,7 +26,7 @@ import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 import type { Ways } from './ways.ts';
 
-export interface CallsDeps {
+interface CallsDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly ids: { next(prefix: string): string };
@@ -42,7 +42,7 @@ export interface CallsDeps {
   readonly approveUrl: (computerId: string) => string;
 }
 
-export interface CallAsked {
+interface CallAsked {
   readonly project: Project;
   readonly computerId: string;
   readonly principal: Principal;

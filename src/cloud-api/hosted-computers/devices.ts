@@ -20,7 +20,7 @@ import type { HostedSettings } from './settings.ts';
 import { type ComputerStore, topicOf } from './store.ts';
 import { patienceMs, type Ways } from './ways.ts';
 
-export interface DevicesDeps {
+interface DevicesDeps {
   readonly store: SharedStore;
   readonly timers: Timers;
   readonly computers: ComputerStore;

@@ -3,7 +3,7 @@
  * private networks. One that cannot says so in `refused`, and makes nothing. Must not know projects.
  */
 
-export interface DriverCapabilities {
+interface DriverCapabilities {
   /** Null: computers can be made here. Otherwise the reason, in a sentence. */
   readonly refused: string | null;
   /** How outgoing traffic of a computer is restricted. */
@@ -11,7 +11,7 @@ export interface DriverCapabilities {
 }
 
 /** The way to a computer's engine: HTTP on a Unix socket. */
-export interface Channel {
+interface Channel {
   readonly socket: string;
   readonly token: string;
 }

@@ -27,7 +27,7 @@ export type { HostedDriver } from './driver.ts';
 export { createLocalDriver } from './local.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 
-export interface HostedComputersDeps {
+interface HostedComputersDeps {
   readonly store: SharedStore;
   /** The store's, which replicas share. */
   readonly clock: { now(): number };

@@ -10,7 +10,7 @@ import type { ComputerStore, MoveFacts, NewComputer, Room } from './store.ts';
 import type { Turns } from './turns.ts';
 import type { Ways } from './ways.ts';
 
-export interface LifecycleDeps {
+interface LifecycleDeps {
   readonly store: SharedStore;
   readonly computers: ComputerStore;
   readonly turns: Turns;
@@ -21,7 +21,7 @@ export interface LifecycleDeps {
 }
 
 /** Why one sleeps. `idle`: only if no call came since; its minutes end there at the latest. */
-export type SleepReason =
+type SleepReason =
   | { readonly idle: { readonly since: number; readonly until: number } }
   | { readonly cap: { readonly spentCents: number; readonly capCents: number } };
 

@@ -16,7 +16,7 @@ import {
 } from '../../programs/computer-host/protocol.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
-export interface LocalDriverDeps {
+interface LocalDriverDeps {
   /** The folder of the helper's computers and its socket; default: the helper's own default. */
   readonly folder?: string | undefined;
   readonly timers: Timers;

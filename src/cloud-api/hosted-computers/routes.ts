@@ -24,7 +24,7 @@ import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 import type { Ways } from './ways.ts';
 
-export interface HostedRoutesDeps {
+interface HostedRoutesDeps {
   readonly store: SharedStore;
   readonly ids: Ids;
   readonly computers: ComputerStore;

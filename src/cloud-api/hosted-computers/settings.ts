@@ -7,9 +7,9 @@ import {
 } from '../../contracts/hosted-computers/computer.ts';
 import type { Op, SharedReader, SharedStore } from '../../kit/store/shared-store.ts';
 
-export type ProjectSettings = Omit<ComputerSettings, 'hosted_driver_enabled'>;
+type ProjectSettings = Omit<ComputerSettings, 'hosted_driver_enabled'>;
 
-export interface PoolSettings {
+interface PoolSettings {
   readonly running: number;
   readonly idleSeconds: number;
 }

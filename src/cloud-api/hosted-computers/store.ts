@@ -30,7 +30,7 @@ export interface MoveFacts {
   readonly room?: Room;
 }
 
-export interface ListFilter {
+interface ListFilter {
   readonly projectId: string;
   readonly status?: HostedStatus | undefined;
   readonly after: { readonly at: number; readonly id: string } | null;
@@ -71,7 +71,7 @@ const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
 /** Only deleted ones; their cost stays in the usage of their person. */
 const forgetMost = 50;
 
-export interface ComputerStoreDeps {
+interface ComputerStoreDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly meters: Meters;

@@ -18,7 +18,7 @@ export interface Turns {
 const heldMs = 90_000;
 const lookMs = 250;
 
-export interface TurnsDeps {
+interface TurnsDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly ids: { next(prefix: string): string };

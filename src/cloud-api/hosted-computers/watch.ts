@@ -12,7 +12,7 @@ import type { ProjectsOf } from './projects.ts';
 import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly timers: Timers;
@@ -26,7 +26,7 @@ export interface WatchDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-export interface Watch {
+interface Watch {
   start(): void;
   /** Waits for the work under way. */
   close(): Promise<void>;

@@ -12,7 +12,7 @@ import { readAnswer } from '../link/read-answer.ts';
 import type { DriverState, HostedDriver } from './driver.ts';
 import { type ComputerRow, unavailable } from './model.ts';
 
-export interface Question {
+interface Question {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;

@@ -11,7 +11,7 @@ import { digestOf } from './model.ts';
 import { type Resources, writtenPath } from './resource.ts';
 import type { Users } from './users.ts';
 
-export interface AccessTokensDeps {
+interface AccessTokensDeps {
   readonly issuer: string;
   readonly origin: string;
   readonly keys: JWTVerifyGetKey;

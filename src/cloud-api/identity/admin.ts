@@ -11,7 +11,7 @@ import { changedProject, type Price, type Project, type Projects, takenProject, 
 import type { SignInRow } from './session-store.ts';
 import { type User, type Users, unknownUser } from './users.ts';
 
-export interface AdminDeps {
+interface AdminDeps {
   readonly users: Pick<Users, 'get' | 'list' | 'change'>;
   readonly sessions: { list(userId: string): Promise<SignInRow[]> };
   readonly keys: Keys;

@@ -31,7 +31,7 @@ export interface Changes {
   close(): void;
 }
 
-export interface ChangesDeps {
+interface ChangesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;

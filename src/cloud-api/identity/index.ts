@@ -29,12 +29,12 @@ import { createSessions, type HomeSessions, type Sessions } from './sessions.ts'
 import { createUsers, type User, type Users } from './users.ts';
 
 export { identityMigrations } from './migrations.ts';
-export type { Project, Projects } from './projects.ts';
+
 export type { OidcSettings } from './provider.ts';
-export type { HomeSessions } from './sessions.ts';
+
 
 /** The one owner of a computer, who gets in by one-time addresses. */
-export interface OwnerMode {
+interface OwnerMode {
   readonly kind: 'embedded';
   readonly owner: { readonly userId: string; readonly name: string };
   readonly computer: { readonly id: string; readonly name: string };
@@ -42,7 +42,7 @@ export interface OwnerMode {
 }
 
 /** Many people, who get in by their OpenID provider. */
-export interface PeopleMode {
+interface PeopleMode {
   readonly kind: 'headless';
   readonly oidc: OidcSettings;
   /** File of the provider's last keys. */

@@ -9,7 +9,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';
 import { reasonOf } from './provider.ts';
 
-export interface IssuerKeysDeps {
+interface IssuerKeysDeps {
   readonly issuer: string;
   /** Where the provider publishes its keys. */
   readonly keysUrl: () => Promise<string>;

@@ -16,7 +16,7 @@ import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
 import { decoded, writtenPath } from './resource.ts';
 
-export interface KeysDeps {
+interface KeysDeps {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };
@@ -42,7 +42,7 @@ export interface KeyRow {
   readonly revoked_at: number | null;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresInDays?: number | undefined;

@@ -11,7 +11,7 @@ export interface Opening {
   take(code: string): Promise<boolean>;
 }
 
-export interface OpeningDeps {
+interface OpeningDeps {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly origin: string;

@@ -22,7 +22,7 @@ export interface Price {
   readonly updatedAt: number;
 }
 
-export interface ProjectChange {
+interface ProjectChange {
   readonly name?: string | undefined;
   readonly hostedDriverEnabled?: boolean | undefined;
   readonly spendCapCents?: number | null | undefined;

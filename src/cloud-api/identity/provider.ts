@@ -12,7 +12,7 @@ export interface OidcSettings {
   readonly clientSecret: string | null;
 }
 
-export interface ProviderDeps {
+interface ProviderDeps {
   readonly settings: OidcSettings;
   readonly clock: { now(): number };
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };

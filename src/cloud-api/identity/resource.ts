@@ -33,7 +33,7 @@ interface ResourceDescription {
   readonly bearer_methods_supported: 'header'[];
 }
 
-export interface ResourcesOptions {
+interface ResourcesOptions {
   readonly origin: string;
   readonly issuer: string;
   /** The edge's address, if it is not below the origin. */

@@ -12,7 +12,7 @@ import { createKept, type KeptOptions } from '../../kit/store/kept.ts';
 import { csrfOf, digestOf, homePrefix, readCookies, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly store: SessionStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };

@@ -15,7 +15,7 @@ import { failedSignInPage } from './pages.ts';
 import { type Provider, reasonOf } from './provider.ts';
 import type { Identified, User } from './users.ts';
 
-export interface SignInDeps {
+interface SignInDeps {
   readonly provider: Provider;
   readonly origin: string;
   readonly users: { signIn(who: Identified): Promise<User> };

@@ -45,7 +45,7 @@ export interface Users {
   changed(userId: string, shutOut: boolean): void;
 }
 
-export interface UsersDeps {
+interface UsersDeps {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly ids: { next(prefix: string): string };

@@ -8,7 +8,7 @@ import { createSignedCaller, type SignedAnswer, type SignedCall } from '../../ki
 import type { Devices } from './devices.ts';
 import { createLinkAgent, type Link } from './link.ts';
 
-export interface RuntimeCalls {
+interface RuntimeCalls {
   /** Throws if the computer is unknown or cannot be reached. */
   call(computerId: string, request: SignedCall): Promise<SignedAnswer>;
   close(): void;

@@ -18,7 +18,7 @@ export interface ComputerRow {
   readonly clockAheadMs: number | null;
 }
 
-export interface NewComputer {
+interface NewComputer {
   readonly id: string;
   readonly cloudId: string;
   readonly userId: string;
@@ -96,7 +96,7 @@ export function* revokeComputerRow(tx: SharedTx, id: string, at: number): Op<boo
 }
 
 /** A pairing that has ended. */
-export interface Ending {
+interface Ending {
   readonly id: string;
   readonly at: number;
   readonly computerId: string;

@@ -56,7 +56,7 @@ export interface ComputersDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-export interface Admitted {
+interface Admitted {
   readonly id: string;
   readonly userId: string;
   readonly name: string;

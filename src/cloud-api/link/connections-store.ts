@@ -17,7 +17,7 @@ export interface ReachRow {
   readonly beatAt: number | null;
 }
 
-export interface Claim {
+interface Claim {
   readonly computerId: string;
   readonly replica: string;
   readonly epoch: number;

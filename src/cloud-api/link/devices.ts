@@ -10,7 +10,7 @@ import type { KnownDevice } from '../../kit/signing/authenticator.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
-export interface DevicesDeps {
+interface DevicesDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;

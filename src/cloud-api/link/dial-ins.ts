@@ -15,7 +15,7 @@ import { type Carrier, type CarrierEnd, createCarrier, mostPipes } from '../../k
 import { signatureHeaders } from '../../kit/signing/signature.ts';
 import type { Link, LinkState } from './link.ts';
 
-export interface DialInsDeps {
+interface DialInsDeps {
   /** The device that signed; null or a thrown 401: no valid signature. Accepts each signature once. */
   readonly authenticate: (request: IncomingMessage) => Promise<Device | null>;
   /** The epoch of this computer's connection at another process; null: none has one. */
@@ -35,7 +35,7 @@ export interface Device {
   readonly pairing?: number;
 }
 
-export interface Connection {
+interface Connection {
   readonly epoch: number;
   /** The bearer that the computer accepts over it. */
   readonly token: string;

@@ -10,12 +10,12 @@ import { type Asker, askUpstream, type Upstream } from './ask.ts';
 import type { ComputerLookup } from './computers.ts';
 import { createLinkAgent, type Link } from './link.ts';
 
-export interface EnginesDeps {
+interface EnginesDeps {
   readonly link: Pick<Link, 'open' | 'credential' | 'state' | 'untilLinked'>;
   readonly computers: ComputerLookup;
 }
 
-export interface EngineTarget {
+interface EngineTarget {
   readonly computerId: string;
   /** The path for the engine: with the query, without the computer. */
   readonly path: string;
@@ -51,7 +51,7 @@ export interface Engines {
   close(): void;
 }
 
-export const computerHeader = 'x-gantry-computer';
+const computerHeader = 'x-gantry-computer';
 /** After a read was cut off: how long to wait for the computer to come back before the one retry. */
 const comeBackMs = 5_000;
 

@@ -14,9 +14,9 @@ import { type Computers, type ComputersDeps, createComputers } from './computers
 import { type PairingsDeps, pairingRoutes } from './pairings.ts';
 import type { Tickets } from './tickets.ts';
 
-export type { ComputerLookup, HomeCredentials } from './computers.ts';
+export type { ComputerLookup } from './computers.ts';
 
-export interface LinkAreaDeps
+interface LinkAreaDeps
   extends ComputersDeps,
     Omit<PairingsDeps, 'computers' | 'tickets' | 'home' | 'store' | 'clock'> {
   readonly tickets: Tickets;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Link } from './link.ts';
 
-export interface LocalLinkDeps {
+interface LocalLinkDeps {
   readonly computerId: string;
   /** The engine's socket. */
   readonly path: string;

@@ -1,7 +1,7 @@
 /** Rows of pairings as whole operations: which computer shows which code, and the person's decision. */
 import type { Asked, Op, SharedReader, SharedTx } from '../../kit/store/shared-store.ts';
 
-export type PairingState = 'pending' | 'approved' | 'denied' | 'taken';
+type PairingState = 'pending' | 'approved' | 'denied' | 'taken';
 
 /** Times in milliseconds since the epoch. */
 export interface PairingRow {

@@ -22,7 +22,7 @@ import {
   untilTooOld,
 } from './replica-proof.ts';
 
-export interface ReplicaDoorDeps {
+interface ReplicaDoorDeps {
   /** Of this process. */
   readonly id: string;
   readonly internalToken: string;

@@ -11,7 +11,7 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { LinkDoor } from './link.ts';
 import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, type Question } from './replica-proof.ts';
 
-export interface ReplicaPipesDeps {
+interface ReplicaPipesDeps {
   readonly internalToken: string;
   /** The store's. */
   readonly clock: { now(): number };

@@ -6,14 +6,14 @@ import type { Socket } from 'node:net';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { PipeTarget, ReplicaPipes } from './replica-pipes.ts';
 
-export interface ReplicaWatchDeps {
+interface ReplicaWatchDeps {
   readonly isThere: ReplicaPipes['isThere'];
   readonly timers: Timers;
   /** Called after its connections were ended. */
   readonly onGone: (replica: string) => void;
 }
 
-export interface ReplicaWatch {
+interface ReplicaWatch {
   /** This connection leads through that replica, until it closes. */
   add(target: PipeTarget, socket: Socket): void;
   close(): void;

@@ -18,7 +18,7 @@ import {
 } from './connections-store.ts';
 import type { DialIns } from './dial-ins.ts';
 
-export interface ReplicasDeps {
+interface ReplicasDeps {
   readonly store: SharedStore;
   /** The store's own clock: replicas compare times. */
   readonly clock: { now(): number; compare(): Promise<void> };
@@ -65,7 +65,7 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-export const beatMs = 5_000;
+const beatMs = 5_000;
 /** Three missed beats. */
 const aliveMs = 15_000;
 const silentMs = 60_000;

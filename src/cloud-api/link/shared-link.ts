@@ -12,7 +12,7 @@ import { NotLinked, NotThere, type ReplicaPipes } from './replica-pipes.ts';
 import { createReplicaWatch } from './replica-watch.ts';
 import type { Replicas } from './replicas.ts';
 
-export interface SharedLinkDeps {
+interface SharedLinkDeps {
   readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
   readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
   readonly pipes: ReplicaPipes;
@@ -21,7 +21,7 @@ export interface SharedLinkDeps {
   readonly timers: Timers;
 }
 
-export interface SharedLink extends Link {
+interface SharedLink extends Link {
   close(): void;
 }
 

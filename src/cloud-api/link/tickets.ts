@@ -21,7 +21,7 @@ import {
 } from '../../kit/signing/peer-ticket.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 
-export interface TicketsDeps {
+interface TicketsDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;

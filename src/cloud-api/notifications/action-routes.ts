@@ -21,7 +21,7 @@ export interface ApprovalDoor {
 
 const surface = 'push';
 
-export interface ActionRoutesDeps {
+interface ActionRoutesDeps {
   readonly actions: PushActions;
   readonly approvals: ApprovalDoor;
   /** Whether this person may act at all; default: everybody. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../kit/clock/clock.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 
-export interface PushAction {
+interface PushAction {
   readonly userId: string;
   readonly approvalId: string;
   readonly deviceId: string;

@@ -13,7 +13,7 @@ import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';
 
-export interface ClaimsDeps {
+interface ClaimsDeps {
   readonly clock: Clock;
   readonly outcomes: Outcomes;
   readonly preferences: Pick<PreferenceStore, 'enabled'>;

@@ -15,7 +15,7 @@ export interface Counted {
 export const counted = 'user_id, question, read_at';
 
 /** The counters that a notification leaves and enters; null: it does not exist there. */
-export type Change = readonly [was: Counted | null, is: Counted | null];
+type Change = readonly [was: Counted | null, is: Counted | null];
 
 interface Sum {
   readonly userId: string;
@@ -24,7 +24,7 @@ interface Sum {
   readonly unread: number;
 }
 
-export interface Counts {
+interface Counts {
   readonly total: number;
   readonly unread: number;
   /** Approvals among both. */

@@ -16,7 +16,7 @@ import type { Device, DeviceStore } from './devices.ts';
 import type { PushKeys } from './push-keys.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
-export interface DeviceRoutesDeps {
+interface DeviceRoutesDeps {
   readonly devices: DeviceStore;
   readonly store: SharedStore;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ export interface Device extends Subscription {
   readonly answers: boolean;
 }
 
-export interface NewDevice {
+interface NewDevice {
   readonly name: string;
   /** The sign-in that registered it; null if none did. */
   readonly sessionId: string | null;
@@ -38,7 +38,7 @@ export interface DeviceStore {
 }
 
 /** Nobody has more browsers; each push goes to all of them. */
-export const mostDevices = 20;
+const mostDevices = 20;
 
 interface Row {
   readonly id: string;

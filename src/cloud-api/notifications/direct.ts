@@ -19,12 +19,12 @@ export interface DirectMessage {
 }
 
 /** `left`: the sink will push it. `unreachable`: there is no device. */
-export type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
+type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 
 /** In the transaction that records the relayed message, so that it is pushed once. */
 export type PushDirectly = (tx: SharedTx, message: DirectMessage) => Op<DirectOutcome>;
 
-export interface DirectDeps {
+interface DirectDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly forwards: (tx: SharedReader, computerId: string) => Op<boolean>;

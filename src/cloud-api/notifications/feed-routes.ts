@@ -11,7 +11,7 @@ export type ComputerReach = (
   readonly { readonly id: string; readonly name: string; readonly state: 'linked' | 'away'; readonly since: string }[]
 >;
 
-export interface FeedRoutesDeps {
+interface FeedRoutesDeps {
   readonly feed: Feed;
   readonly devices: Pick<DeviceStore, 'list'>;
   readonly computers: ComputerReach;

@@ -30,9 +30,9 @@ import { createPushKeys, type VapidPair } from './push-keys.ts';
 import { createPusher } from './pusher.ts';
 import { createSink } from './sink.ts';
 
-export type { ApprovalDoor } from './action-routes.ts';
-export type { DirectMessage, DirectOutcome, PushDirectly } from './direct.ts';
-export type { ComputerReach } from './feed-routes.ts';
+
+
+
 export { notificationMigrations } from './migrations.ts';
 export type { VapidPair } from './push-keys.ts';
 

@@ -21,7 +21,7 @@ export interface LaneWorker {
   onExpired(tx: SharedTx, item: LaneItem): Asked<unknown>;
 }
 
-export interface LettersDeps {
+interface LettersDeps {
   readonly store: SharedStore;
   readonly openLanes: (worker: LaneWorker) => SharedLanes;
   /** Null if there are no push keys. */
@@ -38,7 +38,7 @@ export interface LettersDeps {
   readonly instance: string | null;
 }
 
-export interface NewLetter {
+interface NewLetter {
   /** Unique for the notification; the id of its event, if it has one. */
   readonly id: string;
   /** The event whose outcome this is; null for a direct push. */

@@ -12,7 +12,7 @@ export interface VapidPair {
   readonly privateKey: string;
 }
 
-export interface PushKeysDeps {
+interface PushKeysDeps {
   readonly store: SharedStore;
   readonly sealer: Sealer;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ export type PushResult =
   | { readonly outcome: 'gone' | 'refused' | 'too_large' | 'unreachable'; readonly detail: string }
   | { readonly outcome: 'retry'; readonly detail: string; readonly answered: boolean; readonly at?: number };
 
-export interface PushOptions {
+interface PushOptions {
   /** Milliseconds since the epoch: the service drops it after that. */
   readonly until: number;
   readonly urgent: boolean;
@@ -29,7 +29,7 @@ export interface Pusher {
   push(to: Subscription, payload: PushPayload, options: PushOptions): Promise<PushResult>;
 }
 
-export interface PusherDeps {
+interface PusherDeps {
   readonly keys: PushKeys;
   readonly egress: Pick<Egress, 'request'>;
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { SharedStore } from '../../kit/store/shared-store.ts';
 import type { Claims } from './claims.ts';
 import type { EventName } from './outcomes.ts';
 
-export interface Sink {
+interface Sink {
   /** Whether the sink is working now. */
   working(): boolean;
   /** An event was stored. */
@@ -17,7 +17,7 @@ export interface Sink {
   close(): Promise<void>;
 }
 
-export interface SinkDeps {
+interface SinkDeps {
   readonly store: SharedStore;
   readonly claims: Claims;
   readonly clock: Clock;

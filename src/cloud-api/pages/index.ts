@@ -23,7 +23,7 @@ export const contentSecurityPolicy = [
   "form-action 'self'",
 ].join('; ');
 
-export interface PagesDeps {
+interface PagesDeps {
   /** Folder of the built renderer. */
   readonly folder: string;
   /** The command that builds it, for the page shown when it is missing. */

@@ -4,7 +4,7 @@
  */
 import { type CountryCode, type NumberType, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
-export interface ReadNumber {
+interface ReadNumber {
   /** The text as given. */
   readonly e164: string;
   /** ISO 3166, two letters; null: no country, as for satellites. */

@@ -15,7 +15,7 @@ import { createOAuthDoor } from './oauth-door.ts';
 import { createPassingService } from './passing-service.ts';
 import { createToolProxy } from './tool-proxy.ts';
 
-export interface ToolServerDeps {
+interface ToolServerDeps {
   readonly engines: Engines;
   readonly link: Pick<Link, 'state'>;
   /** What to do when a computer does not answer. */

@@ -12,7 +12,7 @@ import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
 import { passToEngine } from '../link/pass-to-engine.ts';
 
-export interface OAuthDoorDeps {
+interface OAuthDoorDeps {
   readonly engines: Pick<Engines, 'ask'>;
   readonly link: Pick<Link, 'state'>;
   readonly advice: string;

@@ -12,7 +12,7 @@ import type { Link } from '../link/link.ts';
 import { readAnswer } from '../link/read-answer.ts';
 import type { LastLists } from './last-lists.ts';
 
-export interface PassingServiceDeps {
+interface PassingServiceDeps {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
   readonly link: Pick<Link, 'state'>;
   readonly lists: LastLists;

@@ -9,7 +9,7 @@ import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/t
 import type { Engines } from '../link/engines.ts';
 import { passToEngine } from '../link/pass-to-engine.ts';
 
-export interface ToolProxyDeps {
+interface ToolProxyDeps {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
   /** What to do when a computer does not answer. */
   readonly advice: string;

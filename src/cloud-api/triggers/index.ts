@@ -16,7 +16,7 @@ import { tooManyWait } from '../../kit/receipts/refusals.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { readPosted } from './posted.ts';
 
-export interface TriggerDoorDeps {
+interface TriggerDoorDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -31,7 +31,7 @@ export interface TriggerDoorDeps {
   ) => Promise<{ readonly status: number }>;
 }
 
-export interface TriggerDoor {
+interface TriggerDoor {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: sends its waiting posts at once. */
   wake(computerId: string): void;

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-export interface Posted {
+interface Posted {
   readonly data: unknown;
   /** Null: two equal posts may be two events. */
   readonly mark: string | null;

@@ -11,7 +11,7 @@ import { addLine, type NewLine, readBudget, spentCents, sumLines, writeBudget } 
 
 export { usageMigrations } from './migrations.ts';
 
-export interface UsageDeps {
+interface UsageDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly events: {
@@ -35,7 +35,7 @@ export type RecordUsage = (
   lines: readonly Omit<NewLine, 'userId' | 'month'>[],
 ) => Op<number>;
 
-export interface Usage {
+interface Usage {
   readonly routes: readonly BoundRoute[];
   readonly record: RecordUsage;
 }

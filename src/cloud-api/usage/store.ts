@@ -18,7 +18,7 @@ export interface NewLine {
   readonly microUsd: number;
 }
 
-export const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
+const usualBudget: Budget = { budgetCents: null, alertPercent: 80 };
 const microPerCent = 10_000;
 const thousandthsOfOne = 1000;
 

@@ -23,7 +23,7 @@ export interface TaskChange {
   readonly at: number;
 }
 
-export interface ChangeReader {
+interface ChangeReader {
   /** False: stop until it is drained. */
   readonly tell: (change: TaskChange) => boolean;
   readonly drained: () => Promise<void>;

@@ -15,14 +15,14 @@ interface Move {
   readonly became_since: number;
 }
 
-export interface Count {
+interface Count {
   readonly kind: string;
   /** Seconds since the epoch: waiting tasks wait since then, or a little later. 0 for other kinds. */
   readonly since: number;
   readonly n: number;
 }
 
-export interface Counts {
+interface Counts {
   /** Reports one more change; now and then they are added up. */
   readonly moved: () => void;
   fold(): Promise<void>;

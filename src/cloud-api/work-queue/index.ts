@@ -18,7 +18,7 @@ import type { StoreClock } from './store-clock.ts';
 export { workQueueMigrations } from './migrations.ts';
 export { createStoreClock, type StoreClock } from './store-clock.ts';
 
-export interface WorkQueueDeps {
+interface WorkQueueDeps {
   readonly store: SharedStore;
   /** The clock of leases. */
   readonly clock: StoreClock;
@@ -29,7 +29,7 @@ export interface WorkQueueDeps {
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 
-export interface WorkQueue {
+interface WorkQueue {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
   readonly queue: Queue;

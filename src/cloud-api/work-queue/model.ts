@@ -21,7 +21,6 @@ export const moves: Readonly<Record<Move, { readonly from: readonly TaskStatus[]
 export const held: readonly TaskStatus[] = ['leased', 'running'];
 const ended: readonly TaskStatus[] = ['succeeded', 'failed', 'cancelled'];
 
-export const isHeld = (status: TaskStatus) => held.includes(status);
 export const isEnded = (status: TaskStatus) => ended.includes(status);
 
 /** The guard of a move as SQL text; its words are constants of ours. */

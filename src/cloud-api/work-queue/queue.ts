@@ -11,7 +11,7 @@ import type { TaskRow } from './rows.ts';
 import { type Holder, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';
 
-export interface QueueDeps {
+interface QueueDeps {
   readonly store: WorkStore;
   readonly ids: { next(prefix: string): string };
   readonly now: () => number;
@@ -20,7 +20,7 @@ export interface QueueDeps {
   readonly onFault: (what: string, error: unknown) => void;
 }
 
-export interface StopWish {
+interface StopWish {
   readonly workerId?: string | undefined;
   readonly leaseId?: string | undefined;
   readonly error?: TaskError | string | undefined;

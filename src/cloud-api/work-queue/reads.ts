@@ -7,7 +7,7 @@ import { countsOf } from './counts.ts';
 import { statusIn } from './model.ts';
 import { type TaskRow, tasks } from './rows.ts';
 
-export interface TaskFilter {
+interface TaskFilter {
   readonly userId: string;
   readonly status?: TaskStatus | undefined;
   readonly sessionId?: string | undefined;
@@ -17,7 +17,7 @@ export interface TaskFilter {
   readonly limit: number;
 }
 
-export interface QueueStats {
+interface QueueStats {
   readonly depth: number;
   readonly leased: number;
   readonly running: number;
@@ -29,7 +29,7 @@ export interface QueueStats {
   readonly ages: readonly number[];
 }
 
-export interface SeenWorker {
+interface SeenWorker {
   readonly worker_id: string;
   /** Null: not for a day, or never. */
   readonly seen_at: number | null;

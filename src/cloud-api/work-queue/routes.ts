@@ -11,7 +11,7 @@ import type { Queue } from './queue.ts';
 import type { WorkReads } from './reads.ts';
 import { wireLease, wireTask } from './rows.ts';
 
-export interface WorkRoutesDeps {
+interface WorkRoutesDeps {
   readonly queue: Queue;
   readonly reads: WorkReads;
   readonly changes: Changes;

@@ -10,7 +10,7 @@ import { createCounts } from './counts.ts';
 import { expiredError, held, moves, openFor, statusIn } from './model.ts';
 import { newTask, type TaskRow, tasks } from './rows.ts';
 
-export interface WorkStoreDeps {
+interface WorkStoreDeps {
   readonly store: SharedStore;
   /** The store's clock: the same for all who share it. */
   readonly now: () => number;
@@ -27,7 +27,7 @@ export interface Holder {
 }
 
 /** Ids that a new task names and its person does not have. */
-export type Unlinked = 'session_not_found' | 'deployment_not_found';
+type Unlinked = 'session_not_found' | 'deployment_not_found';
 
 export interface WorkStore {
   create(userId: string, id: string, task: NewTask): Promise<TaskRow | Unlinked>;

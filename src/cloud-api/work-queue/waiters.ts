@@ -4,7 +4,7 @@
  */
 import type { Timers } from '../../kit/clock/timers.ts';
 
-export interface WaitersDeps<T> {
+interface WaitersDeps<T> {
   /** Null: no task is ready now. */
   readonly lease: (userId: string, workerId: string) => Promise<T | null>;
   /** Calls back when a task may be ready. */
@@ -12,7 +12,7 @@ export interface WaitersDeps<T> {
   readonly timers: Timers;
 }
 
-export interface Waiters<T> {
+interface Waiters<T> {
   /** Null after `ms`, when `signal` is aborted, or at the close. Rejects with the error of looking for one. */
   wait(who: { userId: string; workerId: string; ms: number; signal: AbortSignal }): Promise<T | null>;
   close(): void;

@@ -19,14 +19,14 @@ import { copyStores, openCopy } from '../../kit/store/copy-store.ts';
 import type { Places } from '../places.ts';
 import { type ArchivedFile, besides, databases, kept, leftOut, secrets } from './manifest.ts';
 
-export interface Collected {
+interface Collected {
   readonly files: readonly ArchivedFile[];
   readonly workspaces: readonly string[];
   /** What lies in the data folder and is not in the backup, beside what never is. */
   readonly unknown: readonly string[];
 }
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly places: Places;
   readonly staging: string;
   readonly withSecrets: boolean;

@@ -28,7 +28,7 @@ import { machineName } from './machine.ts';
 import { asidePrefix, besides, databases, installationOf, kept, type Manifest, stagingPrefix } from './manifest.ts';
 import { type Damage, unpack } from './unpack.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly places: Places;
   /** Absolute. */
   readonly file: string;

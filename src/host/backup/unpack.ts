@@ -17,7 +17,7 @@ export interface Damage {
   readonly what: string;
 }
 
-export interface Unpacked {
+interface Unpacked {
   readonly manifest: Manifest;
   readonly damaged: readonly Damage[];
 }

@@ -25,7 +25,7 @@ import { machineName } from './machine.ts';
 import { databases, installationOf, type Manifest, manifestName, stagingPrefix } from './manifest.ts';
 import { readJson } from './read-json.ts';
 
-export interface WriteBackupOptions {
+interface WriteBackupOptions {
   readonly places: Places;
   /** Absolute. */
   readonly file: string;
@@ -34,7 +34,7 @@ export interface WriteBackupOptions {
   readonly machine?: string;
 }
 
-export interface WrittenBackup {
+interface WrittenBackup {
   readonly file: string;
   readonly bytes: number;
   readonly files: number;

@@ -11,7 +11,7 @@ import type { Models, SpendSum } from '../../runtime-server/models/index.ts';
 import { createConnectorTickets } from '../../runtime-server/tickets/connector-tickets.ts';
 import type { TicketWriter } from '../../runtime-server/tickets/tickets.ts';
 
-export interface ConnectorDoorsDeps extends ExecutorDeps {
+interface ConnectorDoorsDeps extends ExecutorDeps {
   readonly workspace: string;
   readonly ids: Ids;
   readonly ledger: Ledger;

@@ -22,7 +22,7 @@ import type { ShellSandbox, Tool, ToolRegistry } from '../../runtime-server/tool
 import type { WorkspaceTrusts } from '../../runtime-server/trust/index.ts';
 
 /** What hosted bots run on. */
-export interface HostedParts {
+interface HostedParts {
   readonly models: Models;
   /** The native tools and these. */
   tools(more: readonly Tool[]): ToolRegistry;

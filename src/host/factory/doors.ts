@@ -29,7 +29,7 @@ import type { Teams } from './teams.ts';
 import type { Work } from './work.ts';
 
 /** All parts of a factory. */
-export interface FactoryParts {
+interface FactoryParts {
   readonly bots: Bots;
   readonly messaging: Messaging;
   readonly work: Work;

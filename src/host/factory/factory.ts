@@ -4,7 +4,7 @@ import type { FactoryDoors } from '../../runtime-server/connectors/ports.ts';
 import type { ChannelDoors } from '../../runtime-server/phone/ports.ts';
 import type { Library, ToolBot } from '../../runtime-server/tool-server/index.ts';
 
-export interface ToolBots {
+interface ToolBots {
   isBot(agentId: string): boolean;
   /** Null for ids that are not bots. `not_found` when a secret of its variables is gone. */
   bot(agentId: string): Promise<ToolBot | null>;

@@ -29,7 +29,7 @@ export interface Blob {
 }
 
 /** A complete file that is not stored yet. */
-export interface Draft {
+interface Draft {
   readonly sha256: string;
   readonly size: number;
   /** Stores it durably under its hash. */

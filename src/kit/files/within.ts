@@ -23,7 +23,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
-export type Found =
+type Found =
   | { readonly is: 'file'; readonly bytes: Buffer }
   | { readonly is: 'absent' }
   /** `why` is a sentence that says what is there instead. */
@@ -109,7 +109,7 @@ function stillWithin(handle: number, top: string, real: string): boolean {
   return realpathSync(real) === real && open.ino === named.ino && open.dev === named.dev;
 }
 
-export interface Listed {
+interface Listed {
   readonly entries: readonly { readonly name: string; readonly isFolder: boolean; readonly isFile: boolean }[];
   /** There are more entries than the limit. */
   readonly more: boolean;

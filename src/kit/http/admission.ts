@@ -26,7 +26,7 @@ export interface Gate {
   readonly before?: Before | undefined;
 }
 
-export interface Admission {
+interface Admission {
   /** Throws 401, 403, or 429 after too many bad credentials. */
   admit(gate: Gate, request: IncomingMessage, params: Readonly<Record<string, string | undefined>>): Promise<Principal>;
   /** Tells a client how to get a token, or a better one (RFC 6750, 3; RFC 9728, 5.1). */

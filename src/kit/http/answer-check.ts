@@ -5,7 +5,7 @@
 import type { ZodType } from 'zod';
 import type { Route } from '../../contracts/common/route.ts';
 
-export interface AnswerCheckDeps {
+interface AnswerCheckDeps {
   readonly answers?: 'throw' | 'log' | undefined;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }

@@ -25,7 +25,7 @@ CREATE TABLE bot_tokens (
   },
 ];
 
-export interface BotTokens {
+interface BotTokens {
   /** A new token for this agent; its former one is void once this resolves. */
   mint(agentId: string): Promise<string>;
   /** Voids the agent's token. Idempotent. */
@@ -43,7 +43,7 @@ interface TokenRow {
   digest: string;
 }
 
-export interface BotTokensDeps {
+interface BotTokensDeps {
   readonly store: Store;
   readonly clock: { now(): number };
   readonly userId: string;

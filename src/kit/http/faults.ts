@@ -5,7 +5,7 @@
 import { AppError, plainStatus, rpcCode } from '../../contracts/common/errors.ts';
 import type { ErrorShape } from '../../contracts/common/route.ts';
 
-export interface Rendered {
+interface Rendered {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;

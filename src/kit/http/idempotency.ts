@@ -51,7 +51,7 @@ export interface Idempotency {
   once(request: KeyedRequest, work: (seed: string | null) => Promise<KeptAnswer>): Promise<KeptAnswer>;
 }
 
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly caller: string;
   readonly op: string;
   readonly key: string;

@@ -7,7 +7,7 @@ import type { OwnerLookups } from './types.ts';
 
 const ownerReasonAtLeast = 3;
 
-export function paramNames(path: string): string[] {
+function paramNames(path: string): string[] {
   return [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map((match) => match[1]!);
 }
 

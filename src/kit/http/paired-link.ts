@@ -7,7 +7,7 @@ import { newToken, tokenHash, tokenMatches } from '../secrets/token-file.ts';
 import { bearerOf, everyScope, linkHeaders, localUserId, passedClient, surfaceName } from './principals.ts';
 import type { Authenticator } from './types.ts';
 
-export interface LinkTokens {
+interface LinkTokens {
   /** A new one, for the next connection. */
   next(): string;
   matches(bearer: string): boolean;
@@ -28,7 +28,7 @@ export function createLinkTokens(): LinkTokens {
   };
 }
 
-export interface PairedLinkDeps {
+interface PairedLinkDeps {
   readonly tokens: Pick<LinkTokens, 'matches'>;
   /** The person of the pairing, by the cloud's id; null: not paired. */
   readonly user: () => string | null;

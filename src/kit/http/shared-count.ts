@@ -26,7 +26,7 @@ export interface SharedCount {
   hit(name: string): Promise<{ readonly hits: number; readonly leftMs: number }>;
 }
 
-export interface SharedCountDeps {
+interface SharedCountDeps {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   /** Starts with the first event. */

@@ -7,19 +7,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { SseEvent, SseSink } from './types.ts';
 
 /** How much may be queued for one reader before it is cut off. A single larger event is still sent. */
-export const maxBuffered = 256 * 1024;
+const maxBuffered = 256 * 1024;
 const heartbeatMs = 15_000;
 /** Streams that get their heartbeat before the loop gets a turn: a few milliseconds. */
 const slice = 500;
 
-export interface SseStreams {
+interface SseStreams {
   create(request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>): OpenSink;
   /** Ends every stream with a last `closing` event. */
   close(reason: string): void;
   readonly size: number;
 }
 
-export interface OpenSink extends SseSink {
+interface OpenSink extends SseSink {
   /** Whether headers have been sent: from here on no error response is possible. */
   readonly opened: boolean;
   /** Releases a stream whose handler failed, without touching the response. */

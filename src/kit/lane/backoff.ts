@@ -3,7 +3,7 @@
 const minute = 60_000;
 const usual = [1000, 2000, 5000, 10_000, 30_000, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute];
 
-export interface Backoff {
+interface Backoff {
   /** Milliseconds, spread by ±20 %. */
   after(attempt: number): number;
   /** Milliseconds, before they are spread. */

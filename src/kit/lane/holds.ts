@@ -8,7 +8,7 @@ import type { Timers } from '../clock/timers.ts';
 import { answered } from '../store/answered.ts';
 import type { Asked, SharedStore, SharedTx } from '../store/shared-store.ts';
 
-export interface Holds {
+interface Holds {
   /** False: another process sends from this lane. */
   take(tx: SharedTx, lane: string): Asked<boolean>;
   /** Whether this process still holds it. */
@@ -18,7 +18,7 @@ export interface Holds {
   renew(lane: string): () => void;
 }
 
-export interface HoldsDeps {
+interface HoldsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers: Timers;

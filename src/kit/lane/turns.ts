@@ -3,7 +3,7 @@
  * a share. First user: lanes. Must not know what is sent.
  */
 
-export interface Turns {
+interface Turns {
   /** Up to this many of the due ones, in the order in which they may begin. */
   order<State extends { readonly whose: string }>(
     due: readonly (readonly [lane: string, state: State])[],

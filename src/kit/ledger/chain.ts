@@ -41,7 +41,7 @@ export function plain(name: string, text: string): string {
   return text;
 }
 
-export type ChainBreak = {
+type ChainBreak = {
   readonly seq: number;
   readonly problem: 'changed' | 'removed' | 'inserted';
   readonly fact: string;

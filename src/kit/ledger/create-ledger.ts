@@ -11,7 +11,7 @@ import { canonicalJson } from './canonical.ts';
 import { findBreak, noHash, plain, rowHash, type StoredRow } from './chain.ts';
 import type { FoundRow, Ledger, LedgerEntry, LedgerQuery, LedgerRow, LedgerVerdict } from './ledger.ts';
 
-export interface LedgerDeps {
+interface LedgerDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -23,17 +23,17 @@ import { createSocketPair } from './socket-pair.ts';
 export const mostPipes = 256;
 /** The opening side counts exactly; on the other one, an abandoned pipe may still exist when the next one arrives. */
 const mostTaken = 8 * mostPipes;
-export const pingEveryMs = 15_000;
+const pingEveryMs = 15_000;
 /** After this many pings without a sign of life the other side counts as dead. */
-export const mostMisses = 2;
+const mostMisses = 2;
 /** How long the streams of a replaced or closing carrier may take to finish. */
-export const drainMs = 30_000;
+const drainMs = 30_000;
 /** From the WebSocket to HTTP/2 on both sides. */
 export const setupMs = 15_000;
 
 /** Why a carrier ended, as close codes of its WebSocket. */
-export const endCodes = { closing: 1001, broken: 1011, replaced: 4000, revoked: 4001, silent: 4002 } as const;
-export type EndKind = keyof typeof endCodes;
+const endCodes = { closing: 1001, broken: 1011, replaced: 4000, revoked: 4001, silent: 4002 } as const;
+type EndKind = keyof typeof endCodes;
 
 export interface CarrierEnd {
   /** `cut`: no reason was given. */
@@ -41,7 +41,7 @@ export interface CarrierEnd {
   readonly reason: string;
 }
 
-export interface CarrierDeps {
+interface CarrierDeps {
   /** Opened in this very tick: later its first messages would be lost. */
   readonly socket: WebSocket;
   readonly timers: Timers;

@@ -5,14 +5,14 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 
-export interface JoinDeps {
+interface JoinDeps {
   /** Something came in. */
   readonly onHeard: () => void;
   /** The WebSocket is closed, by either side; not called after `destroy`. */
   readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
 }
 
-export interface Join {
+interface Join {
   /** Starts the flow of bytes; earlier ones are delivered first. */
   to(socket: Socket): void;
   /** Sends the reason, and ends the WebSocket. */

@@ -9,7 +9,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type SocketPair = readonly [Socket, Socket];
+type SocketPair = readonly [Socket, Socket];
 
 const wordBytes = 32;
 

@@ -10,7 +10,7 @@ import { iso } from '../clock/clock.ts';
 import { scrub } from './scrub.ts';
 
 /** Facts of a line: flat. Nested values are not written, because nobody has checked their content. */
-export type LogFacts = Readonly<Record<string, unknown>>;
+type LogFacts = Readonly<Record<string, unknown>>;
 
 export interface Log {
   info(message: string, facts?: LogFacts): void;
@@ -19,7 +19,7 @@ export interface Log {
   close(): void;
 }
 
-export interface LogOptions {
+interface LogOptions {
   readonly folder: string;
   /** File name without `.log`. */
   readonly name: string;

@@ -25,7 +25,7 @@ export interface McpEndpointOptions {
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
 }
 
-export type McpHandler = (context: Context<Route>) => Promise<void>;
+type McpHandler = (context: Context<Route>) => Promise<void>;
 
 const ok = 200;
 const accepted = 202;

@@ -57,7 +57,7 @@ export interface Grants {
   remove(target: string): Promise<void>;
 }
 
-export interface GrantsDeps {
+interface GrantsDeps {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly clock: { now(): number };

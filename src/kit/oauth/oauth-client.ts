@@ -69,7 +69,7 @@ export interface OAuthClient {
   onAnswered(listener: (id: string, signedIn: boolean) => void): () => void;
 }
 
-export interface SignInState {
+interface SignInState {
   readonly signedIn: boolean;
   readonly issuer: string | null;
   readonly scopes: readonly string[];
@@ -79,7 +79,7 @@ export interface SignInState {
   readonly authorizeUrl: string | null;
 }
 
-export interface SignInAnswer {
+interface SignInAnswer {
   readonly state: string;
   readonly code?: string | undefined;
   readonly iss?: string | undefined;
@@ -87,7 +87,7 @@ export interface SignInAnswer {
   readonly error_description?: string | undefined;
 }
 
-export interface OAuthClientDeps {
+interface OAuthClientDeps {
   readonly grants: Grants;
   /** The guarded fetch for this target and the provider that it names. */
   readonly egress: (target: OAuthTarget) => Pick<Egress, 'request'>;

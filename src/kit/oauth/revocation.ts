@@ -2,7 +2,7 @@
 import type { StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client';
 import type { ProviderFetch } from './provider-fetch.ts';
 
-export interface Revocable {
+interface Revocable {
   readonly issuer: string | null;
   readonly set: StoredOAuthTokens | undefined;
   readonly client: Pick<StoredOAuthClientInformation, 'client_id' | 'client_secret'> | undefined;

@@ -10,7 +10,7 @@ import { type RunOptions, runProcess } from './run-process.ts';
 export type Environment = Readonly<Record<string, string>>;
 export type Wrapped = Required<Pick<RunOptions, 'command' | 'env'>> & Pick<RunOptions, 'aside'>;
 
-export interface Confinement {
+interface Confinement {
   /** Arguments of bwrap: namespaces and mounts. None of them come from the person who chose the command. */
   readonly words: readonly string[];
   readonly command: readonly string[];
@@ -22,7 +22,7 @@ export interface Bubblewrap {
   wrap(confinement: Confinement): Wrapped;
 }
 
-export interface BubblewrapWish {
+interface BubblewrapWish {
   readonly path: string;
   readonly platform?: NodeJS.Platform;
   /** The namespaces and mounts of the trial run. */

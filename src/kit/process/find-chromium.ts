@@ -23,7 +23,7 @@ const elsewhere: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> =
   ],
 };
 
-export type FoundChromium = { readonly path: string } | { readonly missing: string };
+type FoundChromium = { readonly path: string } | { readonly missing: string };
 
 /** `CHROMIUM`, otherwise the first in the path or the usual places; otherwise a sentence that says what to do. */
 export function findChromium(env: Readonly<Record<string, string | undefined>>): FoundChromium {

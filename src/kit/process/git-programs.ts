@@ -25,7 +25,7 @@ const kinds: readonly (readonly [key: RegExp, instead: string])[] = [
   [/^lfs\.extension\..*\.(?:clean|smudge)$|^lfs\.customtransfer\..*\.path$|^lfs\.standalonetransferagent$/s, ''],
 ];
 
-export interface Replaced {
+interface Replaced {
   /** For git: the replaced settings. */
   readonly env: Readonly<Record<string, string>>;
   /** Keys that only the repository names, such as `filter.crypt.clean`. */

@@ -6,7 +6,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { listSettings, replacePrograms } from './git-programs.ts';
 import { plainEnvironment, type RunResult, runProcess } from './run-process.ts';
 
-export interface GitOptions {
+interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes kept of its output; more is dropped and `truncated` set. */
   readonly outputCap?: number;

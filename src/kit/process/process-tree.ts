@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export interface ProcessRow {
+interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
@@ -23,7 +23,7 @@ export interface ProcessRow {
 }
 
 /** Marks that only one tree has in its environment: a `NAME=value`, and when its root began (`startOf`), before which no process can belong to it. */
-export interface Mark {
+interface Mark {
   readonly text: string;
   readonly since: number;
 }
@@ -38,7 +38,7 @@ const giveUpMs = 5000;
  * Processes that belong to the tree of `root`, which leads its own group and session: itself, every process that shares either, and all their
  * descendants. Not looked up by pid: once `root` has ended, its number may be given to a stranger.
  */
-export async function treeOf(
+async function treeOf(
   root: number,
   known: ReadonlySet<number> = new Set(),
   mark: Mark | null = null,

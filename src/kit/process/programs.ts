@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type ProgramName =
+type ProgramName =
   | 'cli'
   | 'pane-host'
   | 'worker-beats'
@@ -46,7 +46,7 @@ export function programCommand(name: ProgramName): [string, ...string[]] {
   return [nodeProgram(), programFile(name)];
 }
 
-export interface NodePlace {
+interface NodePlace {
   readonly execPath: string;
   readonly platform: string;
   readonly versions: Readonly<Record<string, string | undefined>>;

@@ -15,7 +15,7 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { endTree, startOf } from './process-tree.ts';
 import { markName, plainEnvironment } from './run-process.ts';
 
-export interface ServedProcessOptions {
+interface ServedProcessOptions {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string | undefined;
   /** Variables besides the plain environment. */

@@ -18,7 +18,7 @@ import {
   unusable,
 } from './messages.ts';
 
-export type { SchemaVerdict } from './messages.ts';
+
 
 export interface SchemaChecker {
   /**
@@ -29,7 +29,7 @@ export interface SchemaChecker {
   close(): Promise<void>;
 }
 
-export interface SchemaCheckerDeps {
+interface SchemaCheckerDeps {
   readonly timers: Timers;
 }
 

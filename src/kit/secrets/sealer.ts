@@ -13,7 +13,7 @@ export interface Sealer {
   open(place: string, sealed: string): string;
 }
 
-export interface SealerOptions {
+interface SealerOptions {
   /** At least 32 random bytes, from a private file. */
   readonly masterKey: string;
   /** The purpose of these seals: `device`, `vault`. */

@@ -23,7 +23,7 @@ export function newToken(random: (bytes: number) => Buffer = randomBytes): strin
 }
 
 /** A token shorter than this is refused wherever it is read: 128 bits as base64url. */
-export const shortestToken = 22;
+const shortestToken = 22;
 const largestFile = 4096;
 const posix = process.platform !== 'win32';
 

@@ -19,7 +19,7 @@ export interface KnownDevice {
   readonly keys: readonly string[];
 }
 
-export interface DeviceAuthenticatorDeps {
+interface DeviceAuthenticatorDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   /** Called with the key that signed, once the signature is accepted: a new key may count from its first use. */

@@ -16,7 +16,7 @@ export const ticketToleranceS = 30;
 
 export const ticketAudience = (computerId: string) => `computer:${computerId}`;
 
-export interface PeerTicket {
+interface PeerTicket {
   /** The cloud's id of the caller. */
   readonly userId: string;
   readonly ticketId: string;
@@ -24,7 +24,7 @@ export interface PeerTicket {
   readonly expiresAt: number;
 }
 
-export interface PeerTicketCheck {
+interface PeerTicketCheck {
   /** From the pairing file. */
   readonly keys: readonly TicketKey[];
   readonly computerId: string;

@@ -14,7 +14,7 @@ export const signatureHeaders = {
 /** A signature is valid for this long before and after its time, by the verifier's wall clock. */
 export const signatureWindowS = 300;
 
-export interface SignedRequest {
+interface SignedRequest {
   /** Seconds since the epoch. */
   readonly ts: string;
   /** Upper case. */
@@ -57,7 +57,7 @@ export function checkSignedPath(path: string): void {
   );
 }
 
-export interface Signer {
+interface Signer {
   readonly runtimeId: string;
   readonly key: string;
   /** Milliseconds since the epoch. */

@@ -8,7 +8,7 @@ import { clockHeader, knowsHeader } from '../../contracts/link/knows.ts';
 import type { Clock } from '../clock/clock.ts';
 import { signatureHeaders, signedHeaders } from './signature.ts';
 
-export interface SignedCallerDeps {
+interface SignedCallerDeps {
   readonly runtimeId: string;
   readonly key: string;
   readonly clock: Clock;

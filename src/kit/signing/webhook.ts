@@ -5,7 +5,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** In either direction, seconds. */
-export const webhookTolerance = 300;
+const webhookTolerance = 300;
 const form = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 /** The key of a secret; null: it is not `whsec_` and base64 of 24 to 64 bytes. */
@@ -25,7 +25,7 @@ export function signWebhook(key: Buffer, id: string, timestamp: number, body: st
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 }
 
-export interface SignedWebhook {
+interface SignedWebhook {
   readonly id: string;
   /** The header's text. */
   readonly timestamp: string;

@@ -13,7 +13,7 @@ import type { Migration, Store } from './store.ts';
 const portion = 2000;
 const busyMs = 5_000;
 
-export interface StoreCopy {
+interface StoreCopy {
   readonly from: string;
   readonly to: string;
 }

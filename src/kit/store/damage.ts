@@ -20,7 +20,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 
-export const idFile = (file: string) => `${file}.id`;
+const idFile = (file: string) => `${file}.id`;
 export const backupFolder = (file: string) => join(dirname(file), 'backups');
 
 /** Date and time that can stand in a file name. */
@@ -104,7 +104,7 @@ export function backupsOf(file: string): string[] {
     .map((name) => join(folder, name));
 }
 
-export function newestBackup(file: string): string | null {
+function newestBackup(file: string): string | null {
   return backupsOf(file).at(-1) ?? null;
 }
 

@@ -3,7 +3,7 @@
  * First users: sign-ins and people; second: API keys; third: the person of each computer. Must not know what the rows are.
  */
 
-export interface Kept<Row> {
+interface Kept<Row> {
   /** The cached row; undefined if it must be loaded. */
   peek(key: string): Row | undefined;
   /** Loads a row that is not cached. Null is not cached: guesses must not cost memory. */

@@ -13,7 +13,7 @@ import { createPostgresWake } from './postgres-wake.ts';
 import type { OpenedSharedStore } from './shared-store.ts';
 import type { Migration } from './store.ts';
 
-export interface OpenPostgresOptions {
+interface OpenPostgresOptions {
   /** `postgres://user:password@host:port/name`. */
   readonly url: string;
   readonly migrations: readonly Migration[];

@@ -5,7 +5,7 @@ import { shareStore } from './share-store.ts';
 import type { OpenedSharedStore } from './shared-store.ts';
 import type { Migration } from './store.ts';
 
-export interface OpenSharedStoreOptions {
+interface OpenSharedStoreOptions {
   /** Address of a PostgreSQL; null: use `file`. */
   readonly databaseUrl: string | null;
   readonly file: string;

@@ -25,7 +25,7 @@ import { createStatements } from './statements.ts';
 import type { OpenedStore, OpenStoreOptions } from './store.ts';
 import { createWriteGroups } from './write-groups.ts';
 
-export interface StoreDeps {
+interface StoreDeps {
   readonly clock: Clock;
   readonly timers?: Timers;
   /** An effect after a commit threw. Default: thrown from the event loop, like any uncaught fault. */

@@ -8,7 +8,7 @@ import type { Timers } from '../clock/timers.ts';
 import { away, awayBecause, database, postgresCode, tooMany } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-sql.ts';
 
-export interface ConnectionsDeps {
+interface ConnectionsDeps {
   readonly url: string;
   /** The most connections at the same time. */
   readonly most: number;

@@ -22,12 +22,12 @@ export interface Answer {
   readonly rowCount: number | null;
 }
 
-export interface StatementGroups {
+interface StatementGroups {
   /** Called once it is durable. Null: nothing of its group was kept. Rejects if the connection was lost, or there is none. */
   ask(query: Query): Promise<Answer | null>;
 }
 
-export interface GroupsDeps {
+interface GroupsDeps {
   readonly connections: Pick<Connections, 'lend'>;
   readonly timers: Timers;
 }

@@ -14,7 +14,7 @@ import { numbered } from './postgres-sql.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql, Statement, WriteOptions } from './shared-store.ts';
 import type { Value } from './store.ts';
 
-export interface PostgresStoreDeps {
+interface PostgresStoreDeps {
   readonly connections: Connections;
   readonly timers: Timers;
   /** 0 ≤ x < 1. */

@@ -8,14 +8,14 @@ import { createLocalWake } from '../wake/local-wake.ts';
 import type { Wake } from '../wake/wake.ts';
 import { settingsOf } from './postgres-connections.ts';
 
-export interface PostgresWakeDeps {
+interface PostgresWakeDeps {
   readonly url: string;
   readonly timers: Timers;
   /** This process, among those that share the database. */
   readonly id: string;
 }
 
-export interface PostgresWake extends Wake {
+interface PostgresWake extends Wake {
   close(): Promise<void>;
 }
 

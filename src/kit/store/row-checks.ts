@@ -21,7 +21,7 @@ export interface WatchedTable {
   readonly key?: string;
 }
 
-export interface RowChecksDeps {
+interface RowChecksDeps {
   readonly store: SharedStore;
   /** The store's file: rows are read from it, and not from the store's memory. */
   readonly file: string;

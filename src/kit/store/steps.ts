@@ -18,7 +18,7 @@ export interface Step extends AppliedStep {
   readonly sql: string;
 }
 
-export interface StepsDeps {
+interface StepsDeps {
   readonly migrations: readonly Migration[];
   /** The engine's SQL for a migration. */
   readonly textOf: (migration: Migration) => string;

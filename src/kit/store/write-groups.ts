@@ -10,7 +10,7 @@ import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-error
 import type { Statements } from './statements.ts';
 import type { Tx, Value, WriteGroupOptions } from './store.ts';
 
-export interface WriteGroupsDeps {
+interface WriteGroupsDeps {
   readonly database: Database;
   readonly statements: Statements;
   readonly file: string;
@@ -74,7 +74,7 @@ const busyTries = 80;
 /** After the disk refused, a test write is tried this often. */
 const probeMs = 1000;
 
-export interface WriteGroups {
+interface WriteGroups {
   write<T>(operation: (tx: Tx) => T, options?: WriteGroupOptions): Promise<T>;
   trouble(): string | null;
   /** Commits queued operations, then refuses everything. */

@@ -6,7 +6,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Timers } from '../clock/timers.ts';
 import type { Wake } from './wake.ts';
 
-export interface FollowDeps<Row> {
+interface FollowDeps<Row> {
   readonly wake: Wake;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -2,7 +2,7 @@
 import { systemTimers, type Timers } from '../clock/timers.ts';
 import type { Wake } from './wake.ts';
 
-export interface LocalWake extends Wake {
+interface LocalWake extends Wake {
   /** Wakes everybody, of every topic: something may have been missed. */
   all(): void;
 }

@@ -113,7 +113,7 @@ function chainsOf(names: Names, only: boolean): Chains {
   };
 }
 
-export interface FirewallDeps {
+interface FirewallDeps {
   readonly tool: Tool;
   readonly names: Names;
   readonly only: boolean;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { processIds, readStat } from '../../kit/process/process-tree.ts';
 import type { HostCapabilities } from './protocol.ts';
 
-export interface Limits {
+interface Limits {
   /** Mebibytes. */
   readonly memory: number;
   readonly processes: number;

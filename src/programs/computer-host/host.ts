@@ -29,7 +29,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-export interface HostDeps {
+interface HostDeps {
   readonly settings: HostSettings;
   readonly path: string;
   readonly clock: Clock;

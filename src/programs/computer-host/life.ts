@@ -21,7 +21,7 @@ import { asUser, type Code, inside, roomFolders, roomWords, writeEtc } from './r
 import type { HostSettings, Names } from './settings.ts';
 import { HostError } from './tools.ts';
 
-export interface LifeDeps {
+interface LifeDeps {
   readonly settings: HostSettings;
   readonly names: Names;
   readonly records: Records;
@@ -51,7 +51,7 @@ export interface Life {
 }
 
 /** The settings for a computer's program on its stdin, as one line (host/hosted-device.ts reads it). */
-export interface Boot {
+interface Boot {
   readonly computer: string;
   readonly token: string;
   readonly socket: string;
@@ -359,7 +359,7 @@ function connects(socket: string): Promise<boolean> {
 }
 
 /** When a process began, in ticks since the machine's boot; null if it has ended. */
-export function beganAt(pid: number): string | null {
+function beganAt(pid: number): string | null {
   const found = readStat(pid);
   return found === null || found.state === 'Z' ? null : String(found.started);
 }

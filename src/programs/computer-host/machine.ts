@@ -17,7 +17,7 @@ const programs: Readonly<Record<string, string>> = {
   chromium: 'chromium',
 };
 
-export interface MachineDeps {
+interface MachineDeps {
   readonly tool: Tool;
   readonly path: string;
   readonly platform: NodeJS.Platform;

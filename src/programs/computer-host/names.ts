@@ -11,7 +11,7 @@ export interface NameServer {
   end(): Promise<void>;
 }
 
-export interface NameServerOptions {
+interface NameServerOptions {
   readonly path: string;
   readonly interfaceName: string;
   readonly addresses: Addresses;
@@ -39,7 +39,7 @@ const nobody = 65_534;
 /** Milliseconds. */
 const answersWithin = 5000;
 
-export function nameServerWords({ interfaceName, addresses, upstream }: NameServerOptions): string[] {
+function nameServerWords({ interfaceName, addresses, upstream }: NameServerOptions): string[] {
   const { gateway4, computer4 } = addresses;
   return [
     '--keep-in-foreground',

@@ -47,7 +47,7 @@ export interface Network {
   close(): Promise<void>;
 }
 
-export interface NetworkDeps {
+interface NetworkDeps {
   readonly tool: Tool;
   readonly names: Names;
   readonly ranges: Ranges;

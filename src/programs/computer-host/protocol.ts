@@ -34,7 +34,7 @@ export const HostRequest = z.discriminatedUnion('op', [
 export type HostRequest = z.infer<typeof HostRequest>;
 export const HostRequestLine = z.object({ id: z.number().int().min(1) });
 
-export const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
+const hostStates = ['stopped', 'starting', 'running', 'frozen'] as const;
 export const HostedState = z.strictObject({
   computer: z.string(),
   state: z.enum(hostStates),
@@ -71,7 +71,7 @@ export type HostCapabilities = z.infer<typeof HostCapabilities>;
  * exist here · not_here: this machine cannot make computers · not_isolated: the isolation could not be set up or is not as it should be, so it was
  * not started · timeout: it did not begin to answer · failed: the rest.
  */
-export const hostFaults = [
+const hostFaults = [
   'bad_request',
   'not_found',
   'exists',

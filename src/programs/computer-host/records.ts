@@ -26,7 +26,7 @@ export interface ComputerRecord {
 }
 
 /** A computer whose program was started, by any helper. */
-export interface RunRecord {
+interface RunRecord {
   readonly token: string;
   /** The first process, and when it began: an id could belong to another by now. */
   readonly pid: number;

@@ -39,7 +39,7 @@ export function findCode(): Code {
   return { root, shown: ['package.json', built ? 'out/server' : 'src'], modules, program: relative(root, program) };
 }
 
-export interface RoomOptions {
+interface RoomOptions {
   readonly folder: string;
   readonly code: Code;
   /** Node on this machine. */

@@ -5,11 +5,11 @@ import type { Host } from './host.ts';
 import { type HostAnswerLine, type HostFault, HostRequest, HostRequestLine, longestLine } from './protocol.ts';
 import { HostError } from './tools.ts';
 
-export interface HostServer {
+interface HostServer {
   close(): Promise<void>;
 }
 
-export interface HostServerDeps {
+interface HostServerDeps {
   readonly socket: string;
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly host: Host;

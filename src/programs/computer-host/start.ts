@@ -14,7 +14,7 @@ import { openHostServer } from './server.ts';
 import type { HostSettings } from './settings.ts';
 import { createTool, HostError } from './tools.ts';
 
-export interface ComputerHost {
+interface ComputerHost {
   readonly socket: string;
   /** Stops every computer, within the seconds that they take. Idempotent. */
   close(): Promise<void>;

@@ -34,7 +34,7 @@ export interface Conversion extends Converted {
 }
 
 /** Milliseconds that only grow. */
-export type Clock = () => number;
+type Clock = () => number;
 
 /** Of the whole time: what is left is for all else. */
 const shareOfOcr = 0.7;

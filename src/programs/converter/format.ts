@@ -51,7 +51,7 @@ export interface Converted {
   readonly notes: readonly string[];
 }
 
-export interface InnerDocument {
+interface InnerDocument {
   readonly filename: string;
   readonly mimeType?: string;
   readonly bytes: Uint8Array;

@@ -4,7 +4,7 @@
  */
 import type { FaultCode } from './format.ts';
 
-export { type Family, type FaultCode, families, type Kind } from './format.ts';
+export { type Family, families } from './format.ts';
 export { defaultDeadlineMs, heapMegabytes, keptBelow, largestInput, longestMarkdown } from './limits.ts';
 
 export interface RequestHead {

@@ -6,12 +6,12 @@ import { type Charset, charsetOf, decode } from './charset.ts';
 import { sniffCompound, sniffZip, unsupported } from './container.ts';
 import { ConvertFault, type Kind, type Sniffed } from './format.ts';
 
-export interface Hints {
+interface Hints {
   readonly filename: string;
   readonly mimeType: string;
 }
 
-export interface Found extends Sniffed {
+interface Found extends Sniffed {
   /** The encoding was guessed. */
   readonly guessed: boolean;
 }

@@ -7,14 +7,14 @@ import type { AskHost, BrowserHands } from './browser/create-browser.ts';
 import { type ActedWith, type Emit, type Hands, HandsFault } from './hands.ts';
 import type { Act, AnswerHead, Fault, Place, Request, RequestHead } from './protocol.ts';
 
-export interface ProgramDeps {
+interface ProgramDeps {
   /** Sends one frame; false when the reader is behind. */
   readonly send: (head: { readonly id: number; readonly size: number }, body?: Uint8Array) => boolean;
   readonly browser: (deps: { readonly emit: Emit; readonly askHost: AskHost }) => BrowserHands;
   readonly desktop: (deps: { readonly emit: Emit }) => Hands;
 }
 
-export interface Program {
+interface Program {
   take(head: RequestHead): void;
   close(): Promise<void>;
 }

@@ -78,14 +78,14 @@ export interface Acted {
 }
 
 /** Frames for a live view, when something changed. Turned off with `fps: 0`. Each `place` on its own. */
-export interface Watch {
+interface Watch {
   readonly do: 'watch';
   readonly place: Place;
   readonly fps: number;
 }
 
 /** A video of what happens; answered at `stop` with the file. */
-export interface RecordVideo {
+interface RecordVideo {
   readonly do: 'record';
   readonly place: Place;
   readonly file: string;
@@ -100,7 +100,7 @@ export interface SaveTrace {
 }
 
 /** The answer to {@link HostQuestion}. */
-export interface HostAnswer {
+interface HostAnswer {
   readonly do: 'host';
   readonly question: number;
   readonly allow: boolean;
@@ -108,7 +108,7 @@ export interface HostAnswer {
 }
 
 /** Stops what is under way at this place, at once: what it had done stays done, and its answer is the fault `cancelled`. */
-export interface Stop {
+interface Stop {
   readonly do: 'stop';
   readonly place: Place;
 }

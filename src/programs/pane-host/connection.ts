@@ -31,7 +31,7 @@ const slowBytes = 256 * 1024;
 /** Above this a client has stopped reading; it is let go, and asks for what it missed when it comes back. */
 const lostBytes = 32 * 1024 * 1024;
 
-export interface ConnectionDeps {
+interface ConnectionDeps {
   readonly host: Host;
   readonly token: string;
   readonly startedAt: string;

@@ -8,7 +8,7 @@ import type { Terminal } from '@xterm/headless';
 import { freezeTerminal, thawTerminal } from './frozen.ts';
 import { drawRows, lastLines, mostlyDim } from './screen-text.ts';
 
-export interface EmulatorOptions {
+interface EmulatorOptions {
   readonly cols: number;
   readonly rows: number;
   readonly scrollback: number;

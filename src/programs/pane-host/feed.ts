@@ -3,7 +3,7 @@
  * flooding pane delays a quiet one by slices, never by its backlog. It knows nothing of what is parsed.
  */
 
-export interface Feeder {
+interface Feeder {
   /** Parses at most a slice; answers whether more waits. */
   feed(): boolean;
 }

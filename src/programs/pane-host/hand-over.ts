@@ -31,7 +31,7 @@ interface Manifest {
   readonly panes: readonly { readonly file: string; readonly sha256: string }[];
 }
 
-export interface HeirProcess {
+interface HeirProcess {
   readonly pid: number;
   /** Socket and lock are free: it takes them. Resolves when it can be reached. */
   serve(): Promise<void>;

@@ -23,7 +23,7 @@ import { closeRecord, type PaneRecord, readRecords, removeRecord, writeRecord } 
 import { replayBytes, replay as replayBytesOf } from './replay.ts';
 import { checkStart, HostRefusal } from './start-check.ts';
 
-export interface HostListener {
+interface HostListener {
   wanted(pane: string): boolean;
   /** Whether somebody looks at its screen. */
   watched(pane: string): boolean;

@@ -45,7 +45,7 @@ interface Room {
   used: number;
 }
 
-export interface JournalFile {
+interface JournalFile {
   readonly offset: number;
   readonly path: string;
   readonly size: number;

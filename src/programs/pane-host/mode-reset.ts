@@ -13,7 +13,7 @@ const reset = [
   '\x1b[?1l\x1b>\x1b[>4;0m\x1b[=0u\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2031l',
 ].join('');
 
-export interface LastScreen {
+interface LastScreen {
   readonly altScreen: boolean;
   readonly rows: number;
   /** Of its text and its cursor: the lowest row, from 0; none on an empty screen. */

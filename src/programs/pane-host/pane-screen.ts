@@ -5,7 +5,7 @@
 import { createEmulator, type Emulator, type EmulatorFacts, type EmulatorParts } from './emulator.ts';
 import { type Resize, replay, replayBytes } from './replay.ts';
 
-export interface PaneScreenOptions {
+interface PaneScreenOptions {
   readonly parts: EmulatorParts;
   readonly scrollback: number;
   /** Sizes so far; the last is the one of now. The pane adds to it. */
@@ -30,13 +30,13 @@ export interface ScreenStart {
   readonly drawing: { readonly offset: number; readonly ansi: string } | null;
 }
 
-export interface Glance {
+interface Glance {
   readonly revision: number;
   readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };
   readonly facts: EmulatorFacts;
 }
 
-export interface PaneScreen {
+interface PaneScreen {
   readonly asleep: boolean;
   /** `performance.now()` of when the emulator was last needed. */
   readonly usedAt: number;

@@ -15,7 +15,7 @@ export const protocol = { major: 1, minor: 1 } as const;
 export const hostEnded = 'the pane host ended';
 
 /** Longest frame taken from the other end, bytes. A read answers at most {@link maxRead}, an input at most a megabyte. */
-export const maxFrame = 16 * 1024 * 1024;
+const maxFrame = 16 * 1024 * 1024;
 /** Most bytes of one `read` answer or one streamed piece. */
 export const maxRead = 1024 * 1024;
 

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { ReadStream } from 'node:tty';
 import { processLives } from './process-tree.ts';
 
-export interface PtyOptions {
+interface PtyOptions {
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;

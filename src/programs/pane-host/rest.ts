@@ -4,14 +4,14 @@ import { runInNewContext } from 'node:vm';
 import type { Host } from './host.ts';
 
 /** A pane that has printed nothing and that nobody has looked at for so long, ms. */
-export const sleepAfterMs = 120_000;
+const sleepAfterMs = 120_000;
 /** How often panes are looked at: a fraction of the time after which they sleep. */
 const looks = 4;
 const longestWaitMs = 15_000;
 /** Between two panes that fall asleep, ms: each takes 10 to 20 of the one thread. */
 const breathMs = 20;
 
-export interface Rest {
+interface Rest {
   /** Null: no pane sleeps from now on. */
   after(ms: number | null): void;
   stop(): void;

@@ -23,7 +23,7 @@ export interface HostServer {
   close(reason: string): Promise<void>;
 }
 
-export interface HostServerOptions {
+interface HostServerOptions {
   readonly files: HostFiles;
   readonly idleExitMs: number;
   readonly loadPty: () => StartPty | Promise<StartPty>;

@@ -4,7 +4,7 @@
  */
 import { AppError } from '../../contracts/common/errors.ts';
 
-export interface BeatingDeps {
+interface BeatingDeps {
   /** Sends one beat. Rejects with `AppError`. */
   readonly beat: (signal: AbortSignal) => Promise<{ readonly ttlMs: number; readonly stopRequested: boolean }>;
   /** Steady, milliseconds. */

@@ -3,7 +3,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { programFile } from '../../kit/process/programs.ts';
 import type { BeatSettings, FromBeats, ToBeats } from './beat-messages.ts';
 
-export interface HeldLease {
+interface HeldLease {
   readonly taskId: string;
   readonly leaseId: string;
   readonly ttlMs: number;

@@ -15,7 +15,7 @@ export interface Sandbox {
   wrap(command: readonly string[], folder: string, env: Environment): Wrapped;
 }
 
-export interface SandboxWish {
+interface SandboxWish {
   readonly wanted: boolean;
   /** Commands may reach the network. Only a sandbox can keep them from it. */
   readonly network: boolean;

@@ -55,7 +55,7 @@ export interface WorkerOptions {
   readonly timeout?: (ms: number) => AbortSignal;
 }
 
-export interface WorkerCounts {
+interface WorkerCounts {
   readonly succeeded: number;
   readonly failed: number;
   readonly stopped: number;

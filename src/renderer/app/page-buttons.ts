@@ -3,7 +3,7 @@
  * know what a button does.
  */
 
-export interface PageButton {
+interface PageButton {
   readonly name: string;
   press(): void;
 }

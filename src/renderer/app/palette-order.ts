@@ -7,9 +7,9 @@ import { defaultFilter } from 'cmdk';
 import { type Action, mayChange } from '../base/actions.ts';
 import type { FoundGroup, FoundRow } from './use-found.ts';
 
-export type PaletteItem = { readonly key: string } & ({ readonly action: Action } | { readonly row: FoundRow });
+type PaletteItem = { readonly key: string } & ({ readonly action: Action } | { readonly row: FoundRow });
 
-export interface PaletteGroup {
+interface PaletteGroup {
   readonly name: string;
   readonly items: readonly PaletteItem[];
 }
@@ -25,7 +25,7 @@ interface Ranked {
   readonly score: number;
 }
 
-export const fromLetters = 'Did you mean';
+const fromLetters = 'Did you mean';
 /** Of a button of the page that is shown: its name is a sentence, and letters that stand apart in one mean nothing. */
 export const pressMark = 'press-';
 

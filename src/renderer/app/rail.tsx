@@ -31,7 +31,7 @@ function nameOf(place: Place, needs: RailProps['needs'], news: number): string {
   return place.path === '/inbox' && news > 0 ? `${news} unread: ${place.name}` : place.name;
 }
 
-export interface RailProps {
+interface RailProps {
   /** How many wait for a person, by the place where they are answered. */
   readonly needs: Partial<Record<Place['path'], number>>;
   /** Notifications that nobody has read. */

@@ -26,7 +26,7 @@ export function writePress(press: Press): string {
   return parts.join(' ');
 }
 
-export type Field = 'none' | 'text' | 'terminal';
+type Field = 'none' | 'text' | 'terminal';
 
 /** Whether a shortcut may be taken from where the focus is. */
 export function mayTake(keys: string, field: Field): boolean {
@@ -35,7 +35,7 @@ export function mayTake(keys: string, field: Field): boolean {
   return keys.startsWith('Ctrl Shift ');
 }
 
-export function fieldOf(target: EventTarget | null): Field {
+function fieldOf(target: EventTarget | null): Field {
   if (!(target instanceof HTMLElement)) return 'none';
   if (target.closest('.xterm') !== null) return target.closest('[data-readonly]') === null ? 'terminal' : 'text';
   if (target.isContentEditable) return 'text';
@@ -46,7 +46,7 @@ export function fieldOf(target: EventTarget | null): Field {
     : 'none';
 }
 
-export interface Place {
+interface Place {
   readonly field: Field;
   readonly inDialog: boolean;
   /** When the key was pressed, in ms of the window's clock. */

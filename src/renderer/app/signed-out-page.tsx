@@ -50,7 +50,7 @@ export function SignedOutPage({ ended }: { ended: boolean }) {
 }
 
 /** Comes back to where the person was. */
-export const loginAddress = (next: string): string => `/login?next=${encodeURIComponent(next)}`;
+const loginAddress = (next: string): string => `/login?next=${encodeURIComponent(next)}`;
 
 export function NoComputerPage() {
   return (

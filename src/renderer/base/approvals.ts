@@ -6,7 +6,7 @@ import { isPending } from '../ui/approval-words.ts';
 import { useNow } from '../ui/now.tsx';
 import { useServices } from './services.tsx';
 
-export interface SplitApprovals {
+interface SplitApprovals {
   readonly pending: readonly Approval[];
   readonly ended: readonly Approval[];
 }

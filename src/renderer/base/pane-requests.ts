@@ -3,7 +3,7 @@
  * is there and the list of bots has loaded. Must not know the dock.
  */
 
-export interface PaneRequest {
+interface PaneRequest {
   readonly botId: string;
   /** Known from the window event; used when the bot's id is not. */
   readonly paneId: string | null;

@@ -8,7 +8,7 @@ import { Approval } from '../../contracts/approvals/approval.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { useServices } from './services.tsx';
 
-export type Answer = (approval: Approval, decision: 'approve' | 'reject', note: string) => Promise<void>;
+type Answer = (approval: Approval, decision: 'approve' | 'reject', note: string) => Promise<void>;
 
 export function useAnswerApproval(): Answer {
   const { api, keys } = useServices();

@@ -5,7 +5,7 @@ import { useServices } from './services.tsx';
 /** No event reports whether a paired computer reaches its home cloud, so it is polled; ms. */
 const homeEvery = 10_000;
 
-export interface HomeCloud {
+interface HomeCloud {
   readonly name: string;
   /** Whether this computer's link to it is up; null where the page is the cloud's own. */
   readonly linked: boolean | null;

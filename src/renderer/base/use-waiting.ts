@@ -8,7 +8,7 @@ import { useBots } from './floors.tsx';
 import { needsPerson } from './needs-person.ts';
 import { useServices } from './services.tsx';
 
-export interface Waiting {
+interface Waiting {
   readonly approvals: number;
   readonly steps: number;
   readonly bots: number;

@@ -8,7 +8,7 @@ export function dispatchWindowEvent<N extends WindowEventName>(name: N, detail: 
   window.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
-export type WindowEventHandlers = { readonly [N in WindowEventName]: (detail: WindowEventDetail<N>) => void };
+type WindowEventHandlers = { readonly [N in WindowEventName]: (detail: WindowEventDetail<N>) => void };
 
 /** Returns the way to stop. */
 export function hearWindowEvents(target: EventTarget, handlers: WindowEventHandlers): () => void {

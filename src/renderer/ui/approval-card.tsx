@@ -15,7 +15,7 @@ import { approvalStatus, Status } from './status.tsx';
 import { TextView } from './text-view.tsx';
 import { useLook } from './use-look.ts';
 
-export type Decision = 'approve' | 'reject';
+type Decision = 'approve' | 'reject';
 
 const riskWords: Readonly<Record<ApprovalRisk, string>> = { low: 'low risk', medium: 'medium risk', high: 'high risk' };
 
@@ -70,7 +70,7 @@ function Reason({ approval: { reason } }: { approval: Approval }) {
   );
 }
 
-export interface ApprovalCardProps {
+interface ApprovalCardProps {
   readonly approval: Approval;
   /** Who asks: a bot's address, a step. */
   readonly who: ReactNode;

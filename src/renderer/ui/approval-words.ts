@@ -41,7 +41,7 @@ const surfaces: Readonly<Record<string, string>> = {
   desktop: 'in the app',
 };
 
-export const surfaceWords = (surface: string): string => surfaces[surface] ?? `via ${surface}`;
+const surfaceWords = (surface: string): string => surfaces[surface] ?? `via ${surface}`;
 
 /** Only if the asker says so: a command can be worded as a diff, and its lines would run past the edge. */
 export function showsDiff({ kind, summary }: Pick<Approval, 'kind' | 'summary'>): boolean {

@@ -14,7 +14,7 @@ const kinds: Readonly<Record<Kind, string>> = {
 const base =
   'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded-control px-2.5 whitespace-nowrap select-none transition-[filter,border-color,color] duration-[120ms] disabled:opacity-50 pointer-coarse:h-10';
 
-export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: Kind;
   /** Before its words. */
   icon?: LucideIcon;

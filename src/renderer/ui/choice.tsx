@@ -1,7 +1,7 @@
 /** One of a few, each with a word and what it means; and a tick, for yes or no. */
 import type { ReactNode } from 'react';
 
-export interface ChoiceOf<K extends string> {
+interface ChoiceOf<K extends string> {
   readonly key: K;
   readonly word: string;
   readonly says: string;

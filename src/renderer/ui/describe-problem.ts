@@ -2,7 +2,7 @@
 import { AppError } from '../../contracts/common/errors.ts';
 import { localTimes } from './local-times.ts';
 
-export interface ProblemText {
+interface ProblemText {
   readonly code: string;
   readonly fact: string;
   readonly action: string;

@@ -7,7 +7,7 @@
 /** What a part is waited for: Gantry does not answer, or it is another build by now, whose parts have other names. */
 export type Wait = 'away' | 'other';
 
-export interface LatePartsDeps {
+interface LatePartsDeps {
   /** Who answers at the address of this page. `same`: the build that this page is of. */
   whoAnswers(): Promise<'nobody' | 'same' | 'other'>;
   /** Loads a stylesheet that failed: the loader asks for each only once. */
@@ -15,7 +15,7 @@ export interface LatePartsDeps {
   sleep(ms: number): Promise<void>;
 }
 
-export interface LateParts {
+interface LateParts {
   /** A loader that fails only where the part itself is broken. */
   later<T>(load: () => Promise<T>): () => Promise<T>;
   /** Null: nothing is waited for. */

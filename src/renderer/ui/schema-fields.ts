@@ -32,7 +32,7 @@ export interface FormSchema {
  */
 export type FieldTexts = Readonly<Record<string, string>>;
 
-export type FieldValues = Record<string, unknown>;
+type FieldValues = Record<string, unknown>;
 
 /** Names keep their slashes apart from those of paths. */
 export const pathTo = (parent: string, name: string): string =>

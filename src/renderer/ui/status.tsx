@@ -47,7 +47,7 @@ import { looks, type StatusLook, type Tone } from './looks.ts';
 
 export type { StatusLook };
 
-export type ConnectionState = 'linking' | 'linked' | 'reconnecting' | 'off';
+type ConnectionState = 'linking' | 'linked' | 'reconnecting' | 'off';
 
 export const agentStatus: Readonly<Record<AgentState, StatusLook>> = {
   offline: { word: 'Offline', icon: PowerOff, tone: 'faint' },

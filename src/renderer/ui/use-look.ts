@@ -9,7 +9,7 @@ const lookTime = 700;
 /** A card that a pointer chose was looked at before. ms. */
 const pointedTime = 1000;
 
-export interface Look {
+interface Look {
   readonly looked: boolean;
   /** A press came too early. The time starts over: pressing again is not reading. */
   readonly early: boolean;

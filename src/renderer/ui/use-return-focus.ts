@@ -4,7 +4,7 @@
  */
 import { useRef } from 'react';
 
-export interface ReturnFocus {
+interface ReturnFocus {
   onOpenAutoFocus(event: Event): void;
   onCloseAutoFocus(event: Event): void;
 }

@@ -1,7 +1,7 @@
 /** Whether the end of something that must be read was on screen: once it was, it stays so. Must not know what is read. */
 import { useCallback, useState } from 'react';
 
-export interface Seen {
+interface Seen {
   readonly seen: boolean;
   /** Goes to an element of some height right below what must be read. */
   readonly end: (element: HTMLElement | null) => (() => void) | undefined;

@@ -4,7 +4,7 @@
  */
 import type { PushPayload } from '../../contracts/notifications/push.ts';
 
-export type Decision = 'approve' | 'reject';
+type Decision = 'approve' | 'reject';
 
 export interface Shown {
   readonly title: string;
@@ -83,7 +83,7 @@ export const ownPath = (url: unknown): string =>
 export const isDecision = (action: string): action is Decision => action === 'approve' || action === 'reject';
 
 /** What takes the place of a question whose button was pressed. `again`: nothing was answered, and it may be tried once more. */
-export type Answered =
+type Answered =
   | { readonly kind: 'done'; readonly title: string; readonly body: string }
   | { readonly kind: 'over'; readonly title: string; readonly body: string }
   | { readonly kind: 'again'; readonly title: string; readonly body: string };

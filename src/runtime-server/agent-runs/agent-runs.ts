@@ -48,12 +48,12 @@ interface RunRow {
 }
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
-export interface AgentRunsDeps extends Pick<EnginePartDeps, 'store' | 'workspace'> {
+interface AgentRunsDeps extends Pick<EnginePartDeps, 'store' | 'workspace'> {
   /** Usage of a run whose end did not report it; null: none. */
   readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
 }
 
-export interface AgentRuns {
+interface AgentRuns {
   /** For whatever runs bots. */
   readonly writer: AgentRunWriter;
   /** For whatever shows them. */

@@ -7,7 +7,7 @@ export interface OtherComputer {
   readonly name: string;
 }
 
-export interface AbroadRequest {
+interface AbroadRequest {
   readonly preset?: string | undefined;
   readonly dryRun?: boolean | undefined;
 }

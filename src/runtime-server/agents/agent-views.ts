@@ -13,7 +13,7 @@ export interface AgentViews {
   show(member: Member): Agent;
 }
 
-export interface AgentViewsDeps {
+interface AgentViewsDeps {
   readonly registry: Pick<Registry, 'members' | 'bot'>;
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly computerId: string;

@@ -19,7 +19,7 @@ export interface BotHomes {
   writeToken(agentId: string, token: string): Promise<void>;
 }
 
-export interface BotHomesOptions {
+interface BotHomesOptions {
   /** `GANTRY_HOME`. */
   readonly home: string;
   readonly urlFile: string;

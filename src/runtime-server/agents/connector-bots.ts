@@ -4,7 +4,7 @@ import type { ConnectorBots } from '../connectors/ports.ts';
 import { nameOf } from '../events/bot-events.ts';
 import type { Member } from './member.ts';
 
-export interface ConnectorBotDeps {
+interface ConnectorBotDeps {
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
   readonly tell: ConnectorBots['tell'];
 }

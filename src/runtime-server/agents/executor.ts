@@ -21,7 +21,7 @@ export interface ExecutorDeps {
   readonly held?: (botId: string) => string | null;
 }
 
-export interface BotExecutor extends Executor {
+interface BotExecutor extends Executor {
   /** Why this bot cannot be held to a mode, in a sentence; null where it can. */
   unenforceable(botId: string): string | null;
 }

@@ -31,7 +31,7 @@ export function paneOf(member: Pick<Member, 'live' | 'placement' | 'panes' | 're
   return member.live && member.placement.inPaneHere && id !== undefined ? { id, attachable: true } : null;
 }
 
-export interface AgentFacts {
+interface AgentFacts {
   /** The pane engine cannot be read. */
   readonly stale: boolean;
   readonly computerId: string;

@@ -9,7 +9,7 @@ import type { BotEvents } from '../events/bot-events.ts';
 import type { Registry } from './registry.ts';
 import { readAgents } from './store/agents.ts';
 
-export interface NeedsDeps {
+interface NeedsDeps {
   readonly registry: Pick<Registry, 'onState' | 'find'>;
   readonly events: BotEvents;
   readonly store: Store;

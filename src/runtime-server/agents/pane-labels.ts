@@ -13,7 +13,7 @@ const Labels = z.object({
   model: z.string().optional(),
   command: z.string().optional(),
 });
-export type Labels = z.infer<typeof Labels>;
+type Labels = z.infer<typeof Labels>;
 
 export function labelsFor(spec: BotSpec, workspace: string): Record<string, string> {
   return {

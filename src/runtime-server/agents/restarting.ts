@@ -17,7 +17,7 @@ export interface RestartingEntry {
   came: string | null;
 }
 
-export interface Restarting<Entry> {
+interface Restarting<Entry> {
   /** Whether its end is temporary: it is being started again. */
   takes(entry: Entry, info: PaneInfo): boolean;
   busy(paneId: string): boolean;
@@ -25,7 +25,7 @@ export interface Restarting<Entry> {
   marked(entry: Entry, judged: Shown): Shown;
 }
 
-export interface RestartingDeps<Entry> {
+interface RestartingDeps<Entry> {
   /** Absent: a bot ends with its pane host. */
   readonly restarts?: Pick<Restarts, 'wanted' | 'restart'> | undefined;
   readonly panes: Pick<PaneEngine, 'hold'>;

@@ -11,7 +11,7 @@ import type { BotSecrets } from '../vault/vault.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import { labelsFor } from './pane-labels.ts';
 
-export interface RestartsDeps {
+interface RestartsDeps {
   readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;
   readonly harnesses: Pick<Harnesses, 'prepare'>;
   readonly homes: BotHomes;
@@ -23,7 +23,7 @@ export interface RestartsDeps {
   readonly enabled: boolean;
 }
 
-export interface Restarted {
+interface Restarted {
   readonly pane: PaneInfo;
   /** It continues its conversation; otherwise it began a new one. */
   readonly resumed: boolean;

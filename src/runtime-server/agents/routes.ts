@@ -30,7 +30,7 @@ import type { Member, Registry } from './registry.ts';
 const captureLines = 80;
 const scrollbackLines = 200;
 
-export interface AgentRoutesDeps {
+interface AgentRoutesDeps {
   readonly registry: Registry;
   readonly views: AgentViews;
   readonly panes: PaneEngine;

@@ -14,7 +14,7 @@ export interface Start {
   readonly harness: HarnessName;
 }
 
-export interface UpPlan {
+interface UpPlan {
   readonly steps: readonly TeamPlanStep[];
   readonly starts: readonly Start[];
   /** Why it cannot be done, one for each bot; with any of them nothing is started. */
@@ -27,7 +27,7 @@ export interface Hindrance {
   readonly action: string;
 }
 
-export interface PlanFacts {
+interface PlanFacts {
   readonly members: readonly Member[];
   readonly found: readonly FoundHarness[];
   readonly computerId: string;
@@ -103,7 +103,7 @@ function isElsewhere(machine: string | null, { computerId, machines }: PlanFacts
   return machine !== null && machine !== 'local' && machine !== computerId && machines?.get(machine) !== null;
 }
 
-export const notPaired = (machine: string): string =>
+const notPaired = (machine: string): string =>
   `computer ${machine} is not paired with this one, or its cloud cannot be reached`;
 
 function bindStep(live: Member, bot: ResolvedBot, computerId: string): TeamPlanStep {

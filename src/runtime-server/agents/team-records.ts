@@ -5,7 +5,7 @@ import type { Tx } from '../../kit/store/store.ts';
 import type { Actor } from '../base/actor.ts';
 import type { FileState } from './store/teams.ts';
 
-export type TeamChange = FactoryEventData<'team.changed'>;
+type TeamChange = FactoryEventData<'team.changed'>;
 
 /** `state`: the team's row after the change, so that the rows can be rebuilt from the ledger. */
 export function recordTeamChange(

@@ -33,7 +33,7 @@ import { type Hindrance, planUp, type Start, specOf, TeamHindered } from './team
 import { recordTeamChange } from './team-records.ts';
 import type { Worktrees } from './worktrees/index.ts';
 
-export interface UpRequest {
+interface UpRequest {
   readonly preset?: string | undefined;
   readonly on?: string | undefined;
   readonly dryRun?: boolean | undefined;
@@ -43,7 +43,7 @@ export interface UpRequest {
   readonly adopts?: ReadonlyMap<string, NonNullable<BotSpec['adopts']>> | undefined;
 }
 
-export interface TeamDown {
+interface TeamDown {
   stopped: string[];
   /** Bots on computers that this one no longer reaches: they may run on there. */
   letGo?: string[];
@@ -63,7 +63,7 @@ export interface TeamService {
   close(): void;
 }
 
-export interface TeamServiceDeps {
+interface TeamServiceDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly registry: Registry;

@@ -3,7 +3,7 @@ import type { Log } from '../base/base.ts';
 import type { BotTokens } from './bot-homes.ts';
 import type { Registry } from './registry.ts';
 
-export interface TokenEndsDeps {
+interface TokenEndsDeps {
   readonly tokens: Pick<BotTokens, 'revoke'>;
   /** Retries what waits for the agent. */
   readonly wake: (agentId: string) => void;

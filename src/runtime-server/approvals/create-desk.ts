@@ -70,13 +70,13 @@ interface Waiter {
 /**
  * How long after its answer an approval can still be used by asking again: a client that stopped waiting needs time to come back.
  */
-export const answerKeptMs = 10 * 60_000;
+const answerKeptMs = 10 * 60_000;
 /** After a restart, askers with a key have this long to ask again. */
-export const askAgainMs = 60_000;
+const askAgainMs = 60_000;
 /** Node pages and `why` show ended holds; the ledger keeps them for good. */
 const endedKeptMs = 30 * 24 * 60 * 60_000;
 /** Questions of one bot, or of one client, that wait at a time: more would bury the person's inbox, and be approved unread. */
-export const mostOfOne = 50;
+const mostOfOne = 50;
 /** The wall clock may jump: deadlines are checked this often. */
 const longestWaitMs = 30_000;
 const longestExpiryMs = 7 * 24 * 60 * 60_000;

@@ -74,7 +74,7 @@ export interface Asked {
 }
 
 /** One approval as this computer knows it. `waiting`: its question has not reached the cloud yet. */
-export interface HeldApproval {
+interface HeldApproval {
   readonly approval: Approval;
   readonly actionHash: string;
   readonly waiting: boolean;

@@ -13,7 +13,7 @@ import { classOf, type Policy, type PolicyAction, riskOf } from '../policy/index
 import { type ApprovalAnswer, type ApprovalDesk, comesBackWithinMs } from './desk.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-export interface GateDeps {
+interface GateDeps {
   readonly desk: Pick<ApprovalDesk, 'ask'>;
   readonly policy: Pick<Policy, 'decide'>;
   readonly timers: Timers;

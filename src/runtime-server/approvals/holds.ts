@@ -7,7 +7,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import type { Migration, Tx } from '../../kit/store/store.ts';
 
 /** `answered`: a person decided; `taken` says whether an asker has acted on it. */
-export type HoldState = 'live' | 'answered' | 'expired' | 'withdrawn';
+type HoldState = 'live' | 'answered' | 'expired' | 'withdrawn';
 
 /** Times in milliseconds since the epoch. */
 export interface Hold {
@@ -32,12 +32,12 @@ export interface Hold {
 }
 
 /** From which state each move starts; every move ends a live hold, and `take` an answered one's wait. */
-export const holdMoves = {
+const holdMoves = {
   answer: { from: 'live', to: 'answered' },
   expire: { from: 'live', to: 'expired' },
   withdraw: { from: 'live', to: 'withdrawn' },
 } as const satisfies Record<string, { from: HoldState; to: HoldState }>;
-export type HoldMove = keyof typeof holdMoves;
+type HoldMove = keyof typeof holdMoves;
 
 export const holdMigrations: readonly Migration[] = [
   {
@@ -96,7 +96,7 @@ const columns = `id, question, action_hash AS actionHash, dedupe_key AS dedupeKe
   decision, note, user, surface, ended_at AS endedAt, COALESCE(answered_at, ended_at) AS answeredAt, taken_at AS takenAt`;
 type Reader = Pick<Tx, 'get' | 'all'>;
 
-export interface NewHold {
+interface NewHold {
   readonly id: string;
   readonly question: ApprovalQuestion;
   readonly actionHash: string;
@@ -129,7 +129,7 @@ export function moveDeadline(tx: Tx, id: string, deadline: number): void {
   tx.run(sql, deadline, iso(deadline), id);
 }
 
-export interface HoldEnd {
+interface HoldEnd {
   readonly decision: 'approve' | 'reject' | null;
   readonly note: string | null;
   readonly user: string | null;

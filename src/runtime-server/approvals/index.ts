@@ -9,17 +9,9 @@ import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import { createDesk, type Desk, type DeskDeps } from './create-desk.ts';
 import { type CallHome, createReports, type OpenReportLanes } from './reports.ts';
 
-export type {
-  ApprovalAnswer,
-  ApprovalAsk,
-  ApprovalDesk,
-  ApprovalVerdict,
-  Asked,
-  AskOptions,
-  HeldApproval,
-} from './desk.ts';
+export type { ApprovalAnswer, ApprovalAsk, ApprovalDesk, ApprovalVerdict } from './desk.ts';
 export { holdMigrations } from './holds.ts';
-export type { CallHome, OpenReportLanes } from './reports.ts';
+export type { CallHome } from './reports.ts';
 
 export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
   readonly openLanes: OpenReportLanes;
@@ -28,7 +20,7 @@ export interface HeldApprovalsDeps extends Omit<DeskDeps, 'reports'> {
   readonly botName?: (agentId: string) => string | null;
 }
 
-export interface HeldApprovals {
+interface HeldApprovals {
   readonly desk: Desk;
   readonly routes: readonly BoundRoute[];
   /** Home can be reached again: waiting reports are sent at once. */

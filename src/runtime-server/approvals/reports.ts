@@ -20,7 +20,7 @@ export type CallHome = (request: {
 
 export type OpenReportLanes = (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
 
-export interface ReportsDeps {
+interface ReportsDeps {
   readonly openLanes: OpenReportLanes;
   readonly call: CallHome;
   /** The home cloud's capabilities; requested from it if not known yet. */

@@ -17,7 +17,7 @@ import type { Sessions } from './sessions.ts';
 import type { Ends, Screens, Way } from './way.ts';
 import { titleOf } from './words.ts';
 
-export interface NextAction {
+interface NextAction {
   readonly member: string;
   readonly words: string;
   readonly region: Looked['region'];

@@ -43,7 +43,7 @@ export interface Ask extends Omit<Question, 'expiresInMs' | 'key'> {
 type Ended = Exclude<ApprovalState, 'pending'>;
 type Listener = (id: string, state: Ended, by: string | null) => void;
 
-export interface ApprovalsDeps {
+interface ApprovalsDeps {
   readonly store: Store;
   readonly questions: Questions;
   readonly clock: Clock;

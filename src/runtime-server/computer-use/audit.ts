@@ -78,7 +78,7 @@ const longestMessage = 1000;
  */
 const endWaitsMs = 25;
 
-export interface AuditDeps {
+interface AuditDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;

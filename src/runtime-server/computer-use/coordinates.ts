@@ -6,7 +6,7 @@ import { type Space, toFrame } from '../../contracts/computer-use/frame.ts';
 import type { Screen } from '../../contracts/computer-use/toolset.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
-export type Placed = { readonly input: Input } | { readonly outside: string };
+type Placed = { readonly input: Input } | { readonly outside: string };
 
 /** Whether the frame has to be known before the input can be read. */
 export const needsFrame = (space: Space): boolean =>

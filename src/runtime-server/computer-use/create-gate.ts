@@ -21,7 +21,7 @@ import { judgeTurn } from './turns.ts';
 import { createEnds, createScreens, type Ended, type Way } from './way.ts';
 import { maskedInput } from './words.ts';
 
-export interface GateDeps
+interface GateDeps
   extends Pick<LookingDeps, 'hosts' | 'uploads' | 'watched'>,
     Pick<JudgingDeps, 'policy' | 'defaults' | 'approver'>,
     Pick<ActingDeps, 'announce' | 'log'> {
@@ -32,7 +32,7 @@ export interface GateDeps
   readonly program: ExecutorProgram;
 }
 
-export interface Gate extends Pick<ToolsetGate, 'call'>, Omit<ReturnType<typeof createActing>, 'act' | 'actAsSeen'> {}
+interface Gate extends Pick<ToolsetGate, 'call'>, Omit<ReturnType<typeof createActing>, 'act' | 'actAsSeen'> {}
 
 export function createGate(deps: GateDeps): Gate {
   const { audit, lease } = deps;

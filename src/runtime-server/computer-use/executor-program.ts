@@ -47,7 +47,7 @@ export interface ExecutorProgram {
   close(): Promise<void>;
 }
 
-export interface ExecutorProgramDeps {
+interface ExecutorProgramDeps {
   readonly command: readonly [string, ...string[]];
   /** Beside the plain environment. */
   readonly env: Readonly<Record<string, string>>;

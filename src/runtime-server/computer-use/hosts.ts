@@ -17,7 +17,7 @@ export interface Destination {
   readonly privateHost: boolean;
 }
 
-export type Navigation =
+type Navigation =
   | { readonly kind: 'go'; readonly url: string; readonly to: Destination | null }
   | { readonly kind: 'refused'; readonly why: string };
 
@@ -27,7 +27,7 @@ export interface Hosts {
   judge(question: HostQuestion, opened: (host: string) => boolean): { readonly allow: boolean; readonly why: string };
 }
 
-export interface HostsDeps {
+interface HostsDeps {
   readonly policy: Pick<Policy, 'decide'>;
   readonly ownPorts: () => readonly number[];
   /** Of this computer; default: those of its interfaces. */

@@ -1,6 +1,6 @@
 /** Runs one action at a time in each place. Must not know the actions. */
 
-export interface PlaceLanes {
+interface PlaceLanes {
   /** Runs `work` after all that was given before it for this place. Rejects with the signal's reason when it aborts first. */
   run<Result>(place: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
 }

@@ -32,7 +32,7 @@ interface Held {
   cancel: () => void;
 }
 
-export interface LeaseDeps {
+interface LeaseDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   /** `lost`: who had it until now. */

@@ -25,7 +25,7 @@ export interface Answer {
   readonly by: string | null;
 }
 
-export interface AskedQuestion {
+interface AskedQuestion {
   /** `apr_…` */
   readonly id: string;
   /** Resolves once the answer is durable. Never rejects. */

@@ -23,7 +23,7 @@ import type { Holder, ToolsetCaller, ToolsetGate } from './gate.ts';
 import { usualSession } from './read-call.ts';
 import type { View } from './view.ts';
 
-export interface DeviceRoutesDeps {
+interface DeviceRoutesDeps {
   readonly gate: Pick<ToolsetGate, 'call' | 'control'>;
   readonly view: Pick<View, 'watch'>;
   /** Everybody has the same browser, which the display shows: in a computer that has one caller. */
@@ -32,7 +32,7 @@ export interface DeviceRoutesDeps {
 }
 
 /** The id by which a computer is asked about itself. */
-export const thisDevice = 'this-device';
+const thisDevice = 'this-device';
 
 export function deviceRoutesOf({ gate, view, oneBrowser, livingRun }: DeviceRoutesDeps): BoundRoute[] {
   const { control } = gate;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ExecutorProgram } from './executor-program.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly headless: boolean;
   readonly trace: boolean;
 }
@@ -48,7 +48,7 @@ interface Known {
   secret: boolean;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly program: Pick<ExecutorProgram, 'request' | 'generation'>;
   readonly folder: string;
   readonly proxy: string | null;

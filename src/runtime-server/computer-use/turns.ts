@@ -4,7 +4,7 @@
  */
 import type { AuditRow, Outcome } from './audit.ts';
 
-export type TurnVerdict =
+type TurnVerdict =
   | { readonly kind: 'go' }
   /** It has acted: the answer is its recorded result. */
   | { readonly kind: 'again'; readonly row: AuditRow }

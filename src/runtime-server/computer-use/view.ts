@@ -8,7 +8,7 @@ import type { Place, Request } from '../../programs/executor/protocol.ts';
 import { nameOfPlace } from './read-call.ts';
 
 type ViewEvents = typeof viewEvents;
-export type ViewEvent = {
+type ViewEvent = {
   [Name in keyof ViewEvents]: { event: Name; data: z.input<ViewEvents[Name]> };
 }[keyof ViewEvents];
 
@@ -33,7 +33,7 @@ interface Watcher {
   readonly listener: (event: ViewEvent) => void;
 }
 
-export interface ViewDeps {
+interface ViewDeps {
   readonly control: () => Control;
   /** Asks the executor; its errors do not matter here. False: it does not run. */
   readonly tell: (request: Request) => boolean;

@@ -55,7 +55,7 @@ export function createScreens(): Screens {
   };
 }
 
-export interface EndsDeps {
+interface EndsDeps {
   readonly audit: Pick<Audit, 'write'>;
   readonly screens: Screens;
   readonly sessions: Pick<Sessions, 'lost'>;
@@ -63,7 +63,7 @@ export interface EndsDeps {
 
 type More = Omit<AuditEnd, 'stage' | 'outcome'>;
 /** Records its end; returns the id of its row. */
-export type Finish = (outcome: Outcome, more: More) => Promise<string>;
+type Finish = (outcome: Outcome, more: More) => Promise<string>;
 
 /** The ends of calls that are no success. */
 export function createEnds({ audit, screens, sessions }: EndsDeps) {

@@ -5,7 +5,7 @@
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { Input } from './coordinates.ts';
 
-export const masked = '••••';
+const masked = '••••';
 
 /** Members with text that somebody typed or would type. */
 const typed = new Set(['type', 'form_input', 'key', 'hold_key']);

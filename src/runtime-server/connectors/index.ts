@@ -14,13 +14,13 @@ import { authOf, transportOf, withUrl } from './auth.ts';
 import type { ConnectorServers } from './ports.ts';
 import { createConnectorServers, type HttpServer, isConnector } from './servers.ts';
 
-export interface ConnectorsDeps {
+interface ConnectorsDeps {
   readonly attached: AttachedPort;
   readonly signIns: SignInPort;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
-export interface Connectors {
+interface Connectors {
   readonly servers: ConnectorServers;
   /** `counts`: live subscriptions by connector. */
   routes(counts: () => Promise<ReadonlyMap<string, number>>): readonly BoundRoute[];

@@ -52,7 +52,7 @@ export interface ConnectorServers {
 // ---- Event schemas of other servers. Some take seconds to apply (`^(a+)+$`, a large `uniqueItems`), so a worker compiles and
 // applies them, offline and with a deadline.
 
-export interface SchemaVerdict {
+interface SchemaVerdict {
   readonly ok: boolean;
   /** The mismatch, or why the schema cannot be used, in a sentence; null where it fits. */
   readonly problem: string | null;

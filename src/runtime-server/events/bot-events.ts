@@ -7,7 +7,7 @@ import type { Tx } from '../../kit/store/store.ts';
 import type { RuntimeEvents } from './outbox.ts';
 
 /** A bot's names in an event. */
-export interface NamedBot {
+interface NamedBot {
   readonly id: string;
   readonly slug: string;
   readonly definition: { readonly name: string } | null;
@@ -22,13 +22,13 @@ export interface BotEvents {
   ): void;
 }
 
-export interface BotEventsDeps {
+interface BotEventsDeps {
   readonly events: RuntimeEvents;
   readonly registry: { find(idOrAddress: string): NamedBot | null };
 }
 
 /** Longer titles are no titles; the registry takes no more. */
-export const longestTitle = 200;
+const longestTitle = 200;
 
 export function createBotEvents({ events, registry }: BotEventsDeps): BotEvents {
   return {

@@ -2,7 +2,7 @@
 import type { FactoryEventData, FactoryEventType } from '../../contracts/factory/events.ts';
 import type { LedgerRow } from '../../kit/ledger/ledger.ts';
 
-export type FactoryEvent = {
+type FactoryEvent = {
   readonly [T in LedgerEventType]: { readonly type: T; readonly at: string; readonly data: FactoryEventData<T> };
 }[LedgerEventType];
 /** States are live only, and approvals belong to the cloud API. */

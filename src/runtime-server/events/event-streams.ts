@@ -13,7 +13,7 @@ import { batch, createEventTail, type EventStreamDeps, type EventTail, type Plac
 /** Streams that are written to before the loop gets a turn: some 5 ms. */
 const slice = 250;
 
-export interface EventSink {
+interface EventSink {
   open(): void;
   send(event: { event?: string; id?: string; data: unknown }): boolean;
   sendText(text: string): boolean;
@@ -23,12 +23,12 @@ export interface EventSink {
   onEnd(listener: () => void): void;
 }
 
-export interface Cursors {
+interface Cursors {
   readonly after: string | undefined;
   readonly lastEventId: string | undefined;
 }
 
-export interface EventStreams {
+interface EventStreams {
   /** Begins the stream; it lasts until the client leaves. Throws `usage` for a bad cursor, before anything is sent. */
   stream(cursors: Cursors, sink: EventSink): Promise<void>;
 }

@@ -32,7 +32,7 @@ export interface Place {
   readonly state: number;
 }
 
-export interface Portion {
+interface Portion {
   readonly text: string;
   readonly upTo: Place;
 }

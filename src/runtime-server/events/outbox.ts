@@ -19,7 +19,7 @@ export interface RuntimeEvents {
 }
 
 /** One request to a model; `microUsd` null where its price is not known. */
-export interface SpentOnModel {
+interface SpentOnModel {
   readonly id: string;
   readonly at: number;
   readonly agentId: string;
@@ -36,7 +36,7 @@ export interface Outbox extends RuntimeEvents {
   close(): Promise<void>;
 }
 
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
   /** Calls the home cloud as this computer's device, signed. Throws when it cannot be reached. */
   readonly call: (request: {

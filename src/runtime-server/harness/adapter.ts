@@ -59,7 +59,7 @@ export interface Surroundings {
 }
 
 /** Runs one task after the other; a failed task does not stop the next. */
-export interface Mutex {
+interface Mutex {
   run<T>(task: () => Promise<T>): Promise<T>;
 }
 

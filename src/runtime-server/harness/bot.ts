@@ -25,7 +25,7 @@ const cannotTakeMs = 60_000;
 /** A person's input is recorded once a burst, or it would push all other evidence out of `explain`. */
 const personBurstMs = 5000;
 
-export interface BotOptions {
+interface BotOptions {
   readonly adapter: Adapter;
   readonly matcher: Matcher;
   readonly bot: BotSpec;

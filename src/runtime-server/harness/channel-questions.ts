@@ -22,19 +22,19 @@ export interface ChannelQuestion {
   readonly summary?: string;
 }
 
-export interface ChannelDecision {
+interface ChannelDecision {
   readonly allow: boolean;
   readonly note: string;
 }
 
-export interface ChannelQuestionsOptions {
+interface ChannelQuestionsOptions {
   /** Prefix of the key by which approvals recognise a repeated question. */
   readonly harness: string;
   /** Delivers the decision. `gone`: the program no longer asks. Rejects where delivery failed. */
   readonly reply: (id: string, decision: ChannelDecision) => Promise<'taken' | 'gone'>;
 }
 
-export interface ChannelQuestions {
+interface ChannelQuestions {
   asked(question: ChannelQuestion): void;
   /** Somebody answered in the pane. */
   answered(id: string): void;

@@ -12,7 +12,7 @@ export interface KeptQuestion {
   readonly id: string;
 }
 
-export interface DeskQuestions {
+interface DeskQuestions {
   note(seen: string): void;
   /** Resolves when a person has answered, or `ended` has; then the approval is withdrawn too. */
   ask(

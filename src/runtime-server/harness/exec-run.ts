@@ -16,7 +16,7 @@ export interface ExecStart {
   readonly own?: Readonly<Record<string, string>>;
 }
 
-export type Exec = (
+type Exec = (
   around: Surroundings,
   bot: BotSpec,
   doors: BotDoors,

@@ -20,7 +20,7 @@ const firstRetryMs = 250;
 const longestRetryMs = 2000;
 const mostBytes = 4 * 1024 * 1024;
 
-export interface HookProcess {
+interface HookProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
   readonly stdout: { write(text: string): unknown };

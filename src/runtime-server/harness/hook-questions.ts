@@ -14,13 +14,13 @@ const hookReturnsMs = 5000;
 /** After a restart the waiting hooks have this long to ask again. */
 const askAgainMs = 10_000;
 
-export interface HookQuestion {
+interface HookQuestion {
   /** Equal for every hook of the same question. */
   readonly call: string;
   readonly ask: PermissionAsk;
 }
 
-export interface OpenQuestion<Q extends HookQuestion> {
+interface OpenQuestion<Q extends HookQuestion> {
   readonly question: Q;
   readonly payload: Payload;
   readonly answer: Promise<End>;
@@ -30,7 +30,7 @@ export interface OpenQuestion<Q extends HookQuestion> {
   hooks: number;
 }
 
-export interface HookQuestionsWays<Q extends HookQuestion> {
+interface HookQuestionsWays<Q extends HookQuestion> {
   readonly harness: string;
   /** The set of open questions changed. */
   readonly onChange?: () => void;
@@ -41,7 +41,7 @@ export interface HookQuestionsWays<Q extends HookQuestion> {
   readonly hooklessAt: () => 'pane' | 'engine';
 }
 
-export interface HookQuestions<Q extends HookQuestion> {
+interface HookQuestions<Q extends HookQuestion> {
   readonly open: ReadonlyMap<string, OpenQuestion<Q>>;
   note(seen: string): void;
   /** The decision of a person's rule, as the hook prints it. */

@@ -26,7 +26,7 @@ import { quote } from './shell/start-file.ts';
 /** How long a lookup of the installed harnesses is valid. */
 const foundForMs = 30_000;
 
-export interface HarnessesDeps {
+interface HarnessesDeps {
   readonly panes: HarnessPanes;
   readonly clock: Clock;
   readonly timers?: Timers;

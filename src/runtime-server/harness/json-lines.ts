@@ -11,13 +11,13 @@ const newline = 0x0a;
 /** Opening a pipe would wait for its writer. Windows has no such flag. */
 const nonBlocking = constants.O_NONBLOCK ?? 0;
 
-export interface JsonLine {
+interface JsonLine {
   readonly entry: Readonly<Record<string, unknown>>;
   /** Offset of its first byte. */
   readonly start: number;
 }
 
-export interface JsonLines {
+interface JsonLines {
   readonly lines: readonly JsonLine[];
   /** Behind the last whole line. */
   readonly offset: number;

@@ -11,7 +11,7 @@ import { composePrompt, containsText, messageIn } from './wording.ts';
 
 export type Composer = { readonly kind: 'closed' | 'empty' } | { readonly kind: 'text'; readonly text: string };
 
-export interface PasteWays {
+interface PasteWays {
   composer(facts: PaneFacts): Composer;
   /** Whether the composer holds exactly this text, or the marker that replaces it. */
   holds(composer: Composer, text: string): boolean;
@@ -29,7 +29,7 @@ export interface PasteWays {
   readonly lateMs: number;
 }
 
-export interface PasteDelivery {
+interface PasteDelivery {
   deliver(message: Outgoing): Promise<DeliverResult>;
   /** A hook reports that this prompt was taken. */
   taken(prompt: string): void;

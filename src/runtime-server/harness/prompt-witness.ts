@@ -4,7 +4,7 @@ import { readJsonLines } from './json-lines.ts';
 import { containsText } from './wording.ts';
 
 /** The prompt in a line; null: the line holds none. */
-export type PromptOf = (entry: Readonly<Record<string, unknown>>) => string | null;
+type PromptOf = (entry: Readonly<Record<string, unknown>>) => string | null;
 
 /** Whether a prompt with this text was written since. */
 export type PromptsSince = (ours: string) => Promise<boolean>;

@@ -41,7 +41,7 @@ export function composeCommands(message: Outgoing): string {
 }
 
 /** The prompt after a harness has wrapped, trimmed and re-spaced it: no paste tags, no invisible characters, single blanks. */
-export function normalise(text: string): string {
+function normalise(text: string): string {
   return text
     .replace(/<\/?pasted_content\b[^>]*>/gu, ' ')
     .replace(invisible, '')

@@ -10,7 +10,7 @@ import { type ToolCaller, type ToolInfo, type ToolOutcome, toolCalled } from '..
 import type { HostedDeps, NodeRef } from './deps.ts';
 import type { HostedSpec } from './spec.ts';
 
-export interface ActingOrder {
+interface ActingOrder {
   readonly runId: string;
   readonly spec: HostedSpec;
   readonly mode: HostedMode;
@@ -24,7 +24,7 @@ export interface ActingOrder {
   asking(title: string | null): void;
 }
 
-export interface Acting {
+interface Acting {
   offers(): ToolOffer[];
   call(call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
   /** Tells the ledger of the last call, in the operation that keeps its result. */

@@ -9,7 +9,7 @@ import { createJail } from '../tool-server/jail.ts';
 import type { HostedDeps } from './deps.ts';
 import { createHosted, createReportTools, type Hosted } from './index.ts';
 
-export interface HostedBotsDeps
+interface HostedBotsDeps
   extends Omit<HostedDeps, 'tools' | 'reply' | 'orderOf' | 'modeOf' | 'envOf' | 'folderOf'> {
   /** `GANTRY_HOME`, which no bot sees. */
   readonly home: string;

@@ -29,7 +29,7 @@ export interface NodeWork {
   ): Promise<{ receiptId: string }>;
 }
 
-export interface AgentRunEnd {
+interface AgentRunEnd {
   readonly status: 'completed' | 'failed' | 'cancelled' | 'interrupted';
   readonly at: number;
   readonly usage: Readonly<Record<string, number>> | null;
@@ -38,7 +38,7 @@ export interface AgentRunEnd {
 }
 
 /** Records of what bots were run for. */
-export interface AgentRuns {
+interface AgentRuns {
   begin(
     tx: Tx,
     run: { id: string; botId: string; source: { kind: 'workflow' | 'message'; ref: string }; at: number },

@@ -9,9 +9,9 @@ import type { HostedDeps } from './deps.ts';
 import type { HostedSpec } from './spec.ts';
 import { dropTurn, lastTurn, linesAfter, moveTurn, openTurns, type TurnRecord } from './store.ts';
 
-export type { AloneEnd, AloneOrder } from './alone.ts';
+
 export type { HostedBot } from './bot.ts';
-export type { AgentRuns, HostedDeps, NodeWork } from './deps.ts';
+
 export { hostedMigrations } from './migrations.ts';
 export { type HostedSpec, hostedSpec } from './spec.ts';
 export { createReportTools } from './tools.ts';

@@ -2,7 +2,7 @@
 import type { HostedSpec } from './spec.ts';
 
 /** alone: a separate run, whose only reader is the caller that wanted it. */
-export type Occasion = 'message' | 'step' | 'alone';
+type Occasion = 'message' | 'step' | 'alone';
 
 export function systemFor(spec: HostedSpec, mode: HostedSpec['mode'], occasion: Occasion): string {
   const modes: Record<HostedSpec['mode'], string> = {

@@ -32,7 +32,7 @@ export const reportTools: ReadonlySet<string> = new Set([
   'thread.reply',
 ]);
 
-export interface ReportToolsDeps {
+interface ReportToolsDeps {
   readonly nodes: NodeWork;
   readonly reply: HostedDeps['reply'];
   /** Opens a file inside the root. */

@@ -15,7 +15,7 @@ import { systemFor } from './instructions.ts';
 import type { HostedSpec } from './spec.ts';
 import { addLine, dropTurn, insertTurn, lastLines, moveTurn, type TurnRecord, type TurnStatus } from './store.ts';
 
-export interface TurnOrder {
+interface TurnOrder {
   readonly record: TurnRecord;
   readonly text: string;
   readonly spec: HostedSpec;

@@ -3,17 +3,17 @@ import type { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { beginPairing, PairingGrant, pollPairing } from '../../contracts/link/pairings.ts';
 
-export interface AskCloudDeps {
+interface AskCloudDeps {
   readonly now: () => number;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
 /** `remainingMs`: how long the code is valid from now on, whatever the clocks show. `aheadMs`: of the cloud's clock; null: unknown. */
-export type Begun = z.infer<(typeof beginPairing.answers)[201]> & {
+type Begun = z.infer<(typeof beginPairing.answers)[201]> & {
   readonly remainingMs: number;
   readonly aheadMs: number | null;
 };
-export type Polled =
+type Polled =
   | { readonly is: 'pending' | 'unreachable' }
   | { readonly is: 'granted'; readonly grant: PairingGrant }
   | { readonly is: 'over'; readonly why: string };

@@ -42,7 +42,7 @@ export const deviceMigrations: readonly Migration[] = [
   },
 ];
 
-export interface DeviceDeps {
+interface DeviceDeps {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ import { signedHeaders } from '../../kit/signing/signature.ts';
 import { largestOffsetMs } from '../../kit/signing/signed-call.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
 
-export interface Home {
+interface Home {
   /** `https://gantry.example`, with or without a path below which the cloud is served. */
   readonly cloudUrl: string;
   readonly computerId: string;
@@ -42,7 +42,7 @@ export interface DialerDeps {
   };
 }
 
-export interface DialerState {
+interface DialerState {
   readonly linked: boolean;
   /** Since when it is so, milliseconds since the epoch. */
   readonly since: number;
@@ -50,7 +50,7 @@ export interface DialerState {
   readonly problem: string | null;
 }
 
-export interface Dialer {
+interface Dialer {
   /** Begins to dial; while it does, the next try is made at once. */
   start(): void;
   /** Ends the link and dials no more, until `start`. Lets what runs finish for `graceMs`. */

@@ -25,7 +25,7 @@ interface AnyHome {
   readonly keys: readonly string[];
 }
 
-export interface EmbeddedHome extends AnyHome {
+interface EmbeddedHome extends AnyHome {
   readonly kind: 'embedded';
 }
 
@@ -49,7 +49,7 @@ export interface Home {
   onChange(listener: (home: HomeNow) => void): () => void;
 }
 
-export interface HomeDeps {
+interface HomeDeps {
   readonly clock: Clock;
   readonly computerId: string;
   readonly user: { readonly id: string; readonly name: string };

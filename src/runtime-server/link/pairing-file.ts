@@ -20,7 +20,7 @@ const PairingFile = z.strictObject({
 });
 export type PairingFile = z.infer<typeof PairingFile>;
 
-export type PairingRead =
+type PairingRead =
   | { readonly is: 'none' }
   | { readonly is: 'pairing'; readonly pairing: PairingFile }
   | { readonly is: 'unusable'; readonly problem: string };

@@ -15,7 +15,7 @@ import type { Deliverer } from './deliverer.ts';
 import type { SendService } from './send.ts';
 import { findChannelThread, insertThread } from './store/threads.ts';
 
-export interface ChannelDoorsDeps {
+interface ChannelDoorsDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock: Clock;

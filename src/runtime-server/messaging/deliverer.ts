@@ -18,7 +18,7 @@ import { recordMove } from './records.ts';
 import { type DeliveryMove, moveDelivery, readDelivery } from './store/deliveries.ts';
 
 /** Handles an outbox's items (kit/lane, `LanesOptions`). */
-export interface LaneWorker {
+interface LaneWorker {
   send(item: LaneItem): Promise<LaneOutcome>;
   gate(lane: string): string | null;
   onExpired(tx: Tx, item: LaneItem): void;
@@ -27,7 +27,7 @@ export interface LaneWorker {
 /** Makes the lanes that hold queued sends. */
 export type OpenLanes = (worker: LaneWorker) => Lanes;
 
-export interface DelivererDeps {
+interface DelivererDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly panes: Pick<PaneEngine, 'engine'>;

@@ -10,7 +10,7 @@ import { agentOfLane, laneOf } from './model.ts';
 /** A head takes at most 10 s (harness.ts, `deliver`); a drain waits a little less and returns the current result. Milliseconds. */
 const waitMs = 9500;
 
-export interface DrainResult {
+interface DrainResult {
   /** Ids of the deliveries that were at the head of a queue. */
   tried: string[];
   /** Sends that still wait. */
@@ -20,7 +20,7 @@ export interface DrainResult {
 
 export type Drain = (agent: string | undefined, dryRun: boolean) => Promise<DrainResult>;
 
-export interface DrainDeps {
+interface DrainDeps {
   readonly lanes: Lanes;
   readonly timers: Timers;
   readonly store: Pick<Store, 'write'>;

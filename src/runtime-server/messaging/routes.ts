@@ -22,7 +22,7 @@ import * as deliveries from './store/deliveries.ts';
 import * as threads from './store/threads.ts';
 import type { ThreadService } from './thread-service.ts';
 
-export interface OrchestrationRoutesDeps {
+interface OrchestrationRoutesDeps {
   readonly store: Store;
   readonly registry: Registry;
   readonly sends: SendService;

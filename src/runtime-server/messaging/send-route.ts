@@ -42,7 +42,7 @@ export interface SendRouteDeps {
   readonly hasStep: (tx: Pick<Tx, 'get' | 'all'>, dagId: string | undefined, nodeId: string | undefined) => boolean;
 }
 
-export type FindRoute = (request: SendRequest, sender: Sender) => Promise<SendRoute>;
+type FindRoute = (request: SendRequest, sender: Sender) => Promise<SendRoute>;
 
 export function createFindRoute(deps: SendRouteDeps): FindRoute {
   const { store, lanes, deliverer } = deps;

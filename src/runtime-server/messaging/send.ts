@@ -29,7 +29,7 @@ export interface SendService {
   send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
 }
 
-export interface SendDeps {
+interface SendDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly lanes: Lanes;
@@ -46,7 +46,7 @@ export interface SendDeps {
 }
 
 /** Work for bots of vendors. */
-export interface Tickets {
+interface Tickets {
   open(
     tx: Tx,
     ticket: {

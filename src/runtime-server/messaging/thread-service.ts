@@ -9,7 +9,7 @@ import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
 import { insertThread } from './store/threads.ts';
 
-export interface ThreadPlan {
+interface ThreadPlan {
   readonly title: string;
   readonly botId: string | null;
 }
@@ -20,7 +20,7 @@ export interface ThreadService {
   create(plan: ThreadPlan, by: Actor): Promise<Thread>;
 }
 
-export interface ThreadServiceDeps {
+interface ThreadServiceDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import type { ServerHeard } from '../../contracts/factory/model-routes.ts';
 import { createEgress } from '../../kit/egress/egress.ts';
 import type { Wire } from './model.ts';
 
-export interface AskedPlace {
+interface AskedPlace {
   readonly wire: Wire;
   readonly baseUrl: string;
   readonly key: string | null;

@@ -5,7 +5,7 @@
 import type { Clock } from '../../kit/clock/clock.ts';
 import { type FaultKind, ModelFault } from './model.ts';
 
-export interface FaultContext {
+interface FaultContext {
   readonly clock: Pick<Clock, 'now'>;
   readonly signal: AbortSignal;
   /** The answer had begun. */

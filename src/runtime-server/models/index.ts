@@ -25,7 +25,7 @@ import { costOf, createPriceOf, type Price } from './prices.ts';
 import { recordSpend, type Spend, type SpendSum, sumSpend } from './spend.ts';
 import { type ComputerUseSettings, known, type ToolsetForm, toolsetForm } from './toolsets/which.ts';
 
-export { createKeptModels, type KeptModels } from './kept.ts';
+export { createKeptModels } from './kept.ts';
 export { modelMigrations } from './migrations.ts';
 export { type SpendSum, sumSpendByAgent, unpricedModels } from './spend.ts';
 export type { ComputerUseSettings } from './toolsets/which.ts';
@@ -39,7 +39,7 @@ export interface ModelSettings {
 }
 
 /** A model that uses a computer, and in which form it is offered the toolsets. */
-export interface ComputerModel {
+interface ComputerModel {
   readonly name: string;
   readonly target: Target;
   readonly form: ToolsetForm;

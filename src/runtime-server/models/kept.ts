@@ -21,7 +21,7 @@ import type { Wire } from './model.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface KeptModels {
+interface KeptModels {
   /** The environment with the kept keys behind it: always as it is now. */
   readonly env: Variables;
   /** The servers of settings.json and the kept ones. */
@@ -29,7 +29,7 @@ export interface KeptModels {
   readonly routes: readonly BoundRoute[];
 }
 
-export interface KeptModelsDeps {
+interface KeptModelsDeps {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly sealer: Sealer;

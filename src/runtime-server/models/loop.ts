@@ -186,12 +186,12 @@ export async function runTurn(deps: LoopDeps, turn: Turn, hooks: TurnHooks): Pro
   }
 }
 
-export function notRun(call: Pick<ToolCall, 'id' | 'name'>, text: string): ToolResult {
+function notRun(call: Pick<ToolCall, 'id' | 'name'>, text: string): ToolResult {
   return { callId: call.id, name: call.name, text, isError: true };
 }
 
 /** Old pictures cost as much as new ones in every request, and are outdated. */
-export function withLastPictures(messages: readonly Message[], keep: number): readonly Message[] {
+function withLastPictures(messages: readonly Message[], keep: number): readonly Message[] {
   let left = keep;
   return messages
     .toReversed()

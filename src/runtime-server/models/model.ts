@@ -6,7 +6,7 @@
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { BrowserState } from '../../contracts/computer-use/toolset.ts';
 
-export const wires = ['anthropic', 'openai', 'google'] as const;
+const wires = ['anthropic', 'openai', 'google'] as const;
 export type Wire = (typeof wires)[number];
 
 export interface ToolOffer {

@@ -15,7 +15,7 @@ export interface Price {
 }
 
 /** Last compared with the vendors' lists in November 2025. */
-export const prices: Readonly<Record<string, Price>> = {
+const prices: Readonly<Record<string, Price>> = {
   'claude-opus-4-5': { input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25 },
   'claude-sonnet-4-5': { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, upToInput: 200_000 },
   'claude-haiku-4-5': { input: 1, output: 5, cachedInput: 0.1, cacheWrite: 1.25 },
@@ -31,7 +31,7 @@ export const prices: Readonly<Record<string, Price>> = {
   'gemini-2.5-flash-lite': { input: 0.1, output: 0.4, cachedInput: 0.01 },
 };
 
-export type PriceOf = (model: string) => Price | null;
+type PriceOf = (model: string) => Price | null;
 
 /** By name, or by name without the date a vendor adds (`-20250929`, `-2025-08-07`). `own` wins. */
 export function createPriceOf(own: Readonly<Record<string, Price>> = {}): PriceOf {

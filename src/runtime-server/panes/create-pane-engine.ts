@@ -12,7 +12,7 @@ import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
 import { createStreams } from './streams.ts';
 import { createWatchers } from './watchers.ts';
 
-export interface PaneEngineDeps {
+interface PaneEngineDeps {
   /** The data folder (`GANTRY_HOME`). */
   readonly home: string;
   /** How the host is started: `programCommand('pane-host')`. */

@@ -27,7 +27,7 @@ export interface HostConnection {
   close(): void;
 }
 
-export interface HostFacts {
+interface HostFacts {
   readonly pid: number;
   readonly minor: number;
   /** Its Gantry version; empty if it reports none. */

@@ -10,7 +10,7 @@ import { hostCommand, hostToken, startHost } from './host-starter.ts';
 /** No host is started any more: what ran in the last one is gone. */
 export class HostGivenUp extends AppError {}
 
-export interface HostReachOptions {
+interface HostReachOptions {
   /** The data folder (`GANTRY_HOME`). */
   readonly home: string;
   readonly command: readonly [string, ...string[]];
@@ -22,7 +22,7 @@ export interface HostReachOptions {
   readonly closed: () => boolean;
 }
 
-export interface HostReach {
+interface HostReach {
   /** Rejects with an error for a person. */
   connect(events: ConnectionEvents): Promise<HostConnection>;
   /** The connection has ended. */

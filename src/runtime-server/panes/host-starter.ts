@@ -44,7 +44,7 @@ export function hostToken(files: HostFiles): string {
   return readTokenFile(files.token);
 }
 
-export interface HostProgram {
+interface HostProgram {
   readonly home: string;
   /** Program and file of the host. */
   readonly command: readonly [string, ...string[]];

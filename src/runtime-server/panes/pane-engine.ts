@@ -42,7 +42,7 @@ export interface PaneInfo {
 }
 
 /** A closed pane begins again under its id: its text above, `words` in a line, a new program. */
-export interface PaneRevival {
+interface PaneRevival {
   readonly words: string;
 }
 

@@ -1,6 +1,6 @@
 /** Plain text out of a pane's journal: no escape sequences, no control characters but newline and tab. Pure. */
 
-export interface Plain {
+interface Plain {
   readonly text: string;
   /** Bytes that were used; the others begin something that is still incomplete. */
   readonly used: number;
@@ -11,7 +11,7 @@ export interface Plain {
 const esc = 0x1b;
 const bel = 0x07;
 /** The longest unfinished sequence that is waited for; a longer one is taken for noise and its start dropped. Bytes. */
-export const longestWait = 4096;
+const longestWait = 4096;
 
 /**
  * `final`: nothing follows, so an unfinished rest is dropped as well. A line ends at LF; CR before it goes; a CR without LF (a redrawn line) ends a

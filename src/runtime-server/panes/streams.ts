@@ -2,13 +2,13 @@
 import type { Event } from '../../programs/pane-host/protocol.ts';
 import type { PaneReader } from './pane-engine.ts';
 
-export interface OpenStream {
+interface OpenStream {
   readonly number: number;
   readonly pane: string;
   readonly from: number | 'snapshot';
 }
 
-export interface Streams {
+interface Streams {
   open(pane: string, from: number | 'snapshot', reader: PaneReader): OpenStream;
   /** Those to request from the host (again), each from its position. */
   all(): OpenStream[];

@@ -5,7 +5,7 @@
 import type { Screen } from '../../contracts/factory/agent.ts';
 import type { PaneWatcher } from './pane-engine.ts';
 
-export interface Watchers {
+interface Watchers {
   /** `start` is true for a pane's first viewer. */
   add(pane: string, watcher: PaneWatcher): { start: boolean; remove(): { stop: boolean } };
   panes(): string[];

@@ -11,7 +11,7 @@ import type { Actor } from '../base/actor.ts';
 export const owner = 'owner';
 
 /** A bot, as far as its partners need to know it. */
-export interface PartyBot {
+interface PartyBot {
   readonly id: string;
   readonly team: string;
   readonly slug: string;
@@ -36,7 +36,7 @@ export interface Parties {
   name(id: string): string;
 }
 
-export interface PartiesDeps {
+interface PartiesDeps {
   readonly registry: { find(idOrAddress: string): PartyBot | null; members(): readonly PartyBot[] };
 }
 

@@ -20,10 +20,10 @@ import { placeUpload, readUpload } from './upload.ts';
 import { uploadHash } from './upload-hash.ts';
 
 /** `ok` false: a step failed; nothing new runs. */
-export type Brought = { readonly ok: boolean; readonly result: PeerUpResult };
+type Brought = { readonly ok: boolean; readonly result: PeerUpResult };
 export type Bring = (user: string, name: string, request: PeerUpRequest, by: Actor) => Promise<Brought>;
 
-export interface BringDeps {
+interface BringDeps {
   readonly crews: Crews;
   readonly clones: Clones;
   readonly harnesses: Pick<Harnesses, 'found'>;

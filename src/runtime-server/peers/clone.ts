@@ -12,7 +12,7 @@ import { complaint, uncommitted } from '../../kit/process/git.ts';
 import { listSettings, replacePrograms } from '../../kit/process/git-programs.ts';
 import { plainEnvironment, type RunOptions, type RunResult } from '../../kit/process/run-process.ts';
 
-export interface Repository {
+interface Repository {
   readonly url: string;
   readonly commit: string;
 }
@@ -24,7 +24,7 @@ export interface Clones {
   prepare(root: string, repo: Repository, live: boolean): Promise<void>;
 }
 
-export interface ClonesDeps {
+interface ClonesDeps {
   readonly run: (options: RunOptions) => Promise<RunResult>;
   readonly timers: Timers;
   /** A fresh name part. */

@@ -15,7 +15,7 @@ import { peerRoutes } from './routes.ts';
 export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
 export { peerMigrations } from './store.ts';
 
-export interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
+interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
   /** The environment that git is run with. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** How git is run for what other computers bring; by default as any child. */
@@ -24,7 +24,7 @@ export interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
   readonly remote: RemotePanes;
 }
 
-export interface Peers {
+interface Peers {
   /** For the person at this computer. */
   readonly ownRoutes: readonly BoundRoute[];
   /** For tickets, on the peer port and the link's stream `peer`. */

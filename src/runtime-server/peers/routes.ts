@@ -43,7 +43,7 @@ const graceMs = 30_000;
 /** Several changes of a moment are sent as one. */
 const gatherMs = 50;
 
-export interface PeerRoutesDeps {
+interface PeerRoutesDeps {
   readonly crews: Crews;
   readonly bring: Bring;
   readonly panes: PaneEngine;

@@ -5,7 +5,7 @@ import type { PeerSendResult } from '../../contracts/factory/peer-routes.ts';
 import type { Member } from '../agents/member.ts';
 import type { Crew } from './crew.ts';
 
-export interface GuestMessage {
+interface GuestMessage {
   readonly text: string;
   readonly queue?: boolean | undefined;
   /** Address of a bot on the caller's computer. */

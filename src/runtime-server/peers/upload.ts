@@ -13,12 +13,12 @@ import { nameProblem, sameFile } from './upload-names.ts';
 
 export type UploadFiles = Readonly<Record<string, string>>;
 
-export interface UploadedTeam {
+interface UploadedTeam {
   readonly file: TeamFile;
   readonly culture: string | null;
 }
 
-export interface UploadPlace {
+interface UploadPlace {
   /** The workspace that its bots work in. */
   readonly root: string;
   readonly userHome: string;

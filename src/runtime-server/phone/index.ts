@@ -12,9 +12,9 @@ import { createOutgoing, type OutgoingDeps } from './outgoing.ts';
 import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
 
 export { phoneMigrations } from './migrations.ts';
-export type { Channel, ChannelDoors, ChannelMessage, ChannelOut, OutgoingEnd } from './ports.ts';
+export type { ChannelOut } from './ports.ts';
 
-export interface PhoneDeps extends NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
+interface PhoneDeps extends NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
   readonly store: Store;
   readonly clock: Clock;
   readonly doors: () => ChannelDoors;

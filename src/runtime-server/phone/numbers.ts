@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { listNumbers } from '../../contracts/phone/number.ts';
 import type { Store } from '../../kit/store/store.ts';
 
-export interface KnownNumber {
+interface KnownNumber {
   readonly id: string;
   readonly e164: string;
   readonly botId: string;

@@ -27,7 +27,7 @@ export interface OutgoingDeps {
   readonly clock: { now(): number };
 }
 
-export interface Outgoing extends ChannelOut {
+interface Outgoing extends ChannelOut {
   wake(): void;
   start(): Promise<void>;
   close(): Promise<void>;

@@ -45,7 +45,7 @@ export interface PolicyRule {
   readonly namesHost: boolean;
 }
 
-export type ReadPolicy =
+type ReadPolicy =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly problems: readonly PolicyProblem[] };
 

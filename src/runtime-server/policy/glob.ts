@@ -1,7 +1,7 @@
 /**
  * Globs of policy rules: `*` anything, in paths anything but a slash, `**` anything, `?` one character, `{a,b}` either. Pure.
  */
-export type GlobKind = 'words' | 'path';
+type GlobKind = 'words' | 'path';
 
 /** Throws for a `{` without its `}`. */
 export function compileGlob(glob: string, kind: GlobKind): RegExp {

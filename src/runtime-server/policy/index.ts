@@ -8,18 +8,10 @@ import { decide, type Rules } from './decide.ts';
 import { largestPolicyFile, policyFile, readPolicy } from './file.ts';
 import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from './policy.ts';
 
-export {
-  type Policy,
-  type PolicyAction,
-  type PolicyMode,
-  type PolicyProblem,
-  type PolicyVerdict,
-  strictest,
-  type Verdict,
-} from './policy.ts';
-export { type ActionClass, classOf, riskOf } from './risk.ts';
+export { type Policy, type PolicyAction, type PolicyVerdict, strictest } from './policy.ts';
+export { classOf, riskOf } from './risk.ts';
 
-export interface PolicyDeps {
+interface PolicyDeps {
   /** Absolute path. */
   readonly workspace: string;
   /** Which content of the file counts, and whether the current one waits for its person's yes. */

@@ -2,7 +2,7 @@
  * The interface of the policy. It is the only one: gates, tools, the executor, hosted bots and automation all ask it. Each declares `Pick<Policy,
  * 'decide'>` and gets it from the host. Must not know who asks.
  */
-export const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
+const policyModes = ['REQUIRE_APPROVAL', 'PLAN_ONLY', 'ACCEPT_EDITS', 'BYPASS_PERMISSIONS'] as const;
 export type PolicyMode = (typeof policyModes)[number];
 
 export type Verdict = 'allow' | 'ask' | 'deny';

@@ -5,7 +5,7 @@
 import { memberClasses, membersOf, type Toolset, toolsets } from '../../contracts/computer-use/members.ts';
 import type { PolicyAction } from './policy.ts';
 
-export const actionClasses = memberClasses;
+const actionClasses = memberClasses;
 export type ActionClass = (typeof actionClasses)[number];
 
 /** The risk that an approval shows. */

@@ -9,7 +9,7 @@ import type { Workflows } from '../workflows/index.ts';
 import { readCampaigns, recentRuns } from '../workflows/store/campaigns.ts';
 import { fillIn, type Reference } from '../workflows/template/references.ts';
 
-export interface FactoryLibraryDeps {
+interface FactoryLibraryDeps {
   readonly store: Pick<Store, 'read'>;
   readonly workspace: string;
   readonly workflows: Pick<Workflows, 'templates' | 'pages'>;

@@ -20,7 +20,7 @@ const usually = 6;
 const before = 24;
 const after = 120;
 
-export interface SearchDeps {
+interface SearchDeps {
   readonly store: Pick<Store, 'read'>;
   readonly workspace: string;
 }

@@ -6,7 +6,7 @@ import { engineActor, sha256 } from '../base/actor.ts';
 import type { ConnectorTickets } from '../connectors/ports.ts';
 import { mostOpenTickets, type TicketWriter } from './tickets.ts';
 
-export interface ConnectorTicketDeps {
+interface ConnectorTicketDeps {
   readonly tickets: TicketWriter;
   readonly ledger: Ledger;
   readonly ids: Ids;

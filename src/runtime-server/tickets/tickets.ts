@@ -12,7 +12,7 @@ import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../bas
 import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { ownOrAsked, type Parties } from '../parties/parties.ts';
 
-export interface NewTicket {
+interface NewTicket {
   readonly id: string;
   readonly botId: string;
   /** Unique: a second ticket of one source is not opened. */
@@ -54,7 +54,7 @@ interface TicketRow {
   closed_at: number | null;
 }
 
-export interface Tickets {
+interface Tickets {
   /** For whatever brings work from outside. */
   readonly writer: TicketWriter;
   /** Their routes. */

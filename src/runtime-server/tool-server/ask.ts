@@ -27,7 +27,7 @@ export type Answered =
   /** No answer yet; the question stays. */
   | { readonly how: 'open'; readonly id: string };
 
-export interface AskerDeps {
+interface AskerDeps {
   readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
   readonly timers: Timers;
 }

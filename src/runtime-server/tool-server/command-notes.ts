@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import type { CommandNote } from './what-runs-guard.ts';
 
-export interface CommandNotes {
+interface CommandNotes {
   /** Returns the function that removes it. */
   keep(note: CommandNote): () => void;
   /** Those of a Gantry that was killed. */

@@ -31,7 +31,7 @@ const Path = z
   .meta({ description: 'Relative to your working folder, or absolute inside it.' });
 const Encoding = z.enum(['utf8', 'base64']).optional().meta({ description: 'Default utf8.' });
 
-export interface FileToolsDeps {
+interface FileToolsDeps {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;

@@ -33,9 +33,9 @@ export type { ToolInfo } from '../../contracts/tool-server/tools.ts';
 export type { ToolBot } from './callers.ts';
 export type { Library } from './library.ts';
 export type { ToolOutcome, ToolRegistry } from './registry.ts';
-export type { Placed, ShellSandbox } from './shell-sandbox.ts';
+export type { ShellSandbox } from './shell-sandbox.ts';
 export { toolCalled } from './told.ts';
-export { defineTool, type Tool, type ToolCaller, type ToolPlan } from './tool.ts';
+export { defineTool, type Tool, type ToolCaller } from './tool.ts';
 
 export interface ToolServerDeps {
   readonly policy: Pick<Policy, 'decide'>;
@@ -59,7 +59,7 @@ export interface ToolServerDeps {
   readonly foreign?: ForeignTools;
 }
 
-export interface ToolDoorsDeps extends CallersDeps {
+interface ToolDoorsDeps extends CallersDeps {
   readonly store: Pick<Store, 'write'>;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly info: ServerInfo;

@@ -51,14 +51,14 @@ export interface Jail {
   names(folder: Place): Promise<string[]>;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly createDirs: boolean;
   /** Where it was seen to lead before: `refused` when a link leads it elsewhere now. */
   readonly lands?: string;
   readonly check?: (now: Uint8Array | null) => void;
 }
 
-export interface JailDeps {
+interface JailDeps {
   readonly root: string;
   /** Folders that are refused and not listed: Gantry's own. One that the root itself lies in is not: a worktree lies there. */
   readonly hidden: readonly string[];

@@ -33,7 +33,7 @@ export interface Library {
   run(id: string, agentId: string | null): Promise<object | null>;
 }
 
-export interface LibraryDeps {
+interface LibraryDeps {
   readonly library: Library;
   readonly calls: WireCalls;
   /** Prompts of attached servers. */

@@ -7,7 +7,7 @@ import { type Library, libraryProviders } from './library.ts';
 import { toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
-export interface ToolMcpDeps {
+interface ToolMcpDeps {
   readonly calls: WireCalls;
   readonly library: Library;
   readonly foreign: Pick<ForeignTools, 'prompts'>;

@@ -44,7 +44,7 @@ export interface ToolOutcome {
   readonly looked: boolean;
 }
 
-export interface CallWatch {
+interface CallWatch {
   /** A person is asked, or no more (null). */
   asking?(question: { readonly id: string; readonly title: string } | null): void;
 }
@@ -58,7 +58,7 @@ export interface ToolRegistry {
   call(name: string, input: unknown, caller: ToolCaller, watch?: CallWatch): Promise<ToolOutcome>;
 }
 
-export interface ToolRegistryDeps {
+interface ToolRegistryDeps {
   readonly tools: readonly Tool[];
   readonly foreign: ForeignTools;
   readonly policy: Pick<Policy, 'decide'>;

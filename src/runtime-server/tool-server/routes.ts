@@ -12,7 +12,7 @@ import type { McpService } from '../../kit/mcp/service.ts';
 import { type ToolOutcome, toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
-export interface ToolRoutesDeps {
+interface ToolRoutesDeps {
   readonly calls: WireCalls;
   readonly service: McpService;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };

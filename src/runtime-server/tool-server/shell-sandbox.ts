@@ -14,7 +14,7 @@ import { createCommandNotes } from './command-notes.ts';
 import { createFinder, depthOf } from './what-runs-finder.ts';
 import { guardWhatRuns, settleLater } from './what-runs-guard.ts';
 
-export interface CommandPlace {
+interface CommandPlace {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   /** The folder it may change: the caller's root. */
@@ -47,7 +47,7 @@ export interface ShellSandbox {
   recover(): Promise<string[]>;
 }
 
-export interface ShellSandboxDeps {
+interface ShellSandboxDeps {
   /** PATH, HOME and the like are taken from here. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that no command sees: Gantry's own. */

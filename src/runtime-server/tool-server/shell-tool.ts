@@ -19,7 +19,7 @@ const longestTimeoutMs = 30 * 60_000;
 /** Of each stream, bytes. */
 const outputCap = 256 * 1024;
 
-export interface ShellToolDeps {
+interface ShellToolDeps {
   readonly sandbox: Pick<ShellSandbox, 'place'>;
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];

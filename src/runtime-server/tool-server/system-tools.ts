@@ -6,7 +6,7 @@ import { plainEnvironment } from '../../kit/process/run-process.ts';
 import type { ShellSandbox } from './shell-sandbox.ts';
 import { defineTool, type Tool } from './tool.ts';
 
-export interface SystemToolsDeps {
+interface SystemToolsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandbox: Pick<ShellSandbox, 'about'>;
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGit, type Git } from '../../kit/process/git.ts';
 
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly cwd: string;
   /** The command, as one would type it. */
   readonly line: string;

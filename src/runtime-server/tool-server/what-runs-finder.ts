@@ -15,7 +15,7 @@ export interface Found {
   readonly kind: 'file' | 'folder' | 'link' | 'repository';
 }
 
-export interface Look {
+interface Look {
   /** Outer ones first. */
   readonly found: readonly Found[];
   /** There were more folders than the limit. */
@@ -46,7 +46,7 @@ interface Folder {
   readonly inner: readonly { readonly name: string; readonly as: As }[];
 }
 
-export interface FinderDeps {
+interface FinderDeps {
   readonly now: () => number;
   readonly limit?: number;
 }

@@ -21,7 +21,7 @@ import {
   realOf,
 } from './what-runs-finder.ts';
 
-export interface GuardRequest {
+interface GuardRequest {
   /** Folders that the command may write; real paths. The first is its own. */
   readonly roots: readonly string[];
   /** Folders that no command sees. */
@@ -44,7 +44,7 @@ export interface CommandNote {
   readonly links: readonly KeptLink[];
 }
 
-export interface Guard {
+interface Guard {
   readonly note: CommandNote;
   /** In this order after the mounts of the roots. `write`: as the root that it lies in, and cannot be moved. */
   readonly mounts: readonly { readonly path: string; readonly access: 'read' | 'write' }[];

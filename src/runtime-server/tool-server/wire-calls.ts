@@ -8,7 +8,7 @@ import type { ToolOutcome, ToolRegistry } from './registry.ts';
 import { toolCalled } from './told.ts';
 import type { ToolCaller } from './tool.ts';
 
-export interface WireCallsDeps {
+interface WireCallsDeps {
   readonly registry: ToolRegistry;
   readonly callers: ToolCallers;
   readonly ledger: Pick<Ledger, 'append'>;

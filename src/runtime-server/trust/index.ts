@@ -14,7 +14,7 @@ import { diffOf, loadsOf, type ReadSteps, wordsOf } from './words.ts';
 export { trustMigrations } from './migrations.ts';
 export { type By, type FileTrust, type Trust, waitsForYes } from './trust.ts';
 
-export interface TrustAnswer {
+interface TrustAnswer {
   readonly answer: 'yes' | 'no';
   readonly hash: string;
   readonly files?: readonly string[] | undefined;

@@ -13,9 +13,9 @@ const mostFiles = 10_000;
 const mostBytes = 64 * 1024 * 1024;
 const deepest = 32;
 
-export type ReadPackages = string | { readonly is: 'unfit'; readonly why: string };
+type ReadPackages = string | { readonly is: 'unfit'; readonly why: string };
 
-export interface Packages {
+interface Packages {
   /** As it is now. Reads what changed since the last time, and asks about the rest. */
   read(folder: string): ReadPackages;
 }

@@ -4,7 +4,7 @@ import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { WorkspaceTrusts } from './index.ts';
 
-export interface TrustRoutesDeps {
+interface TrustRoutesDeps {
   readonly trust: Pick<WorkspaceTrusts, 'show' | 'answer'>;
   /** Applied before the next read, so that it sees the teams as agreed. */
   readonly taken: () => Promise<void>;

@@ -13,7 +13,7 @@ const passedOver = new Set(['worktrees', 'agent-memory', 'agent-memory-local', '
 const mostFiles = 500;
 const deepest = 6;
 
-export interface SettingsFiles {
+interface SettingsFiles {
   /** Absolute paths. A folder of packages represents all its files. */
   readonly files: readonly string[];
   /** A folder with more files than the limit; null where all were read. */

@@ -10,7 +10,7 @@ import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Store, Tx } from '../../kit/store/store.ts';
 
 /** One file, compared with its agreed content. */
-export interface Judged {
+interface Judged {
   /** The current content is not the agreed one: it has no effect. */
   readonly waits: boolean;
   /** The content that counts: the agreed one, or the one that ran here before Gantry asked. Null: none. */
@@ -31,7 +31,7 @@ export interface By {
   readonly surface: string;
 }
 
-export interface Trusted {
+interface Trusted {
   readonly hash: string;
   /** Null where the content may hold secrets, and only its hash is kept. */
   readonly text: string | null;

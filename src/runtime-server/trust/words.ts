@@ -15,7 +15,7 @@ import type { FileKind } from './waiting.ts';
 /** Reads the steps of a template's file; null: the text is no template. `id` is the file's name without its ending. */
 export type ReadSteps = (text: string, id: string, form: 'json' | 'md') => readonly TemplateStep[] | null;
 
-export interface Loads {
+interface Loads {
   readonly bot: string;
   readonly name: string;
   readonly value: string;

@@ -11,7 +11,7 @@ import type { BudgetHold } from './holds.ts';
 
 const microPerCent = 10_000;
 
-export interface Budgets {
+interface Budgets {
   start(): Promise<void>;
   limits(): readonly SpendLimit[];
   set(subject: string, dailyCents: number | null, by: { actor: string; surface: string }): Promise<void>;

@@ -5,7 +5,7 @@ import type { BotEvents } from '../events/bot-events.ts';
 import type { MeteredBot, MeteringDeps } from './deps.ts';
 import { createMetering, type Metering } from './index.ts';
 
-export interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
+interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
   readonly registry: Registry;
   readonly botEvents: BotEvents;
 }

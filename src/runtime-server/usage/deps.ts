@@ -21,7 +21,7 @@ export interface MeteredBot {
   readonly state: AgentState;
 }
 
-export interface MeteredBots {
+interface MeteredBots {
   all(): readonly MeteredBot[];
   find(idOrAddress: string): MeteredBot | null;
   /** Its own state has changed. */

@@ -18,7 +18,7 @@ const microPerCent = 10_000;
  */
 const mostOfOne = 1e10;
 
-export interface Reading {
+interface Reading {
   start(): void;
   /** The state of a bot has changed. */
   look(agentId: string): void;

@@ -17,7 +17,7 @@ const shortestMs = 5 * 60_000;
 const goOnText =
   'The usage limit that stopped you is over. Continue what you were doing; if it is done, say so in one sentence.';
 
-export interface Waiting {
+interface Waiting {
   /** Loads the holds; releases none yet. */
   load(): Promise<void>;
   start(): void;

@@ -25,20 +25,20 @@ export interface BotSecrets {
   open(env: Env): Promise<Record<string, string>>;
 }
 
-export interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
+interface VaultDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly sealer: Sealer;
   readonly ownerId: string;
 }
 
 /** The possible users of a secret: bots with the variables of their team file. */
-export interface SecretUsers {
+interface SecretUsers {
   members(): readonly {
     readonly address: string;
     readonly definition: { readonly env: Readonly<Record<string, string>> } | null;
   }[];
 }
 
-export interface Vault {
+interface Vault {
   /** For whatever starts a bot. */
   readonly secrets: BotSecrets;
   /** Its routes. */

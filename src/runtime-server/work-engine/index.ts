@@ -8,12 +8,12 @@ import { createPlans, type PlanRunner } from './plans.ts';
 import { createSteer, type SteerDeps } from './steer.ts';
 import { createTriggers, type TriggerDeps } from './triggers.ts';
 
-export interface WorkEngine {
+interface WorkEngine {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
 }
 
-export type WorkEngineDeps = SteerDeps & TriggerDeps & { readonly runner: PlanRunner };
+type WorkEngineDeps = SteerDeps & TriggerDeps & { readonly runner: PlanRunner };
 
 export function createWorkEngine(deps: WorkEngineDeps): WorkEngine {
   const parts = [

@@ -13,7 +13,7 @@ import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import type { Caller } from '../parties/parties.ts';
 
 /** One holder's claims at a time. */
-export const mostLeases = 200;
+const mostLeases = 200;
 
 interface LeaseRow {
   fence: number;

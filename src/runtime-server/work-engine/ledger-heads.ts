@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { readTextWithin } from '../../kit/files/within.ts';
 
-export interface ExportedHead {
+interface ExportedHead {
   readonly engine: string;
   readonly id: string;
   readonly hash: string;
@@ -31,7 +31,7 @@ const appending =
 /** A file beyond this was not written by exports. */
 const largest = 16 * 1024 * 1024;
 
-export type Heads =
+type Heads =
   | { readonly ok: true; readonly heads: readonly ExportedHead[] }
   /** A line without a head: it is reported, never skipped. */
   | { readonly ok: false; readonly line: number };

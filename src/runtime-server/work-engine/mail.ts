@@ -15,7 +15,7 @@ import type { EnginePart, EnginePartDeps } from '../parties/part.ts';
 import { type Caller, owner } from '../parties/parties.ts';
 
 /** An unread inbox must not grow without end: a bot in a loop writes faster than a person reads. */
-export const mostUnread = 1000;
+const mostUnread = 1000;
 const previewLength = 200;
 
 interface MailRow {

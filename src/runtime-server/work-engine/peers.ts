@@ -17,7 +17,7 @@ import type { Caller } from '../parties/parties.ts';
 /** Programs that one caller speaks for. */
 export const mostPeers = 50;
 /** Messages that wait for one program, and those that one beat brings. */
-export const mostWaiting = 200;
+const mostWaiting = 200;
 const oneBeat = 50;
 /** A program that is silent for this long is removed from the list. */
 const keptMs = 24 * 3600 * 1000;

@@ -1,7 +1,7 @@
 /** Finds a folder's repository and its current state. Must not write. */
 import type { Git } from '../../kit/process/git.ts';
 
-export interface RepositoryState {
+interface RepositoryState {
   readonly head: string;
   readonly branch: string | null;
   /** Files that differ from the head, untracked ones too. */

@@ -28,7 +28,7 @@ const longestScreen = 16_384;
 export const keptCheckpoints = 200;
 
 /** A live bot, as far as steering reaches. */
-export interface SteeredBot {
+interface SteeredBot {
   interruptKeys(): readonly string[];
   /** `ended`: its turn was seen to end. */
   interrupt(why: string): Promise<{ readonly ended: boolean; readonly keys: readonly string[] }>;

@@ -7,7 +7,7 @@ import type { Tx } from '../../kit/store/store.ts';
 import type { AgentRunBook, Workforce } from './deps.ts';
 import type { RunNode } from './model.ts';
 
-export interface Moment {
+interface Moment {
   readonly at: number;
   /** The actor of the move. */
   readonly actor: string;
@@ -22,7 +22,7 @@ export interface BotRuns {
   asked(tx: Tx, node: RunNode, at: number): boolean;
 }
 
-export interface BotRunsDeps {
+interface BotRunsDeps {
   readonly ids: Ids;
   readonly agentRuns: AgentRunBook;
   readonly workforce: Pick<Workforce, 'inTerminal'>;

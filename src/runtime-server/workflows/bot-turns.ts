@@ -14,7 +14,7 @@ import { attemptFailed } from './rules.ts';
 import { isHolding, saveNode } from './store/runs.ts';
 import type { Work } from './work.ts';
 
-export interface BotTurns {
+interface BotTurns {
   add(node: RunNode, turn: Turn): void;
   /** Has the checker of the node review its executor's work. */
   review(work: Work, node: RunNode): void;
@@ -34,7 +34,7 @@ export interface BotTurns {
   close(): void;
 }
 
-export interface BotTurnsDeps {
+interface BotTurnsDeps {
   readonly queues: Queues;
   readonly timers: Timers;
   readonly log: Log;

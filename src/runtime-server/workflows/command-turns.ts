@@ -31,7 +31,7 @@ export interface CommandTurns {
   close(): void;
 }
 
-export interface CommandTurnsDeps {
+interface CommandTurnsDeps {
   readonly shell: Shell;
   readonly blobs: Blobs;
   readonly places: Pick<WorkPlaces, 'folderOf'>;

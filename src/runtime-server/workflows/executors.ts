@@ -16,7 +16,7 @@ export interface Resolved {
   readonly among: readonly string[];
 }
 
-export interface Choice {
+interface Choice {
   readonly workforce: Workforce;
   readonly team: string | null;
   readonly preset: string | null;

@@ -8,7 +8,7 @@ import type { Log } from '../base/base.ts';
 import type { GateDesk, GateVerdict } from './deps.ts';
 import type { RunNode } from './model.ts';
 
-export interface Gates {
+interface Gates {
   /** Aligns the question with the node, after the node was committed. */
   sync(node: RunNode, runTitle: string): void;
   /** The node was moved on this surface: a question that ends now names it. */
@@ -16,14 +16,14 @@ export interface Gates {
   close(): void;
 }
 
-export interface GatesDeps {
+interface GatesDeps {
   readonly desk: GateDesk;
   readonly log: Log;
   /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
   answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
 }
 
-export interface Where {
+interface Where {
   readonly dagId: string;
   readonly nodeId: string;
   readonly verdict: GateVerdict;

@@ -20,7 +20,7 @@ export interface Pages {
   results(dagId: string): Promise<RunResults>;
 }
 
-export interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'status'> {
+interface RunResults extends Pick<Flow, 'dagId' | 'title' | 'campaignId' | 'status'> {
   readonly results: readonly (Pick<NodeCard, 'nodeId' | 'title' | 'status'> & {
     readonly stepId: string;
     readonly output: string;

@@ -18,14 +18,14 @@ import { loadRun } from './store/runs.ts';
 import type { Caller, NodeRef } from './verbs.ts';
 import { conflict } from './work.ts';
 
-export interface StoredProof {
+interface StoredProof {
   readonly file: string;
   readonly name: string;
   readonly mime: string;
   readonly size: number;
 }
 
-export type UploadAnswer =
+type UploadAnswer =
   | { readonly path: string; readonly receiptId: string }
   | { readonly dryRun: true; readonly plan: { readonly line: string; readonly path: string; readonly size: number } };
 

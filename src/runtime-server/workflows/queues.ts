@@ -4,7 +4,7 @@
  */
 export type Turn = 'run' | 'verify' | 'review';
 
-export interface Waiting {
+interface Waiting {
   readonly dagId: string;
   readonly nodeId: string;
   readonly turn: Turn;

@@ -7,7 +7,7 @@ import type { Run, RunNode } from './model.ts';
 import { advance } from './rules.ts';
 import type { Work } from './work.ts';
 
-export interface RecoveryWays {
+interface RecoveryWays {
   again(work: Work, node: RunNode): void;
   requeue(run: Run): void;
 }

@@ -20,7 +20,7 @@ import { hasRun } from './store/runs.ts';
 import type { TemplateFolder } from './template/folder.ts';
 import type { Caller, Verbs } from './verbs.ts';
 
-export interface RouteDeps extends WorkflowDeps {
+interface RouteDeps extends WorkflowDeps {
   readonly templates: TemplateFolder;
   readonly runs: Runs;
   readonly pages: Pages;

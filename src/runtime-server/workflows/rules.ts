@@ -122,7 +122,7 @@ export function openGate(play: Play, node: RunNode, detail: string | null): void
   makeReady(play, node, 'gate_open', detail);
 }
 
-export function makeReady(play: Play, node: RunNode, cause: NodeCause, detail: string | null = null): void {
+function makeReady(play: Play, node: RunNode, cause: NodeCause, detail: string | null = null): void {
   if (play.run.stopping) {
     play.move(node, 'blocked', 'run_stopped');
     return;
@@ -306,7 +306,7 @@ export function skip(play: Play, node: RunNode, reason: string | null): void {
 }
 
 /** After a person has handled a failure: nodes that it held back may continue unless another failure holds them. */
-export function resume(play: Play): void {
+function resume(play: Play): void {
   const { run } = play;
   const stands = [...run.nodes.values()].some((node) => node.status === 'failed' && node.step.onFail !== 'continue');
   if (stands) return;

@@ -47,13 +47,13 @@ export interface Runs {
   putProject(given: ProjectRequest, by: Actor): Promise<ProjectAnswer>;
 }
 
-export interface ProjectRequest {
+interface ProjectRequest {
   readonly id: string;
   readonly name?: string;
   readonly workerBot?: string | null;
   readonly dryRun?: boolean;
 }
-export type ProjectAnswer =
+type ProjectAnswer =
   | { readonly project: Project; readonly dryRun: false }
   | { readonly dryRun: true; readonly plan: { readonly project: Project; readonly replaces: boolean } };
 

@@ -45,7 +45,7 @@ export interface Scheduler {
   close(): void;
 }
 
-export interface SchedulerDeps extends WorkflowDeps {
+interface SchedulerDeps extends WorkflowDeps {
   readonly shell: Shell;
   readonly blobs: Blobs;
 }

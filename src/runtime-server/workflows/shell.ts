@@ -33,7 +33,7 @@ export interface ShellJob {
   readonly place?: ((signal: AbortSignal) => Promise<Placement>) | undefined;
 }
 
-export interface Placement {
+interface Placement {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -71,7 +71,7 @@ export interface Shell {
   close(graceMs: number): Promise<void>;
 }
 
-export interface ShellDeps {
+interface ShellDeps {
   readonly workspace: string;
   /** Where running jobs print. */
   readonly folder: string;

@@ -35,7 +35,7 @@ export interface Work extends Play {
   finish(): void;
 }
 
-export interface WorkDeps {
+interface WorkDeps {
   readonly ledger: Ledger;
   readonly botRuns: BotRuns;
   readonly events: WorkEvents;

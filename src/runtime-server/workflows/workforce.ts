@@ -5,7 +5,7 @@ import type { TeamFolder } from '../agents/team-file/folder.ts';
 import { type ResolvedBot, resolveTeam } from '../agents/team-file/resolve.ts';
 import type { Workforce } from './deps.ts';
 
-export interface WorkforceDeps {
+interface WorkforceDeps {
   readonly folder: Pick<TeamFolder, 'all' | 'get' | 'look'>;
   readonly registry: { find(idOrAddress: string): Member | null; members(team?: string): readonly Member[] };
   readonly workspace: string;

@@ -15,7 +15,7 @@ import { engineActor } from '../base/actor.ts';
 import type { Workflows } from './index.ts';
 import { readTemplate } from './template/read.ts';
 
-export interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find'> {
+interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find'> {
   readonly desk: { readonly ask: SetupDeps['ask'] };
   readonly registry: Pick<Registry, 'find'>;
   readonly worktrees: Pick<WorktreeService, 'placeOf'>;

@@ -16,7 +16,7 @@ import type { Targets } from './targets.ts';
 import { transferPurpose } from './transfer.ts';
 import type { VoiceWorker } from './worker.ts';
 
-export interface CallingDeps extends Pick<PartDeps, 'clock'> {
+interface CallingDeps extends Pick<PartDeps, 'clock'> {
   readonly numbers: Pick<Numbers, 'read'>;
   readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
   readonly consents: Pick<Consents, 'basisFor'>;
@@ -27,14 +27,14 @@ export interface CallingDeps extends Pick<PartDeps, 'clock'> {
   readonly countries: readonly string[];
 }
 
-export interface CallAsked {
+interface CallAsked {
   readonly numberId: string;
   readonly to: string;
   readonly botId: string;
   readonly purpose: string;
 }
 
-export interface ControlAsked {
+interface ControlAsked {
   readonly action: ControlAction;
   readonly to?: string | undefined;
   readonly mode?: TransferMode | undefined;

@@ -2,7 +2,7 @@
 import { microUsdOf } from '../fees.ts';
 import type { CarrierEvent } from '../ports.ts';
 
-export type HeardKind = 'initiated' | 'answered' | 'bridged' | 'hangup' | 'detected' | 'pressed';
+type HeardKind = 'initiated' | 'answered' | 'bridged' | 'hangup' | 'detected' | 'pressed';
 
 export interface HeardOnLeg {
   readonly kind: HeardKind;

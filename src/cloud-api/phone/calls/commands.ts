@@ -12,7 +12,7 @@ import type { Numbers, OptOuts } from '../ports.ts';
 import type { CallRow, LegRow } from './model.ts';
 import { findCall, findLeg, legByCarrier, noteOnCall, noteOnLeg } from './store.ts';
 
-export type Command =
+type Command =
   | { readonly tell: 'dial' | 'answer' | 'hangup' | 'hold' | 'resume' | 'mute' | 'unmute'; readonly leg: string }
   | { readonly tell: 'speak'; readonly leg: string; readonly text: string }
   /** `digits`: how many keys to wait for; one in older rows without it. */
@@ -40,7 +40,7 @@ export interface Commands {
   close(): Promise<void>;
 }
 
-export interface CommandsDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> {
+interface CommandsDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> {
   readonly calls: CarrierCalls;
   readonly steps: Pick<PaidSteps, 'run'>;
   readonly numbers: Pick<Numbers, 'read'>;

@@ -15,7 +15,7 @@ export interface ConsentsDeps extends Pick<PartDeps, 'clock' | 'ids'> {
   readonly ownPhone: (tx: SharedReader, userId: string) => Asked<{ readonly e164: string } | null>;
 }
 
-export interface ConsentRow {
+interface ConsentRow {
   readonly id: string;
   readonly e164: string;
   readonly source: string;

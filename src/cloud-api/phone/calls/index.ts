@@ -20,7 +20,7 @@ import { createVoiceWorker, type VoiceWorker } from './worker.ts';
 
 export { phoneCallMigrations } from './migrations.ts';
 
-export interface CallsDeps
+interface CallsDeps
   extends Pick<
       PartDeps,
       'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events' | 'fees'

@@ -3,10 +3,10 @@ import type { Call, CallLeg, callStatuses, controlActions } from '../../../contr
 import type { ConsentBasis } from '../../../contracts/phone/values.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 
-export type CallStatus = (typeof callStatuses)[number];
-export type LegState = CallLeg['state'];
+type CallStatus = (typeof callStatuses)[number];
+type LegState = CallLeg['state'];
 export type ControlAction = (typeof controlActions)[number];
-export type TransferState = NonNullable<Call['transfer']>['state'];
+type TransferState = NonNullable<Call['transfer']>['state'];
 /** Why a transfer failed. */
 export type TransferEnding = Exclude<TransferState, 'asking' | 'accepted'>;
 export type TransferMode = NonNullable<Call['transfer']>['mode'];

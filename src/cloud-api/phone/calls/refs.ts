@@ -23,7 +23,7 @@ export interface RefRow {
   readonly voidAt: number | null;
 }
 
-export type NewRef = Omit<RefRow, 'hash' | 'expiresAt' | 'usedAt' | 'voidAt'>;
+type NewRef = Omit<RefRow, 'hash' | 'expiresAt' | 'usedAt' | 'voidAt'>;
 
 export interface Refs {
   issue(tx: SharedTx, ref: NewRef): Op<{ readonly consentRef: string; readonly expiresAt: number }>;
@@ -36,7 +36,7 @@ export interface Refs {
   forgetOld(tx: SharedTx, now: number): Op<void>;
 }
 
-export const goodForMs = 30 * 60_000;
+const goodForMs = 30 * 60_000;
 const keptMs = 24 * 60 * 60_000;
 const refBytes = 32;
 

@@ -14,7 +14,7 @@ import { findCall, legsOf, listCalls, personOf } from './store.ts';
 import type { Targets } from './targets.ts';
 import { callsTopic } from './worker.ts';
 
-export interface RoutesDeps {
+interface RoutesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly calling: Calling;

@@ -15,7 +15,7 @@ const legColumns = `id, call_id AS "callId", role, e164, carrier_leg AS "carrier
 const selectCall = `SELECT ${callColumns} FROM phone_call`;
 const selectLeg = `SELECT ${legColumns} FROM phone_call_leg`;
 
-export interface NewCall
+interface NewCall
   extends Pick<
     CallRow,
     | 'id'
@@ -91,7 +91,7 @@ export function* consultOf(tx: SharedReader, callId: string): Op<LegRow | null> 
   return (yield* tx.get<LegRow>(sql, callId)) ?? null;
 }
 
-export type CallFacts = Partial<
+type CallFacts = Partial<
   Pick<
     CallRow,
     | 'muted'
@@ -118,7 +118,7 @@ const callColumnOf: Readonly<Record<keyof CallFacts, string>> = {
   endedBecause: 'ended_because',
   lookAt: 'look_at',
 };
-export type LegFacts = Partial<Pick<LegRow, 'carrierLeg' | 'endedBecause' | 'askedAt'>>;
+type LegFacts = Partial<Pick<LegRow, 'carrierLeg' | 'endedBecause' | 'askedAt'>>;
 const legColumnOf: Readonly<Record<keyof LegFacts, string>> = {
   carrierLeg: 'carrier_leg',
   endedBecause: 'ended_because',

@@ -18,7 +18,7 @@ export interface Targets {
   isTarget(tx: SharedReader, userId: string, botId: string, e164: string): Op<boolean>;
 }
 
-export interface TargetsDeps {
+interface TargetsDeps {
   readonly numbers: Pick<Numbers, 'ofBot'>;
   readonly consents: Pick<Consents, 'record'>;
   readonly countries: readonly string[];

@@ -19,7 +19,7 @@ export interface TransferAsked {
   readonly consentRef: string | null;
 }
 
-export interface Transfers {
+interface Transfers {
   begin(tx: SharedTx, call: CallRow, person: LegRow, asked: TransferAsked): Op<void>;
   /** The target has picked up, or a machine has. */
   picked(tx: SharedTx, call: CallRow, leg: LegRow, machine: boolean): Op<void>;
@@ -36,7 +36,7 @@ export interface Transfers {
   adopt(tx: SharedTx, call: CallRow, event: HeardOnLeg): Op<LegRow | null>;
 }
 
-export interface TransfersDeps extends Pick<PartDeps, 'clock' | 'ids'> {
+interface TransfersDeps extends Pick<PartDeps, 'clock' | 'ids'> {
   readonly commands: Pick<Commands, 'append'>;
   readonly refs: Pick<Refs, 'find' | 'use'>;
   readonly speaker: (tx: SharedReader, call: CallRow) => Op<Speaker>;

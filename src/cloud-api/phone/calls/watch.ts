@@ -10,13 +10,13 @@ import type { CallRow, LegRow } from './model.ts';
 import { claimDue, findCall, findLeg, legsOf } from './store.ts';
 import type { VoiceWorker } from './worker.ts';
 
-export interface WatchDeps extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> {
+interface WatchDeps extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> {
   readonly calls: Pick<CarrierCalls, 'isAlive'>;
   readonly worker: Pick<VoiceWorker, 'legEnded' | 'speakUp' | 'giveUpAsking' | 'hangUp'>;
   readonly longestCallMs: number;
 }
 
-export interface Watch {
+interface Watch {
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ const longestSilenceMs = 10_000;
 const longestAskingMs = 75_000;
 const longestRingingMs = 90_000;
 
-export const lost = 'The carrier says that the call is over.';
+const lost = 'The carrier says that the call is over.';
 
 export function createWatch({ store, clock, timers, log, calls, worker, longestCallMs }: WatchDeps): Watch {
   let closed = false;

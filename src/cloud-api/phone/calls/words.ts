@@ -7,7 +7,7 @@ const longest = 200;
 const plain = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, longest);
 
 /** `+12025550123` digit by digit, as nobody follows a number of eleven places. */
-export const spokenNumber = (e164: string): string => e164.replace(/\D/g, '').split('').join(' ');
+const spokenNumber = (e164: string): string => e164.replace(/\D/g, '').split('').join(' ');
 
 export interface Speaker {
   readonly botName: string | null;

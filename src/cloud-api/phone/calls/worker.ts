@@ -56,7 +56,7 @@ export interface VoiceWorker {
   released(tx: SharedTx, numberId: string): Op<void>;
 }
 
-export interface WorkerDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids'> {
+interface WorkerDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids'> {
   readonly commands: Pick<Commands, 'append'>;
   readonly refs: Refs;
   readonly invites: InviteProofs;

@@ -9,7 +9,7 @@ import { portion, removePortions } from '../../../kit/store/remove-portions.ts';
 import type { Op, SharedStore } from '../../../kit/store/shared-store.ts';
 import { CarrierFault } from './port.ts';
 
-export interface PaidStep<T> {
+interface PaidStep<T> {
   /** Looks the result up at the carrier; null: certainly not done. Throws if that is unknown. */
   readonly find: () => Promise<T | null>;
   /** Requests it once. A {@link CarrierFault} of a kind other than `unknown` means that it was not done. */
@@ -27,7 +27,7 @@ export interface PaidSteps {
   forgetOld(now: number): Promise<void>;
 }
 
-export interface PaidStepsDeps {
+interface PaidStepsDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly timers?: Timers;

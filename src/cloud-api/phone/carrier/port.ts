@@ -76,7 +76,7 @@ export interface NumberOrder {
 }
 
 /** One for each number, so that the carrier's own opt-out list is the number's. */
-export interface ProfileAsked {
+interface ProfileAsked {
   /** Unique; finds it again. */
   readonly name: string;
   /** The relay address, whole. */
@@ -223,7 +223,7 @@ export interface TollFreeAsked {
   readonly webhookUrl: string;
 }
 
-export type TollFreeCorrected = Omit<TollFreeAsked, 'ein'> & { readonly ein: string | null };
+type TollFreeCorrected = Omit<TollFreeAsked, 'ein'> & { readonly ein: string | null };
 
 export interface TollFreeRequest {
   readonly requestId: string;

@@ -14,7 +14,7 @@ export interface DemoDoor {
   readonly apiKey: string;
 }
 
-export interface DemoDeps {
+interface DemoDeps {
   /** Null: the carrier is real. */
   readonly door: DemoDoor | null;
   readonly fetch?: typeof fetch;

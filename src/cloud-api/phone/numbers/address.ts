@@ -5,7 +5,7 @@
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import { hashOf } from './store.ts';
 
-export interface MintedAddress {
+interface MintedAddress {
   readonly addressHash: string;
   /** Sealed. */
   readonly address: string;

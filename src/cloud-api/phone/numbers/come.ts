@@ -21,7 +21,7 @@ import { sealDetails } from './port-work.ts';
 import { topicOf } from './store.ts';
 import type { Work, WorkDeps } from './work.ts';
 
-export interface Assignment {
+interface Assignment {
   readonly e164: string;
   readonly runtimeId: string;
   readonly botId: string;

@@ -7,7 +7,7 @@ import type { Fees } from '../fees.ts';
 import type { NumberRow } from './model.ts';
 import type { NumberStore } from './store.ts';
 
-export interface NumberFeesDeps {
+interface NumberFeesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly fees: Fees;

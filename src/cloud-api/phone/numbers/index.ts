@@ -25,7 +25,7 @@ import { createWork, type Work, type WorkDeps } from './work.ts';
 
 export { phoneNumberMigrations } from './migrations.ts';
 
-export interface NumbersDeps extends PartDeps {
+interface NumbersDeps extends PartDeps {
   readonly steps: PaidSteps;
   /** From all other parts; called only when something happens. */
   readonly hooks: () => readonly NumberHooks[];
@@ -37,7 +37,7 @@ export interface NumbersDeps extends PartDeps {
   readonly random?: (bytes: number) => Buffer;
 }
 
-export interface NumbersPart extends PhonePart {
+interface NumbersPart extends PhonePart {
   readonly numbers: Numbers;
   readonly invites: InviteProofs;
 }

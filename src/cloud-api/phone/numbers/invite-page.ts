@@ -13,7 +13,7 @@ import { refusedDestination } from '../e164.ts';
 import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 import type { Invites } from './invites.ts';
 
-export interface InvitePageDeps {
+interface InvitePageDeps {
   readonly invites: Pick<Invites, 'open' | 'ask' | 'outcome'>;
   readonly numbers: Pick<Numbers, 'byE164'>;
   readonly clock: Clock;
@@ -138,7 +138,7 @@ or call that number and enter the code.</p>
 }
 
 /** Exactly the words that are stored as evidence. */
-export function disclosureOf({ e164 }: Pick<HeldNumber, 'e164'>, name: string): string {
+function disclosureOf({ e164 }: Pick<HeldNumber, 'e164'>, name: string): string {
   return (
     `I agree that ${name} may have an automated assistant with an artificial voice call me from ${e164} at the number that I ` +
     'entered. This is no agreement to texts, and not a condition of buying anything. I can end it at any time by texting ' +

@@ -11,7 +11,7 @@ import type { Consents, HeldNumber, InviteProofs, Numbers } from '../ports.ts';
 import { badRequest } from './model.ts';
 import { hashOf } from './store.ts';
 
-export interface InvitesDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'sealer' | 'origin'> {
+interface InvitesDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'sealer' | 'origin'> {
   readonly numbers: Pick<Numbers, 'read' | 'find'>;
   readonly consents: () => Pick<Consents, 'record'>;
   readonly random?: (bytes: number) => Buffer;

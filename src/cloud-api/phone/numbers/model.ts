@@ -10,7 +10,7 @@ import { iso } from '../../../kit/clock/clock.ts';
 import type { HeldNumber } from '../ports.ts';
 
 export const phases = ['buying', 'porting', 'held', 'releasing', 'failed', 'gone'] as const;
-export type Phase = (typeof phases)[number];
+type Phase = (typeof phases)[number];
 
 /** Every change of a phase. `failed`: it never became ours, and its person has not dismissed it. */
 export const moves = {

@@ -10,7 +10,7 @@ import { isPorted, missingOf, type NumberRow, portProblem } from './model.ts';
 import type { Facts } from './store.ts';
 import { type DoJob, failed, profileOf, type Work, type WorkDeps } from './work.ts';
 
-export interface PortDeps extends WorkDeps {
+interface PortDeps extends WorkDeps {
   readonly begin: Work['begin'];
 }
 

@@ -9,7 +9,7 @@ import { countFees } from './fees.ts';
 import type { NumberRow } from './model.ts';
 import { type DoJob, failed, profileOf, type Work, type WorkDeps } from './work.ts';
 
-export interface PurchaseDeps extends WorkDeps {
+interface PurchaseDeps extends WorkDeps {
   readonly begin: Work['begin'];
 }
 

@@ -12,7 +12,7 @@ import { badRequest, carrierUnavailable, type NumberRow, portOf, toPhoneNumber }
 import type { Stay } from './stay.ts';
 import type { NumberStore } from './store.ts';
 
-export interface NumberRoutesDeps {
+interface NumberRoutesDeps {
   readonly carrier: Pick<Carrier, 'name'>;
   readonly rows: Pick<NumberStore, 'list' | 'ofComputer'>;
   readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;

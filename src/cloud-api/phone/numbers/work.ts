@@ -23,8 +23,8 @@ export interface WorkDeps extends PartDeps {
   readonly hooks: () => readonly NumberHooks[];
 }
 
-export const jobs = ['buy', 'port', 'release'] as const;
-export type Job = (typeof jobs)[number];
+const jobs = ['buy', 'port', 'release'] as const;
+type Job = (typeof jobs)[number];
 
 export type DoJob = (row: NumberRow, item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>;
 
@@ -39,7 +39,7 @@ export interface Work {
 }
 
 /** After the 1st, 2nd … attempt; orders take seconds, ports take weeks. */
-export const workBackoffMs = [2_000, 5_000, 15_000, 60_000, 300_000, 1_800_000];
+const workBackoffMs = [2_000, 5_000, 15_000, 60_000, 300_000, 1_800_000];
 
 export function createWork(
   deps: Pick<WorkDeps, 'openLanes' | 'rows' | 'log' | 'clock'>,

@@ -9,7 +9,7 @@ import { withoutEins } from './ein.ts';
 import { type Move, type RegistrationRow, type Stage, underReview } from './model.ts';
 import { problemsOfFault, sentencesOf } from './refusal.ts';
 
-export interface AdvanceDeps extends Bench {
+interface AdvanceDeps extends Bench {
   readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
   /** A registration whose number was released before it was filed completely. */
   readonly endFees: (numberId: string) => Promise<void>;

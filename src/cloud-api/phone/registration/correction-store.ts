@@ -3,7 +3,7 @@ import type { Op, SharedReader, SharedTx } from '../../../kit/store/shared-store
 import type { CorrectionMove, CorrectionRow } from './correction.ts';
 import { correctionMoves, isOver } from './correction.ts';
 
-export interface NewCorrection
+interface NewCorrection
   extends Pick<
     CorrectionRow,
     'id' | 'registrationId' | 'brandKey' | 'campaignKey' | 'stage' | 'fields' | 'form' | 'before'

@@ -14,7 +14,7 @@ import { readForm } from './preflight.ts';
  * toll-free number likewise. `replies`: the numbers' answers to STOP, START and HELP. `restoring`: the carriers refused after accepting a part, and
  * get the previous state.
  */
-export const correctionStages = [
+const correctionStages = [
   'brand',
   'campaign',
   'verification',
@@ -23,7 +23,7 @@ export const correctionStages = [
   'taken',
   'refused',
 ] as const;
-export type CorrectionStage = (typeof correctionStages)[number];
+type CorrectionStage = (typeof correctionStages)[number];
 
 /** For each move: the stages that allow it, and the stage it leads to. */
 export const correctionMoves = {

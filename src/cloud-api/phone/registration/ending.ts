@@ -7,7 +7,7 @@ import type { Bench } from './bench.ts';
 import type { RegistrationRow } from './model.ts';
 
 /** Repeatable. Throws the carrier's faults. */
-export type EndFees = (numberId: string) => Promise<void>;
+type EndFees = (numberId: string) => Promise<void>;
 
 export function createEnding({ store, registrations, carrier }: Bench): EndFees {
   const { registry } = carrier;

@@ -3,7 +3,7 @@ import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 import type { Advance } from './advance.ts';
 import type { RegistrationStore } from './store.ts';
 
-export interface EventsDeps {
+interface EventsDeps {
   readonly registrations: Pick<RegistrationStore, 'about' | 'lookAgain'>;
   readonly advance: Advance['advance'];
   readonly now: () => number;

@@ -5,7 +5,7 @@ import { linksOf, messageFlowOf } from './message-flow.ts';
 import { regionName } from './regions.ts';
 import { keywords, repliesOf } from './replies.ts';
 
-export interface FilingFacts {
+interface FilingFacts {
   readonly number: { readonly id: string; readonly e164: string };
   /** Address of the pages that people open. */
   readonly origin: string;

@@ -36,12 +36,12 @@ import { createTenDlc } from './ten-dlc.ts';
 import { createTollFree } from './toll-free.ts';
 import { createWatch } from './watch.ts';
 
-export type { RegistrationDeps } from './bench.ts';
-export { phoneRegistrationMigrations } from './migrations.ts';
-export { needsRegistration } from './needed.ts';
-export { type Replies, repliesOf } from './replies.ts';
 
-export interface PhoneRegistration extends PhonePart {
+export { phoneRegistrationMigrations } from './migrations.ts';
+
+
+
+interface PhoneRegistration extends PhonePart {
   /** The number's answers to STOP, START and HELP, as filed with the carriers. */
   replies(tx: SharedReader, number: Pick<HeldNumber, 'id' | 'e164'>): Op<Replies>;
   /** Whether it is a sole proprietor's: carriers limit those to fewer texts. */

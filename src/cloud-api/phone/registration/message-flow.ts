@@ -4,7 +4,7 @@
  */
 import type { CheckedForm } from './form.ts';
 
-export interface Links {
+interface Links {
   /** The page that shows how to opt in: the business's own, or the hosted one. */
   readonly optInUrl: string;
   readonly termsUrl: string;

@@ -11,7 +11,7 @@ import { linksOf, longestTollFreeFlow, messageFlowOf } from './message-flow.ts';
 import { regionCode } from './regions.ts';
 import { companyFormIn, hasSsn, riskyIn, shortenerIn } from './wording.ts';
 
-export interface PreflightFacts {
+interface PreflightFacts {
   readonly number: { readonly id: string; readonly e164: string; readonly type: NumberType };
   readonly origin: string;
   /** Whether carriers can open pages there; if not, the business shows its own. */

@@ -9,7 +9,7 @@ import type { Numbers } from '../ports.ts';
 import type { Problem } from './form.ts';
 import { einGone, type Move, moves, type RegistrationRow, type StepRow, stageSays } from './model.ts';
 
-export interface StoreDeps {
+interface StoreDeps {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly numbers: Pick<Numbers, 'setSmsState'>;
@@ -34,7 +34,7 @@ export interface Changes {
 
 export type NewStep = Omit<StepRow, 'at' | 'step'> & { readonly step?: StepRow['step'] };
 
-export interface NewRegistration
+interface NewRegistration
   extends Pick<
     RegistrationRow,
     | 'id'

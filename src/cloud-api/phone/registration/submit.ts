@@ -18,13 +18,13 @@ import { needsRegistration } from './needed.ts';
 import { type Preflight, preflight } from './preflight.ts';
 import { identityOf, plain, textsOf } from './same.ts';
 
-export interface Submitted {
+interface Submitted {
   readonly id: string;
   /** False: it existed already. */
   readonly isNew: boolean;
 }
 
-export interface Plan {
+interface Plan {
   readonly kind: CheckedForm['kind'];
   readonly fees: Fee[];
   readonly messageFlow: string;
@@ -34,7 +34,7 @@ export interface Plan {
   readonly warnings: Problem[];
 }
 
-export interface Submit {
+interface Submit {
   /** Throws 400 `bad_request` with `problems`, 409 if nothing can be filed now. */
   plan(number: HeldNumber, given: RegistrationForm): Promise<Plan>;
   /** The same, and records it durably; the carrier has nothing yet. */
@@ -292,7 +292,7 @@ const sorted = (form: CheckedForm) =>
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-export function badForm(problems: readonly Problem[]): AppError {
+function badForm(problems: readonly Problem[]): AppError {
   const fact = `The form has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}: ${problems.map(({ field, text }) => `${field}: ${text}`).join(' ')}`;
   return new AppError('usage', fact, 'Nothing was filed. Correct it and send it again.', {
     wireCode: 'bad_request',

@@ -16,12 +16,12 @@ import { liesOutside, problemOf, problemsOfBrand, sentencesOf } from './refusal.
 import { repliesOf } from './replies.ts';
 import type { Changes, NewStep } from './store.ts';
 
-export interface TenDlcDeps extends Bench {
+interface TenDlcDeps extends Bench {
   readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
   readonly codes: Pick<Codes, 'sendFirst'>;
 }
 
-export type Step = (row: RegistrationRow, move: Move, changes: Changes, step: NewStep) => Promise<boolean>;
+type Step = (row: RegistrationRow, move: Move, changes: Changes, step: NewStep) => Promise<boolean>;
 
 export const mover =
   ({ store, registrations }: Pick<Bench, 'store' | 'registrations'>): Step =>

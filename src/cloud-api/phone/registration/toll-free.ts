@@ -8,7 +8,7 @@ import { problemOf } from './refusal.ts';
 import { repliesOf } from './replies.ts';
 import { mover } from './ten-dlc.ts';
 
-export interface TollFreeDeps extends Bench {
+interface TollFreeDeps extends Bench {
   readonly corrections: Pick<Corrections, 'work'>;
 }
 

@@ -6,7 +6,7 @@
 import type { Advance } from './advance.ts';
 import type { Bench } from './bench.ts';
 
-export interface Watch {
+interface Watch {
   start(): void;
   /** Waits for the work under way. */
   close(): Promise<void>;

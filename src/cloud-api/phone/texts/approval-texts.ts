@@ -9,7 +9,7 @@ import { isOfBots, type Numbers, type OptOuts } from '../ports.ts';
 import type { Outbound } from './outbound.ts';
 import type { OwnPhones } from './own-phone.ts';
 
-export interface ApprovalTextsDeps {
+interface ApprovalTextsDeps {
   readonly store: SharedStore;
   readonly events: Pick<EventBackbone, 'follow'>;
   /** Throws if it cannot be answered any more. */

@@ -19,7 +19,7 @@ import type { Relay } from './relay.ts';
 import type { Stops } from './stop.ts';
 import { addText, findByCarrier, saidSince } from './store.ts';
 
-export interface InboundDeps {
+interface InboundDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -37,13 +37,13 @@ export interface InboundDeps {
 }
 
 /** `kept_back`: the service answered it, no bot sees it. */
-export type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
+type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
 
 /** Stops two machines that answer each other with HELP or START. */
 const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
 
 /** Returns the operation that stores it, to be run in one transaction; undefined: it was stored before. */
-export type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
+type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
 
 export function createInbound(deps: InboundDeps): TakeText {
   const { store, clock } = deps;

@@ -36,7 +36,7 @@ import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
 
-export interface TextsDeps
+interface TextsDeps
   extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes' | 'fees'>,
     Pick<RelayDeps, 'isLinked' | 'pushDirectly'> {
   readonly carrier: Pick<PartDeps['carrier'], 'texts'>;

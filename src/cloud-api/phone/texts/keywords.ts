@@ -5,7 +5,7 @@
 
 export type Keyword = 'stop' | 'start' | 'help';
 
-export interface ReadKeyword {
+interface ReadKeyword {
   /** `unclear`: it may mean STOP. */
   readonly kind: Keyword | 'unclear';
   /** The matching words, as compared: lower case without punctuation. */

@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** `same`: no change. `stale`: something newer holds. */
-export type Changed = 'changed' | 'same' | 'stale';
+type Changed = 'changed' | 'same' | 'stale';
 
 export interface OptOutLog extends OptOuts {
   /** Logs it, whatever its effect. */
@@ -38,7 +38,7 @@ export interface OptOutLog extends OptOuts {
   changedAt(tx: SharedReader, numberId: string, peer: string): Op<number | null>;
 }
 
-export interface EntryRow {
+interface EntryRow {
   readonly id: string;
   readonly peer: string;
   readonly action: 'stop' | 'start';

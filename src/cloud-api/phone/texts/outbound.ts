@@ -32,7 +32,7 @@ export interface OutboundDeps {
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
 }
 
-export interface NewText {
+interface NewText {
   readonly to: string;
   readonly text: string;
   readonly by: 'person' | 'bot' | 'service';

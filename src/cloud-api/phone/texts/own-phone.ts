@@ -10,7 +10,7 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 
-export interface OwnPhonesDeps {
+interface OwnPhonesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly approvals: {
@@ -31,7 +31,7 @@ export interface OwnPhonesDeps {
 }
 
 /** A text from the own phone: kept back, answered, and recorded with it. */
-export interface Heard {
+interface Heard {
   readonly reason: string;
   readonly answer: string;
   settle(tx: SharedTx): Op<void>;

@@ -10,7 +10,7 @@ import type { TextRow } from './model.ts';
 import { textsTopic } from './outbound.ts';
 import { findByCarrier, findText, moveText, noteOnText } from './store.ts';
 
-export interface ReceiptsDeps {
+interface ReceiptsDeps {
   readonly store: SharedStore;
   readonly fees: Pick<Fees, 'text'>;
   /** The carrier's own opt-out list has them, since `at`. */

@@ -5,7 +5,7 @@ import type { Numbers } from '../ports.ts';
 import type { OptOutLog } from './opt-outs.ts';
 import type { Stops } from './stop.ts';
 
-export interface ReconcileDeps {
+interface ReconcileDeps {
   readonly store: SharedStore;
   readonly texts: Pick<CarrierTexts, 'optOuts'>;
   readonly numbers: Pick<Numbers, 'all' | 'read'>;

@@ -13,7 +13,7 @@ import type { OwnPhones } from './own-phone.ts';
 import type { Stops } from './stop.ts';
 import { type ConversationRow, findText, listContacts, listTexts } from './store.ts';
 
-export interface RoutesDeps {
+interface RoutesDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly numbers: Pick<Numbers, 'find' | 'byE164'>;

@@ -15,7 +15,7 @@ import { type Outbound, type OutboundDeps, textsTopic } from './outbound.ts';
 import { tooLong } from './parts.ts';
 import { countSince, findText, nthSince } from './store.ts';
 
-export interface SendDeps {
+interface SendDeps {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly numbers: Pick<Numbers, 'read'>;

@@ -30,7 +30,7 @@ export function* findByCarrier(tx: SharedReader, carrierKey: string): Op<TextRow
   return (yield* tx.get<TextRow>(`SELECT ${columns} FROM phone_text WHERE carrier_key = ?`, carrierKey)) ?? null;
 }
 
-export interface Changes {
+interface Changes {
   readonly reason?: string | null;
   readonly code?: string | null;
   readonly parts?: number;

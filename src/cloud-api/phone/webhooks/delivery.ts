@@ -10,10 +10,10 @@ import type { PhoneDeps } from '../part.ts';
 import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 
 /** Waits after the 1st, 2nd … attempt; the last one repeats. */
-export const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
-export const keptMs = 24 * 60 * 60_000;
+const readingBackoffMs = [1_000, 5_000, 15_000, 60_000, 300_000];
+const keptMs = 24 * 60 * 60_000;
 /** Limit for one subject, so that senders cannot fill the disk. */
-export const mostWaiting = 10_000;
+const mostWaiting = 10_000;
 /** From this attempt on, a failing event is logged. */
 const toldFrom = 3;
 
@@ -30,7 +30,7 @@ export interface Delivery {
   close(): Promise<void>;
 }
 
-export interface DeliveryDeps extends Pick<PhoneDeps, 'openLanes' | 'log'> {
+interface DeliveryDeps extends Pick<PhoneDeps, 'openLanes' | 'log'> {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly readers: readonly CarrierEventReader[];

@@ -16,7 +16,7 @@ import { createReceiver, type Taken } from './receiver.ts';
 
 export { phoneWebhookMigrations } from './migrations.ts';
 
-export interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> {
+interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> {
   readonly carrier: Pick<PartDeps['carrier'], 'name'>;
   readonly numbers: Pick<Numbers, 'byAddress'>;
   /** The first matching prefix takes an event. */

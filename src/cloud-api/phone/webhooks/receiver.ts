@@ -20,13 +20,13 @@ export const largestPosted = 256 * 1024;
 export type Taken = 'accepted' | 'duplicate' | 'ignored';
 
 /** `to`: the number of the address; null: the carrier's own. Throws 401, 413, 400 for a body that is no event, 429. */
-export type Receive = (
+type Receive = (
   request: IncomingMessage,
   to: HeldNumber | null,
   query: { readonly tag?: string | undefined },
 ) => Promise<Taken>;
 
-export interface ReceiverDeps {
+interface ReceiverDeps {
   readonly clock: Clock;
   /** Base64 of 32 bytes; with any other value, every post is refused. */
   readonly publicKey: string;

@@ -4,7 +4,7 @@
  */
 import type { Family, Format, Kind } from '../format.ts';
 
-export interface FormatEntry {
+interface FormatEntry {
   readonly family: Family;
   readonly load: () => Promise<Format>;
 }

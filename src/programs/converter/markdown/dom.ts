@@ -49,7 +49,7 @@ export interface DomDocument extends DomElement {
 }
 
 export const isElement = (node: DomNode): node is DomElement => node.nodeType === 1;
-export const isText = (node: DomNode): boolean => node.nodeType === 3 || node.nodeType === 4;
+const isText = (node: DomNode): boolean => node.nodeType === 3 || node.nodeType === 4;
 
 /** Deeper elements become part of their ancestor here. Browsers stop at 512; what converts a tree needs several frames a level. */
 const deepest = 200;

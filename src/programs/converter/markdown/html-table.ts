@@ -6,7 +6,7 @@ import { type DomElement, isElement } from './dom.ts';
 import { codeBlock, inlineCode } from './escape.ts';
 import { table } from './table.ts';
 
-export interface TableTools {
+interface TableTools {
   /** An element that stands for finished Markdown. */
   keep(markdown: string): DomElement;
   /** Markdown of an element. */

@@ -18,7 +18,7 @@ import { codeBlock, escapeLine, escapeText, formula, inlineCode, joinLines } fro
 import { replaceTables } from './html-table.ts';
 import { image, link } from './link.ts';
 
-export interface HtmlOptions {
+interface HtmlOptions {
   /** Makes relative addresses absolute; without it they stay as they are. */
   readonly base?: string;
   /** Called between pieces of a large document; throws to end the conversion. */
@@ -30,7 +30,7 @@ export interface HtmlOptions {
 }
 
 /** Set on elements that stand for Markdown made before: see {@link replaceTables}. Foreign ones are taken off first. */
-export const renderedAttribute = 'data-rendered';
+const renderedAttribute = 'data-rendered';
 
 const blocks = new Set(
   (
@@ -302,7 +302,7 @@ function listItem(): TurndownService.ReplacementFunction {
 }
 
 /** As it is shown, with its spaces and lines. */
-export function preformattedText(node: DomElement): string {
+function preformattedText(node: DomElement): string {
   for (const line of [...node.querySelectorAll('br')]) line.replaceWith('\n');
   return (node.textContent ?? '').replace(/^\n/, '');
 }

@@ -5,7 +5,7 @@
 import { Readability } from '@mozilla/readability';
 import { type DomDocument, type DomElement, parseDocument } from './dom.ts';
 
-export interface Page {
+interface Page {
   readonly content: DomElement;
   /** Navigation, side columns or the like are not in `content`. */
   readonly cut: boolean;

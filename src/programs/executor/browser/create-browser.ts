@@ -19,7 +19,7 @@ import { screenOfTab } from './screen.ts';
 import { createSession, type Session } from './session.ts';
 import { settle } from './settle.ts';
 
-export interface BrowserDeps {
+interface BrowserDeps {
   readonly emit: Emit;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Asks whether a host may be reached. */

@@ -5,7 +5,7 @@ import type { BrowserContext, Download } from 'playwright-core';
 import { largestDownload, type ProgramEvent } from '../protocol.ts';
 import type { StateChange } from './session.ts';
 
-export interface DownloadDeps {
+interface DownloadDeps {
   readonly session: string;
   readonly folder: string;
   /** Where the browser puts what is not whole yet. */

@@ -3,7 +3,7 @@
  */
 import { type Branch, isActing } from './tree.ts';
 
-export interface Found {
+interface Found {
   readonly branch: Branch;
   readonly score: number;
   /** Every word of the query was met. */

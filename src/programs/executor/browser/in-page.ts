@@ -6,7 +6,7 @@
  */
 
 /** A point in the element's frame, or why it has no such point. Coordinates are those of that frame's viewport. */
-export interface Spots {
+interface Spots {
   readonly free: readonly (readonly [number, number])[];
   /** What lies there instead, in words. */
   readonly covered: string | null;

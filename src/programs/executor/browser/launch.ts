@@ -5,7 +5,7 @@ import { findChromium } from '../../../kit/process/find-chromium.ts';
 import { HandsFault } from '../hands.ts';
 import { openClosedRoots } from './closed-roots.ts';
 
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly profile: string;
   /** Folder for incomplete downloads, on the same disk as their destination. */
   readonly partial: string;

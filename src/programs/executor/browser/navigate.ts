@@ -15,7 +15,7 @@ export function isStep(url: string): url is 'back' | 'forward' | 'reload' {
 }
 
 /** `example.com` is meant as https; throws `navigation_refused` for what is neither http nor https. */
-export function addressOf(text: string): string {
+function addressOf(text: string): string {
   const wanted = text.trim();
   if (wanted === 'about:blank') return wanted;
   // A port is no scheme: `localhost:3000`.

@@ -42,7 +42,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export interface SessionDeps {
+interface SessionDeps {
   readonly id: string;
   readonly context: BrowserContext;
   readonly headless: boolean;

@@ -25,7 +25,7 @@ export interface Tab {
   closed(): void;
 }
 
-export interface TabDeps {
+interface TabDeps {
   readonly refs: Refs;
   /** The page opens another one: it comes a moment later. */
   readonly onWindow: () => void;

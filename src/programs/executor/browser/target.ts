@@ -12,7 +12,7 @@ import type { Tab } from './tab.ts';
 const patienceMs = 1500;
 const againMs = 50;
 
-export interface Aim {
+interface Aim {
   readonly point: Point;
   readonly disabled: boolean;
 }
@@ -71,7 +71,7 @@ async function outward(
   return { point: first === undefined ? null : { x: first[0], y: first[1] }, covered: over };
 }
 
-export interface Touched extends Described {
+interface Touched extends Described {
   readonly element: ElementHandle<Element>;
 }
 

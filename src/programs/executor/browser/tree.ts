@@ -18,7 +18,7 @@ export interface Branch {
   readonly [property: string]: unknown;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly filter: 'all' | 'interactive';
   readonly depth: number;
   /** Texts of fields that the tree has folded, by their names in the snapshot. */

@@ -21,7 +21,7 @@ import { createTyping } from './typing.ts';
 import { PackerGone, watchDisplay } from './watch.ts';
 import { createWindows, type Windows } from './windows.ts';
 
-export interface DesktopDeps {
+interface DesktopDeps {
   readonly emit: Emit;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: of this process. */

@@ -34,7 +34,7 @@ export interface Display {
   close(): void;
 }
 
-export function displayFault(message: string): HandsFault {
+function displayFault(message: string): HandsFault {
   return new HandsFault('device', 'display_unavailable', message);
 }
 

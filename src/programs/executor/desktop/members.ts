@@ -13,7 +13,7 @@ import { capture, encodePng, type Region, resize } from './picture.ts';
 import { buttons, type Pointer, wheel } from './pointer.ts';
 import type { Typing } from './typing.ts';
 
-export interface MembersDeps {
+interface MembersDeps {
   readonly display: Display;
   readonly pointer: Pointer;
   readonly keyboard: Keyboard;

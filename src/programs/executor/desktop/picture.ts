@@ -5,7 +5,7 @@ import type { Point, Size } from '../../../contracts/computer-use/frame.ts';
 import type { Display } from './display.ts';
 
 export interface Region extends Point, Size {}
-export interface Pixels extends Size {
+interface Pixels extends Size {
   /** Three bytes a pixel: red, green, blue. */
   readonly data: Buffer;
 }

@@ -50,7 +50,7 @@ const terminals = new Set([
 /** Paste the primary selection with shift+Insert and know no other chord. */
 const oldTerminals = new Set(['xterm', 'uxterm', 'urxvt', 'rxvt', 'eterm', 'aterm', 'mlterm', 'emacs']);
 
-export interface TypingDeps {
+interface TypingDeps {
   readonly display: Display;
   readonly keyboard: Keyboard;
   readonly clipboard: Clipboard;

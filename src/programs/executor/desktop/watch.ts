@@ -12,7 +12,7 @@ import { grab } from './picture.ts';
 /** 1 to 31 of ffmpeg; smaller is better. Letters are sharp at 5. */
 const quality = 5;
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly display: Display;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onFrame: (jpeg: Uint8Array, size: Size) => void;

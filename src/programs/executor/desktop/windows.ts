@@ -3,7 +3,7 @@ import type { Property } from 'x11';
 import type { Point } from '../../../contracts/computer-use/frame.ts';
 import type { Display } from './display.ts';
 
-export interface WindowWords {
+interface WindowWords {
   /** The second word of WM_CLASS, lower case; empty where the window has none. */
   readonly program: string;
   readonly title: string;

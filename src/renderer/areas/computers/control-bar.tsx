@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Kbd } from '../../ui/kbd.tsx';
 
-export interface ControlBarProps {
+interface ControlBarProps {
   readonly paused: boolean;
   readonly mine: boolean;
   /** Null: cannot be done now. */

@@ -74,7 +74,7 @@ const names: Readonly<Record<string, string>> = {
 /** Keys that do nothing without another key. */
 const modifiers: ReadonlySet<string> = new Set(['Shift', 'Control', 'Alt', 'Meta', 'AltGraph', 'CapsLock', 'Dead']);
 
-export interface Press {
+interface Press {
   readonly key: string;
   readonly ctrlKey: boolean;
   readonly altKey: boolean;

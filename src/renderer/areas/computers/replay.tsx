@@ -8,7 +8,7 @@ import type { Entry } from './steps.ts';
 /** A picture stays so long while it plays, ms. */
 const stayMs = 900;
 
-export interface ReplayProps {
+interface ReplayProps {
   readonly pictures: readonly { readonly id: string; readonly entry: Entry }[];
   readonly video: string | null;
   readonly chosen: string | null;

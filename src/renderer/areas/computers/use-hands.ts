@@ -10,7 +10,7 @@ import type { PersonCall } from './person-input.ts';
 import { useHandsServices } from './use-hands-services.ts';
 import type { Screen } from './use-live-view.ts';
 
-export interface Hands {
+interface Hands {
   /** Control is this page's: what is done in the picture happens on the computer. */
   readonly mine: boolean;
   readonly failure: unknown;

@@ -8,7 +8,7 @@ import {
 import { hiddenSecret } from '../../../contracts/tool-server/servers.ts';
 import { given, nameProblem, scopesOf, urlProblem } from '../tools/server-form.ts';
 
-export interface ConnectorDraft {
+interface ConnectorDraft {
   readonly name: string;
   readonly url: string;
   readonly auth: ConnectorAuth['type'];
@@ -71,7 +71,7 @@ export function changeOf(draft: ConnectorDraft, connector: Connector): ChangeCon
   };
 }
 
-export type ConnectorProblems = Partial<Record<keyof ConnectorDraft, string>>;
+type ConnectorProblems = Partial<Record<keyof ConnectorDraft, string>>;
 
 /** What the contract has to say, in words, below the field that it is about. `connector`: the one that is changed. */
 export function problemsOf(draft: ConnectorDraft, connector: Connector | null): ConnectorProblems {

@@ -70,7 +70,7 @@ export function adviceOf({ status, error }: Pick<Subscription, 'status' | 'error
 export const mayRetry = ({ status, error }: Pick<Subscription, 'status' | 'error'>): boolean =>
   status === 'error' && error?.reason !== 'unsupported' && error?.reason !== 'invalid_arguments';
 
-export interface TrailStep {
+interface TrailStep {
   readonly word: string;
   readonly at: string | null;
   /** Where it did not come to this. */
@@ -127,7 +127,7 @@ export function limitWords(rule: RuleConfig): string {
 }
 
 /** `90 s`, `5 min`. */
-export function secondsWords(seconds: number): string {
+function secondsWords(seconds: number): string {
   return seconds % 60 === 0 && seconds > 0 ? `${seconds / 60} min` : `${seconds} s`;
 }
 

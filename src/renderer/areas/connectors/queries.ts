@@ -9,7 +9,7 @@ import type { Keys } from '../../base/data/keys.ts';
 import type { ConnectorApi } from './api.ts';
 
 /** Events or runs on one page. */
-export const trailPage = 50;
+const trailPage = 50;
 /** While the page is in front, ms: with something under way, and without. */
 const liveEvery = 1_500;
 const quietEvery = 4_000;
@@ -20,7 +20,7 @@ const every = (ms: number, error: unknown) => (error === null ? ms : false);
 const waiting: readonly JobStatus[] = ['batching', 'awaiting_approval', 'queued', 'running', 'stopping'];
 
 /** Whether a run will still change, automatically or through a person. */
-export const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
+const isWaiting = (status: JobStatus): boolean => waiting.includes(status);
 
 export const connectorKeysOf = ({ on }: Pick<Keys, 'on'>) => ({
   connectors: on('connectors', 'list'),

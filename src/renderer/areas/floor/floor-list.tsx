@@ -21,7 +21,7 @@ import { agentStatus, lastKnown, Status } from '../../ui/status.tsx';
 import { type FloorRow, floorRows } from './floor-rows.ts';
 import type { TeamAsk } from './team-dialog.tsx';
 
-export interface FloorListProps {
+interface FloorListProps {
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
   readonly selected: string | null;

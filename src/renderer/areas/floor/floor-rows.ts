@@ -13,7 +13,7 @@ export type FloorRow =
   | { readonly kind: 'none'; readonly key: string; readonly floor: Floor };
 
 /** A bot matches by address, name, role, harness or state; a team's name shows all its bots. */
-export function matchesFilter(agent: Agent, filter: string): boolean {
+function matchesFilter(agent: Agent, filter: string): boolean {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const text = [agent.address, agent.name, agent.role ?? '', agent.binding.harness ?? '', agent.state]
     .join(' ')

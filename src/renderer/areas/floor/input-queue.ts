@@ -52,7 +52,7 @@ function cutBefore(text: string, room: number): number {
   return /[\uD800-\uDBFF]/.test(text.charAt(room - 1)) ? room - 1 : room;
 }
 
-export interface InputQueue {
+interface InputQueue {
   push(keystroke: Keystroke): void;
   /** Drops what was not sent yet. */
   close(): void;

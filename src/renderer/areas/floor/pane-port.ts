@@ -6,7 +6,7 @@ import type { CallOptions, EventStream, StreamHandlers } from '../../../client/c
 import type { Agent, PaneInput, PaneSize, Screen } from '../../../contracts/factory/agent.ts';
 import type { Api } from '../../base/data/api.ts';
 
-export interface Scrollback {
+interface Scrollback {
   readonly ansi: string;
   readonly first: number;
   readonly lines: number;

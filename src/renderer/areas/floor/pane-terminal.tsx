@@ -23,7 +23,7 @@ export interface ScreenSize {
   readonly ours: boolean;
 }
 
-export interface PaneTerminalProps {
+interface PaneTerminalProps {
   readonly bot: PaneOwner;
   readonly label: string;
   /** The pane a person works in: its stream comes first. */

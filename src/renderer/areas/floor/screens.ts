@@ -20,12 +20,12 @@ export type PaneLink =
   | { readonly kind: 'gone'; readonly reason: string }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-export interface ScreenListener {
+interface ScreenListener {
   onScreen(screen: Screen): void;
   onLink(link: PaneLink): void;
 }
 
-export interface ScreenWatch {
+interface ScreenWatch {
   /** The pane a person works in: its stream comes first. */
   setUrgent(urgent: boolean): void;
   /** Watches again after `gone` or `failed`: the pane may be readable once more. */

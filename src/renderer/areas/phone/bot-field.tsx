@@ -5,7 +5,7 @@ import { useBots, useFloors } from '../../base/floors.tsx';
 import { SelectField } from '../../ui/text-field.tsx';
 import { leftOutWords, whyMute } from './can-answer.ts';
 
-export interface Holder {
+interface Holder {
   readonly runtimeId: string;
   readonly botId: string;
   readonly botName: string;

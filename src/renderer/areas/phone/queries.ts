@@ -8,7 +8,7 @@ import type { Call } from '../../../contracts/phone/calls.ts';
 import type { PhoneApi } from './api.ts';
 
 /** Of one page of a list. */
-export const phonePage = 50;
+const phonePage = 50;
 /** While the page is in front, ms: where somebody watches, and where little happens. */
 const liveEvery = 1_500;
 const quietEvery = 4_000;

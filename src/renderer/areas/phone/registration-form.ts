@@ -4,10 +4,10 @@ import type { NumberType } from '../../../contracts/phone/values.ts';
 import { inSentence, plainWord, readNumber } from './phone-words.ts';
 
 /** Who texts. Toll-free numbers are verified for businesses only. */
-export type Who = 'business' | 'person';
+type Who = 'business' | 'person';
 
 /** Fields that are one text each. */
-export type FormField = Exclude<
+type FormField = Exclude<
   {
     [K in keyof RegistrationForm]-?: NonNullable<RegistrationForm[K]> extends string ? K : never;
   }[keyof RegistrationForm],
@@ -34,7 +34,7 @@ interface Shown {
   /** What it is while nothing is chosen. */
   readonly usual?: string;
 }
-export interface Section {
+interface Section {
   readonly title: string;
   readonly says: string;
   readonly fields: readonly Shown[];

@@ -9,7 +9,7 @@ const basic =
 /** Each takes two. */
 const extended = '^{}\\[~]|€\f';
 
-export interface Segments {
+interface Segments {
   readonly parts: number;
   /** Sixteen bits a character, because of one that has no place among those of seven. */
   readonly wide: boolean;

@@ -7,7 +7,7 @@ import { phoneKeys } from './queries.ts';
 /** Put away on this browser; a business rarely has a second one. */
 const kept = 20;
 
-export interface ShownCorrection {
+interface ShownCorrection {
   readonly correction: Correction | null;
   /** Puts a refusal away, with what was typed to mend it: the form has what is registered again. */
   dismiss(): void;

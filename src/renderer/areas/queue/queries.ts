@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../../contracts/work-queue/task.ts';
 import type { QueueApi } from './api.ts';
 
 /** Tasks, sessions or deployments on one page. */
-export const queuePage = 50;
+const queuePage = 50;
 /** Sessions and deployments whose names are known without asking for each. */
 const mostNames = 200;
 export interface TaskFilter {
@@ -31,7 +31,7 @@ export const queueKeys = {
 } as const;
 
 /** A session or a deployment; both are shown alike. */
-export interface WorkLink {
+interface WorkLink {
   readonly id: string;
   /** Null: it was given none. */
   readonly name: string | null;
@@ -39,7 +39,7 @@ export interface WorkLink {
   readonly created_at: string;
 }
 
-export interface WorkLinks {
+interface WorkLinks {
   readonly links: readonly WorkLink[];
   readonly next_cursor: string | null;
 }

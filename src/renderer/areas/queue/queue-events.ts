@@ -21,14 +21,14 @@ const figuresEveryMs = 5_000;
 /** Polling interval of a window without its own stream, ms. */
 const readEveryMs = 3_000;
 
-export interface QueueEvents {
+interface QueueEvents {
   /** Follows until the returned function is called. */
   watch(): () => void;
   /** What is shown may have changed: after something was done here. */
   touch(): void;
 }
 
-export interface QueueEventsDeps {
+interface QueueEventsDeps {
   readonly queue: Pick<QueueApi, 'streamTasks'>;
   readonly client: QueryClient;
   readonly slots: StreamSlots;

@@ -18,7 +18,7 @@ import { TaskFilters } from './task-filters.tsx';
 import { TaskTable } from './task-table.tsx';
 import { useQueueServices } from './use-queue-services.ts';
 
-export interface TaskBrowserProps {
+interface TaskBrowserProps {
   /** Whose tasks: a session's, a deployment's, or null for all. */
   readonly of: { readonly kind: LinkKind; readonly id: string } | null;
   /** Stands above the filters, with the way to hand in a task. */

@@ -18,7 +18,7 @@ const cell = 'h-7 px-2 first:pl-3 last:pr-3 pointer-coarse:h-11';
 /** Where there is no room beside the name, the same stands in a second line below it. */
 const wideOnly = '@max-[719px]:hidden';
 
-export interface TaskTableProps {
+interface TaskTableProps {
   readonly tasks: readonly Task[];
   /** They are another page's, until this one's have been read. */
   readonly passing: boolean;

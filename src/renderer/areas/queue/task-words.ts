@@ -46,7 +46,7 @@ function span(seconds: number): string {
   return `${seconds / size} ${unit}`;
 }
 
-export interface Bar {
+interface Bar {
   readonly label: string;
   readonly count: number;
   /** Of the highest one, 0 to 1. */
@@ -71,7 +71,7 @@ export function shortCount(count: number): string {
 }
 
 /** What `gantry worker` answers with, when a result is of that form. */
-export interface CommandResult {
+interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { Task } from '../../../contracts/work-queue/task.ts';
 
-export interface HeldRows {
+interface HeldRows {
   readonly rows: readonly Task[];
   /** Ids of rows that are held though they are no longer of this page: what they became is not known here. */
   readonly gone: ReadonlySet<string>;

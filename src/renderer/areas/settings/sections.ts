@@ -14,5 +14,3 @@ export const sections = [
 
 /** Sections of the desktop app, shown only there. */
 export const sectionsIn = (desktop: boolean) => sections.filter(({ path }) => desktop || path !== '/settings/desktop');
-
-export type SectionPath = (typeof sections)[number]['path'];

@@ -3,7 +3,7 @@
 import { type FormSchema, jsonProblem, problemsOf, textsOf, valuesOf } from '../../ui/schema-fields.ts';
 import type { ToolDraft } from './tool-calls.ts';
 
-export interface Arguments {
+interface Arguments {
   /** By path of the field; of the JSON under `''`. */
   readonly problems: Readonly<Record<string, string>>;
   /** Null while there are problems. */

@@ -17,7 +17,7 @@ export interface Pair {
   readonly value: string;
 }
 
-export interface ServerDraft {
+interface ServerDraft {
   readonly name: string;
   readonly type: Transport['type'];
   readonly command: string;
@@ -153,7 +153,7 @@ export function changeOf(draft: ServerDraft, server: AttachedServer): ChangeServ
   };
 }
 
-export type DraftProblems = Partial<Record<keyof ServerDraft, string>>;
+type DraftProblems = Partial<Record<keyof ServerDraft, string>>;
 
 /** What the contract has to say, in words, below the field that it is about. `server`: the one that is changed. */
 export function problemsOf(draft: ServerDraft, server: AttachedServer | null): DraftProblems {

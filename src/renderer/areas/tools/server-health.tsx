@@ -45,7 +45,7 @@ export function ServerHealth({
 }
 
 /** The page of a provider, or nothing: what a stranger's server names as its address may be anything. */
-export function signInAddress(server: AttachedServer): string | null {
+function signInAddress(server: AttachedServer): string | null {
   if (server.status !== 'needs_reauth' || server.authorizeUrl === null) return null;
   return URL.canParse(server.authorizeUrl) && /^https?:$/.test(new URL(server.authorizeUrl).protocol)
     ? server.authorizeUrl

@@ -20,7 +20,7 @@ export type ToolCall =
   | { readonly state: 'cancelled'; readonly startedAt: string; readonly tookMs: number }
   | { readonly state: 'failed'; readonly startedAt: string; readonly tookMs: number; readonly error: unknown };
 
-export interface ToolCalls {
+interface ToolCalls {
   callOf(key: string): ToolCall | null;
   draftOf(key: string): ToolDraft | null;
   keepDraft(key: string, draft: ToolDraft): void;

@@ -12,7 +12,7 @@ import { Hints } from './hints.tsx';
 import { safeName } from './queries.ts';
 import { filterTools, titleOf } from './tool-words.ts';
 
-export interface ToolListProps {
+interface ToolListProps {
   readonly source: ListSource<readonly ToolInfo[]>;
   /** Key of a server; null: all. */
   readonly group: string | null;

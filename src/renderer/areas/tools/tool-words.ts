@@ -62,7 +62,7 @@ export function noneWords(group: ToolGroup | null): string {
   }
 }
 
-export interface ToolFilter {
+interface ToolFilter {
   /** Key of a group; null: of all. */
   readonly group: string | null;
   readonly text: string;

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { ProvenBar } from '../../ui/proven-bar.tsx';
 import { runStatus, Status } from '../../ui/status.tsx';
 
-export type BoardView = 'board' | 'waves' | 'graph';
+type BoardView = 'board' | 'waves' | 'graph';
 
 const views: readonly { view: BoardView; name: string; letter: string }[] = [
   { view: 'board', name: 'Board', letter: 'b' },

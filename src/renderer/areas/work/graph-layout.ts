@@ -11,15 +11,15 @@ const rowGap = 16;
 /** Above this the order inside a column is the template's: finding a better one would take seconds. */
 const mostOrdered = 250;
 
-export interface LayoutNode {
+interface LayoutNode {
   readonly nodeId: string;
   readonly depth: number;
 }
-export interface LayoutEdge {
+interface LayoutEdge {
   readonly from: string;
   readonly to: string;
 }
-export type Positions = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
+type Positions = ReadonlyMap<string, { readonly x: number; readonly y: number }>;
 
 /** Which way the depth grows: to the right, or down in a narrow window. */
 export type Direction = 'right' | 'down';

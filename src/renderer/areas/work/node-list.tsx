@@ -30,7 +30,7 @@ function inRows(nodes: readonly Card[], perRow: number): (readonly Card[])[] {
   );
 }
 
-export interface NodeListProps {
+interface NodeListProps {
   /** Cards beside each other. */
   readonly perRow?: number;
   readonly groups: readonly NodeGroup[];

@@ -23,7 +23,7 @@ import { assigneeWords } from './node-card.tsx';
 import { NodeVerbs } from './node-verbs.tsx';
 import { Proofs } from './proofs.tsx';
 
-export interface NodePageProps {
+interface NodePageProps {
   readonly dagId: string;
   readonly nodeId: string;
   /** Takes the whole main part, so that proofs have room. */

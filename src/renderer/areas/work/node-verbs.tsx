@@ -9,7 +9,7 @@ import { nodeStatus, Status } from '../../ui/status.tsx';
 import { AreaField } from '../../ui/text-field.tsx';
 import { causeWords } from './board-groups.ts';
 
-export type Verb = 'gate' | 'done' | 'retry' | 'claim' | 'skip' | 'fail';
+type Verb = 'gate' | 'done' | 'retry' | 'claim' | 'skip' | 'fail';
 
 const verbs: Readonly<
   Record<Verb, { button: string; title: string; about: string; danger?: true; note?: string; needsNote?: true }>

@@ -4,13 +4,13 @@ import { AppError } from '../../../contracts/common/errors.ts';
 import { readProof } from '../../../contracts/factory/workflow-routes.ts';
 
 /** More of a text is not shown but can be opened; bytes. */
-export const shownBytes = 512 * 1024;
+const shownBytes = 512 * 1024;
 
 export function proofUrl(dagId: string, nodeId: string, receiptId: string): string {
   return fillPath(readProof.path, { dagId, nodeId, receiptId });
 }
 
-export type ProofKind = 'image' | 'diff' | 'text' | 'other';
+type ProofKind = 'image' | 'diff' | 'text' | 'other';
 
 export function proofKind(file: { readonly name: string; readonly mime: string }): ProofKind {
   if (/^image\/(png|jpeg|gif|webp)$/.test(file.mime)) return 'image';
@@ -19,7 +19,7 @@ export function proofKind(file: { readonly name: string; readonly mime: string }
   return /\.(log|txt|md|json|ya?ml|csv|tsv|xml|ts|tsx|js|jsx|py|go|rs|sh|css)$/i.test(file.name) ? 'text' : 'other';
 }
 
-export interface ProofText {
+interface ProofText {
   readonly text: string;
   /** There is more than what is shown. */
   readonly cut: boolean;

@@ -151,7 +151,7 @@ function ProofText({ file, url, roomy }: { file: File; url: string; roomy: boole
 }
 
 /** `812 B`, `12 kB`, `3.4 MB`. */
-export function formatSize(bytes: number): string {
+function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -74,7 +74,7 @@ export function WithTemplate({
   return children(template.data, picker);
 }
 
-export interface RunForm {
+interface RunForm {
   readonly template: Template;
   readonly problems: Readonly<Record<string, string>>;
   /** Without the place that it belongs to. */

@@ -34,7 +34,7 @@ export function intentOf(template: Template): {
 export const usesRoles = (template: Template): boolean =>
   template.steps.some((step) => step.executor.startsWith('role:'));
 
-export interface RunChoices {
+interface RunChoices {
   readonly intent: string;
   readonly texts: FieldTexts;
   readonly team: string;

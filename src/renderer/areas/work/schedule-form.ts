@@ -1,5 +1,5 @@
 /** A schedule's times, as a person chooses them and as cron. Pure. */
-export type Repeat = 'daily' | 'workdays' | 'weekly' | 'hourly' | 'cron' | 'once';
+type Repeat = 'daily' | 'workdays' | 'weekly' | 'hourly' | 'cron' | 'once';
 
 export const repeatWords: Readonly<Record<Repeat, string>> = {
   daily: 'Every day',

@@ -9,7 +9,7 @@ import { useAct } from '../../ui/use-act.ts';
 import { RunFields, useRunForm, WithTemplate } from './run-fields.tsx';
 import { RunPlan } from './run-plan.tsx';
 
-export interface StartRunDialogProps {
+interface StartRunDialogProps {
   /** Chosen before; else the first there is. */
   readonly template: string | null;
   readonly campaignId: string | null;

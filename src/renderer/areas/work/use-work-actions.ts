@@ -4,7 +4,7 @@ import type { Action } from '../../base/actions.ts';
 import { useAddActions } from '../../base/services.tsx';
 import { backAction, filterAction, focusIn } from '../../base/way-back.ts';
 
-export interface WorkActions {
+interface WorkActions {
   readonly page: RefObject<HTMLElement | null>;
   readonly campaignId: string | null;
   readonly nodeId: string | null;

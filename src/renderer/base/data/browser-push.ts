@@ -7,7 +7,7 @@ import type { Api } from './api.ts';
 import { readJson, writeJson } from './settings.ts';
 
 /** Chromium without its vendor's service never answers a subscription; ms. */
-export const subscribeLimit = 10_000;
+const subscribeLimit = 10_000;
 
 export type PushState =
   /** The page is not reached over https or on this computer itself: browsers give it no worker. */

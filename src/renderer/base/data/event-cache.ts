@@ -38,7 +38,7 @@ export function parseFactoryEvent(value: unknown): KnownEvent | null {
 /** How long changes are gathered before the lists are read again, in ms: a team going up is many events. */
 const gatherFor = 150;
 
-export interface EventCache {
+interface EventCache {
   apply(event: KnownEvent): void;
   /** Everything may have changed: after a reconnect without replay, or a reset. */
   voidAll(): void;

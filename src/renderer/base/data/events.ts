@@ -39,7 +39,7 @@ export interface Events {
   stop(): void;
 }
 
-export interface EventsDeps {
+interface EventsDeps {
   readonly api: Api;
   readonly client: QueryClient;
   readonly keys: Keys;

@@ -7,7 +7,7 @@ import { Agent, Team } from '../../../contracts/factory/agent.ts';
 import { readJson, writeJson } from './settings.ts';
 
 const LastFloor = z.object({ agents: z.array(Agent), teams: z.array(Team) });
-export interface LastFloor {
+interface LastFloor {
   readonly agents: readonly Agent[];
   readonly teams: readonly Team[];
 }

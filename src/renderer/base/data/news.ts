@@ -7,7 +7,7 @@ export const firstRows = 8;
 const mostMarked = 200;
 
 /** Of what was read so far. */
-export interface News {
+interface News {
   readonly rows: readonly Notification[];
   /** How many there are, also of those that were not read. */
   readonly total: number;

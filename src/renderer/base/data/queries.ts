@@ -9,10 +9,10 @@ import type { Keys } from './keys.ts';
 import { personQueriesOf } from './person-queries.ts';
 
 /** Approvals kept: all that wait, and what was answered last. */
-export const approvalPage = 100;
+const approvalPage = 100;
 
 /** Deliveries shown of one bot and in the feed at first. */
-export const deliveryPage = 50;
+const deliveryPage = 50;
 
 export function queriesOf(api: Api, keys: Keys) {
   const { approvals, factory } = api;

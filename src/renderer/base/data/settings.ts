@@ -8,7 +8,6 @@ export const themes = ['system', 'dark', 'light'] as const;
 /** Of the first steps (areas/set-up/set-up.tsx). */
 export const setUpSteps = ['demo', 'workspace', 'harnesses', 'models', 'pairing'] as const;
 export type SetUpStep = (typeof setUpSteps)[number];
-export type Theme = (typeof themes)[number];
 
 const Settings = z.object({
   theme: z.enum(themes).catch('system'),

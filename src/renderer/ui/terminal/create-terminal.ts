@@ -6,7 +6,7 @@ import { Terminal } from '@xterm/xterm';
 import { mouseModes } from './draw.ts';
 import { terminalThemes } from './terminal-theme.ts';
 
-export interface TerminalLook {
+interface TerminalLook {
   readonly scheme: 'dark' | 'light';
   readonly fontSize: number;
   readonly renderer: 'auto' | 'dom';

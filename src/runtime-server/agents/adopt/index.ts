@@ -31,8 +31,8 @@ const mostShown = 200;
 const graceMs = 5000;
 const lookEveryMs = 50;
 
-export type AdoptRequest = z.infer<NonNullable<(typeof adoptKeptSession)['body']>>;
-export type Adopted = z.infer<(typeof adoptKeptSession)['answers'][200]>;
+type AdoptRequest = z.infer<NonNullable<(typeof adoptKeptSession)['body']>>;
+type Adopted = z.infer<(typeof adoptKeptSession)['answers'][200]>;
 
 export interface Adopting {
   list(wanted: { harness?: Adoptable | undefined; cwd?: string | undefined }): Promise<KeptSession[]>;

@@ -25,7 +25,7 @@ export interface Kept {
   readonly pidWritten?: number;
 }
 
-export interface KeptPlaces {
+interface KeptPlaces {
   readonly env: Environment;
   readonly home: string;
 }

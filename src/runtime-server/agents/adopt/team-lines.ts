@@ -3,7 +3,7 @@ import { isMap, isSeq, stringify } from 'yaml';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { readYaml } from '../../../kit/files/yaml.ts';
 
-export interface AdoptedBot {
+interface AdoptedBot {
   readonly bot: string;
   readonly harness: string;
   readonly cwd: string;

@@ -21,7 +21,7 @@ const quote = (value: unknown) => `"${String(value)}"`;
 const names = (all: Iterable<string>) => [...all].join(', ') || 'none';
 
 /** Fields of a bot as far as they have the right type; the schema reports the others. */
-export type LooseBot = Partial<Record<keyof TeamFileBot, unknown>>;
+type LooseBot = Partial<Record<keyof TeamFileBot, unknown>>;
 
 export function checkTeam(document: unknown, folder: string): RawProblem[] {
   const file = record(document);

@@ -54,7 +54,7 @@ export interface TeamFolder {
   close(): void;
 }
 
-export interface TeamFolderDeps {
+interface TeamFolderDeps {
   readonly workspace: string;
   readonly userHome: string;
   readonly timers: Timers;

@@ -17,7 +17,7 @@ export const largestTeamFile = 256 * 1024;
 /** Finding the line of each takes time, and nobody reads more of them at once. */
 const mostProblems = 100;
 
-export interface Surroundings {
+interface Surroundings {
   /** Name of the team's folder. */
   readonly folder: string;
   /** Absolute path of the workspace: relative `cwd`s start here. */
@@ -30,7 +30,7 @@ export interface Surroundings {
   hasFile(name: string): boolean;
 }
 
-export type ReadTeam =
+type ReadTeam =
   | { readonly ok: true; readonly file: TeamFile; readonly problems: readonly [] }
   | { readonly ok: false; readonly problems: readonly TeamProblem[] };
 

@@ -15,7 +15,7 @@ export interface Demo {
   add(dryRun: boolean, by: By): Promise<{ team: string; written: string[]; applied: boolean }>;
 }
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly workspace: string;
   readonly trust: Pick<Trust, 'sayYes'>;
   readonly onAdded: () => Promise<void>;

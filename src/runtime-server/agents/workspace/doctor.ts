@@ -17,7 +17,7 @@ const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrom
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface DoctorDeps {
+interface DoctorDeps {
   readonly harnesses: Pick<Harnesses, 'found'>;
   readonly env: Variables;
   readonly models: Pick<Models, 'endpoints'>;

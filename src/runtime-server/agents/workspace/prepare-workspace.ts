@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { copySample, notWritable } from './demo.ts';
 
-export interface WorkspaceOptions {
+interface WorkspaceOptions {
   /** `--workspace`; relative to `from`. */
   readonly asked: string | null;
   /** The last one used, from the settings. */

@@ -7,7 +7,7 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Demo } from './demo.ts';
 import { isWritable } from './prepare-workspace.ts';
 
-export interface WorkspaceRoutesDeps {
+interface WorkspaceRoutesDeps {
   readonly workspace: string;
   readonly computerId: string;
   readonly engineId: string;

@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path';
 
 /** The demo team's file inside the sample; also how a workspace is known to hold the demo. */
 export const demoTeam = 'demo';
-export const demoTeamFile = join('.gantry', 'teams', demoTeam, 'team.yaml');
+const demoTeamFile = join('.gantry', 'teams', demoTeam, 'team.yaml');
 /** Only the sample itself has it: a workspace that was made from nothing but the sample. */
 export const sampleMark = join('.gantry', 'sample.json');
 

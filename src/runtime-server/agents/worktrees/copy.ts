@@ -8,7 +8,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import type { Git } from '../../../kit/process/git.ts';
 import { saysWhatRuns } from '../../policy/what-runs.ts';
 
-export interface CopyRequest {
+interface CopyRequest {
   /** Folder of the checkout that the paths are relative to, and the bot's own. */
   readonly from: string;
   readonly to: string;
@@ -20,7 +20,7 @@ export interface CopyRequest {
 }
 
 /** Whether a person is asked about a copy, by a name in its path: it holds secrets, or decides what may run. */
-export function isAskedAbout(path: string): boolean {
+function isAskedAbout(path: string): boolean {
   return path.split('/').some(isTelling);
 }
 

@@ -9,7 +9,7 @@ import { type Look, lookAt, treeOf } from './look.ts';
 import { branchOf } from './places.ts';
 
 /** The bot whose branch it is, and where. */
-export interface EndingBot {
+interface EndingBot {
   readonly address: string;
   readonly team: string;
   readonly slug: string;
@@ -25,7 +25,7 @@ export interface EndingRequest {
 }
 
 /** The planned changes, and the function that applies them; `apply` returns the resulting commit. */
-export interface PlannedEnding {
+interface PlannedEnding {
   readonly plan: WorktreeEnding;
   apply(): Promise<string>;
 }

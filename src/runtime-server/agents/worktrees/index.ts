@@ -61,7 +61,7 @@ export interface WorktreeService {
   patchOf(address: string): Promise<string | null>;
 }
 
-export interface WorktreeDeps {
+interface WorktreeDeps {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly clock: Clock;

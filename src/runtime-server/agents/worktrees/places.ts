@@ -19,7 +19,7 @@ export interface Place {
   readonly inside: string;
 }
 
-export interface Places {
+interface Places {
   /** Folder that the bot will work in. `usage` when `cwd` is in no git repository with a commit. */
   check(cwd: string, team: string, slug: string): Promise<string>;
   /** Makes the worktree on branch `gantry/<team>/<slug>` unless it is there. */

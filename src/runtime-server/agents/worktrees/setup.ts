@@ -24,7 +24,7 @@ export interface Setup {
 }
 
 /** A bot whose worktree is made. */
-export interface SetupBot {
+interface SetupBot {
   readonly id: string;
   readonly address: string;
   readonly setup: Setup;
@@ -36,7 +36,7 @@ export interface SetupBot {
 }
 
 /** How a command of a run is started where it is not started as the person. */
-export interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
+interface CommandPlacement extends Pick<Placed, 'command' | 'cwd' | 'env' | 'aside'> {
   /** Printed above its output. */
   readonly preface: string;
   /** Called when it has ended, or could not be started. The returned text follows its output. */
@@ -61,7 +61,7 @@ export interface SetupRuns {
   outcome(dagId: string): Promise<string | null>;
 }
 
-export interface SetupRun {
+interface SetupRun {
   readonly dagId: string;
   readonly template: { readonly id: string };
   readonly params: Readonly<Record<string, string>>;

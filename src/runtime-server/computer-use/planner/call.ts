@@ -6,13 +6,13 @@ import type { ToolCall, ToolResult } from '../../models/model.ts';
 import type { Reading, ToolsetAction } from '../../models/toolsets/index.ts';
 import type { CallAnswer, Picture, PlannedCall } from '../runs/planner-port.ts';
 
-export interface CallDeps {
+interface CallDeps {
   /** Each result has to show the screen. */
   readonly showsScreen: boolean;
   perform(call: PlannedCall): Promise<CallAnswer>;
 }
 
-export interface Carried {
+interface Carried {
   readonly result: ToolResult;
   /** It was an action that could have been carried out. */
   readonly wasAction: boolean;

@@ -13,7 +13,7 @@ import type { PlannedCall, Planner, PlannerEnd, PlannerHooks } from '../runs/pla
 import { carryOut } from './call.ts';
 import { firstMessage, goOn, systemFor } from './instructions.ts';
 
-export interface PlannerDeps {
+interface PlannerDeps {
   readonly models: Pick<Models, 'findForComputer' | 'priced' | 'run' | 'maxOutputTokens'>;
   /** The platform of the computer that is used. */
   readonly platform: NodeJS.Platform;

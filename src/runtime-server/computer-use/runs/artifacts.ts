@@ -11,7 +11,7 @@ import { largestDownload } from '../../../programs/executor/protocol.ts';
 import type { Journal } from './journal.ts';
 import { insertArtifact, liveRun } from './records.ts';
 
-export interface NewArtifact {
+interface NewArtifact {
   readonly kind: Artifact['kind'];
   /** As it is offered for saving. */
   readonly name: string;
@@ -35,7 +35,7 @@ export interface Artifacts {
   fileOf(sha256: string): string;
 }
 
-export interface ArtifactsDeps {
+interface ArtifactsDeps {
   readonly journal: Journal;
   readonly blobs: Blobs;
   readonly ids: Ids;

@@ -52,7 +52,7 @@ export interface Course {
   readonly over: Promise<void>;
 }
 
-export interface CourseDeps {
+interface CourseDeps {
   readonly runId: string;
   readonly timeoutMs: number;
   readonly gate: Pick<ToolsetGate, 'control'>;

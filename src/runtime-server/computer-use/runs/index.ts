@@ -25,7 +25,7 @@ export { runMigrations } from './migrations.ts';
 export type { Planner } from './planner-port.ts';
 export { isLiving } from './records.ts';
 
-export interface ComputerUseDeps {
+interface ComputerUseDeps {
   /** With {@link runMigrations} applied. */
   readonly store: Store;
   readonly gate: ToolsetGate;

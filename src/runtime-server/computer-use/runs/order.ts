@@ -20,7 +20,7 @@ export interface Caller {
   readonly person: boolean;
 }
 
-export interface OrderDeps {
+interface OrderDeps {
   readonly store: Store;
   readonly planner: Pick<Planner, 'find'>;
   readonly ids: Pick<Ids, 'next'>;

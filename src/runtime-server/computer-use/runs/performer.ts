@@ -17,7 +17,7 @@ import type { CallAnswer, Picture, PlannedCall } from './planner-port.ts';
 import { createProgress, mostRepeats } from './progress.ts';
 import { patchRun } from './records.ts';
 
-export interface PerformerDeps {
+interface PerformerDeps {
   readonly runId: string;
   readonly sessionId: string;
   readonly scope: TargetScope;
@@ -38,7 +38,7 @@ export interface PerformerDeps {
   readonly onFault: (what: string, fault: unknown) => void;
 }
 
-export type Perform = (call: PlannedCall) => Promise<CallAnswer>;
+type Perform = (call: PlannedCall) => Promise<CallAnswer>;
 
 type Asked = Extract<ToolsetOutcome, { kind: 'approval_required' }>;
 

@@ -77,7 +77,7 @@ export interface PlannerEnd {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-export type PlannerModel =
+type PlannerModel =
   | { readonly model: string /** Its price is known. */; readonly priced: boolean }
   /** The missing setting, by name. */
   | { readonly problem: { readonly fact: string; readonly action: string } };

@@ -12,7 +12,7 @@ import type { Picture, PlannedCall } from './planner-port.ts';
 /** This many repeats on an unchanged screen: a person would have stopped long before. */
 export const mostRepeats = 40;
 
-export interface Progress {
+interface Progress {
   /**
    * After an action: how often it was done since the screen last changed. `result` is null where it was denied; `after` is the picture
    * after it.

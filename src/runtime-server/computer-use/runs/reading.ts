@@ -9,13 +9,13 @@ import type { Store, Value } from '../../../kit/store/store.ts';
 import type { Journal } from './journal.ts';
 import { artifactsOf, eventsAfter, type RunRow, runWire } from './records.ts';
 
-export interface RunFilter {
+interface RunFilter {
   readonly userId: string;
   readonly sessionId?: string | undefined;
   readonly status?: RunStatus | undefined;
 }
 
-export interface Page {
+interface Page {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }

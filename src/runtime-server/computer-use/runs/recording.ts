@@ -8,13 +8,13 @@ import type { Place } from '../../../programs/executor/protocol.ts';
 import type { ToolsetGate } from '../gate.ts';
 import type { Artifacts } from './artifacts.ts';
 
-export interface Recording {
+interface Recording {
   /** Once the browser or the display is there. */
   begin(place: Place): Promise<void>;
   finish(): Promise<void>;
 }
 
-export interface RecordingDeps {
+interface RecordingDeps {
   readonly runId: string;
   readonly sessionId: string;
   readonly gate: Pick<ToolsetGate, 'record' | 'saveTrace'>;

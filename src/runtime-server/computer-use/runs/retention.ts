@@ -8,7 +8,7 @@ export const keptMs = 30 * 24 * 3600_000;
 /** Runs removed in one transaction: a run has up to some thousand events. */
 const portion = 10;
 
-export interface RetentionDeps {
+interface RetentionDeps {
   readonly store: Store;
   readonly artifacts: Pick<Artifacts, 'remove'>;
   readonly gate: Pick<ToolsetGate, 'sessions'>;

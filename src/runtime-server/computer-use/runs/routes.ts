@@ -15,7 +15,7 @@ import type { Runs } from './runs.ts';
 import type { Sessions } from './sessions.ts';
 import type { RunRequest } from './states.ts';
 
-export interface RunRoutesDeps {
+interface RunRoutesDeps {
   readonly store: Store;
   readonly runs: Runs;
   readonly reading: Reading;

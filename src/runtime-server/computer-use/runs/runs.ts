@@ -21,7 +21,7 @@ import {
 } from './records.ts';
 import { guardRequest, hasEnded, liveStatuses, type RunRequest } from './states.ts';
 
-export interface RunsDeps extends LiveRunDeps {
+interface RunsDeps extends LiveRunDeps {
   readonly store: Store;
 }
 

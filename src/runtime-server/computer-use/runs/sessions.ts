@@ -20,7 +20,7 @@ export interface Sessions {
   close(id: string, wipe: boolean): Promise<Session>;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly store: Store;
   readonly gate: Pick<ToolsetGate, 'sessions'>;
   readonly clock: Clock;

@@ -30,7 +30,7 @@ import {
   ticketsDoneBy,
 } from './store.ts';
 
-export interface DispatchDeps {
+interface DispatchDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -42,7 +42,7 @@ export interface DispatchDeps {
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
 }
 
-export interface Dispatch {
+interface Dispatch {
   /** A job that ran when Gantry ended is interrupted, and never restarted automatically. */
   recover(): Promise<void>;
   /** Something may have come due. */

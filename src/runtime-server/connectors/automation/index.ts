@@ -20,7 +20,7 @@ import { runsOfEvents, withJobs } from './store.ts';
 
 export { automationMigrations } from './migrations.ts';
 
-export interface AutomationDeps extends FactoryDoors {
+interface AutomationDeps extends FactoryDoors {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly clock: Clock;

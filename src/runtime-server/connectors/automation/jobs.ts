@@ -32,7 +32,7 @@ export interface Mover {
 }
 export const engine: Mover = { actor: 'engine', surface: 'engine' };
 
-export interface JobsDeps {
+interface JobsDeps {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly clock: Clock;
   readonly ids: Ids;

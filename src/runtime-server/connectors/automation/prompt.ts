@@ -6,7 +6,7 @@
 import type { RuleConfig } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 
-export interface Told {
+interface Told {
   readonly eventId: string;
   readonly ticketId: string;
   readonly at: number;

@@ -12,7 +12,7 @@ import { engine, type Jobs } from './jobs.ts';
 import { askedForMs } from './model.ts';
 import { awaiting, inputsOf, type JobRecord, readJob } from './store.ts';
 
-export interface QuestionsDeps {
+interface QuestionsDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
@@ -24,7 +24,7 @@ export interface QuestionsDeps {
 /** Open questions of one bot: fewer than approvals allow, so that the bot's own tools can still ask. */
 const mostAsked = 25;
 
-export interface Questions {
+interface Questions {
   /** Asks about waiting jobs without a question, and withdraws questions of jobs that no longer wait. Never throws. */
   look(): Promise<void>;
   /** Leaves its questions where they are. */

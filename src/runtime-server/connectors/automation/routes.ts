@@ -12,7 +12,7 @@ import { pendingStates } from './model.ts';
 import type { Rules } from './rules.ts';
 import { type JobRecord, jobsIn, listJobs, movesOf, type Read, readJob, wireJob } from './store.ts';
 
-export interface AutomationRoutesDeps {
+interface AutomationRoutesDeps {
   readonly store: Store;
   readonly rules: Rules;
   readonly jobs: Jobs;

@@ -23,7 +23,7 @@ import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
 import { configOfRule, deleteRule, insertRule, readRule, rulesOf, updateRule } from './rule-store.ts';
 import type { Read } from './store.ts';
 
-export interface RulesDeps {
+interface RulesDeps {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'append'>;
   readonly clock: Clock;
@@ -229,7 +229,7 @@ export function createRules(deps: RulesDeps): Rules {
 const sameMatch = (a: RuleConfig['match'], b: RuleConfig['match']) => JSON.stringify(a) === JSON.stringify(b);
 
 /** `times` ascending, milliseconds: how many jobs they would have become. */
-export function runsOf(times: readonly number[], batchSeconds: number): number {
+function runsOf(times: readonly number[], batchSeconds: number): number {
   if (batchSeconds === 0) return times.length;
   let runs = 0;
   let until = Number.NEGATIVE_INFINITY;

@@ -48,7 +48,7 @@ const toJob = (row: JobRow): JobRecord => ({
 const selectJobs = (tx: Read, where: string, ...values: Value[]) =>
   tx.all<JobRow>(`SELECT ${jobColumns} FROM automation_job WHERE ${where}`, ...values).map(toJob);
 
-export type NewJob = Pick<
+type NewJob = Pick<
   JobRecord,
   'id' | 'subscriptionId' | 'eventName' | 'ruleId' | 'ruleVersion' | 'status' | 'config' | 'batchUntil' | 'createdAt'
 >;
@@ -163,7 +163,7 @@ export function nextBatchEnd(tx: Read): number | null {
 
 // ---- What jobs are about
 
-export interface Input {
+interface Input {
   readonly eventId: string;
   readonly ticketId: string;
   readonly at: number;
@@ -274,7 +274,7 @@ export function endAttempt(
   );
 }
 
-export interface DayCount {
+interface DayCount {
   /** When the attempts since then were begun, oldest first. */
   readonly startedAt: readonly number[];
   /** Spend reported by attempts that ended since then, oldest first; dollars. */

@@ -3,7 +3,7 @@ import { registerSubscription } from '../../../contracts/connectors/relay.ts';
 import { EventFault } from '../ports.ts';
 import type { EventHome } from './deps.ts';
 
-export interface Registration {
+interface Registration {
   readonly id: string;
   readonly connectorId: string;
   readonly name: string;

@@ -29,7 +29,7 @@ export interface EventHome {
 }
 
 type Told = 'subscription.login_needed' | 'subscription.signed_in';
-export interface SubscriptionEvents {
+interface SubscriptionEvents {
   emit(tx: Tx, event: { readonly type: Told; readonly id: string; readonly data: EventData<Told> }): void;
 }
 

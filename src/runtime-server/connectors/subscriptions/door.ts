@@ -18,7 +18,7 @@ export interface EventDoor {
   deliver(delivery: EventDelivery): Promise<DeliveryOutcome>;
 }
 
-export type EventDoorDeps = Pick<
+type EventDoorDeps = Pick<
   SubscriptionDeps,
   'store' | 'ledger' | 'clock' | 'log' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'
 > & { readonly inTurn: OneAtATime; readonly closing: AbortSignal };

@@ -9,7 +9,7 @@ export interface Ending {
   end(row: SubscriptionRow): Promise<void>;
 }
 
-export const mostArchived = 20;
+const mostArchived = 20;
 
 export function createEnding(
   deps: Pick<SubscriptionDeps, 'store' | 'clock' | 'automation'> & {

@@ -31,7 +31,7 @@ export interface Enrolment {
   unsubscribe(row: SubscriptionRow, url?: string): Promise<void>;
 }
 
-export interface EnrolmentDeps
+interface EnrolmentDeps
   extends Pick<
     SubscriptionDeps,
     | 'store'

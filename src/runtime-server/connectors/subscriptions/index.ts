@@ -16,10 +16,10 @@ import { subscriptionRoutes } from './routes.ts';
 import { createSubscribing } from './subscribing.ts';
 import { createWithin } from './within.ts';
 
-export type { EventHome, SubscriptionDeps, SubscriptionEvents, SubscriptionLog } from './deps.ts';
+
 export { subscriptionMigrations } from './migrations.ts';
 
-export interface Subscriptions {
+interface Subscriptions {
   readonly routes: readonly BoundRoute[];
   readonly lookup: SubscriptionLookup;
   /** How many are live, by connector. */

@@ -16,7 +16,7 @@ export interface Removals {
   send(signal: AbortSignal, ids?: readonly string[]): Promise<void>;
 }
 
-export interface RemovalDeps {
+interface RemovalDeps {
   readonly store: Store;
   readonly home: EventHome;
   readonly inTurn: OneAtATime;

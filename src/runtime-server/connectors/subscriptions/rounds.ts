@@ -16,7 +16,7 @@ import { allRows, findRow, moveRow, noError, rowsOf, type SubscriptionRow } from
 import { isDue, isTransient } from './states.ts';
 import { sweepTrail } from './trail.ts';
 
-export interface Rounds {
+interface Rounds {
   /** Begins the loop with a round at once, which it does not wait for. Call it once the connectors are loaded. */
   start(): void;
   /** One round now; with one under way, another after it. */
@@ -24,7 +24,7 @@ export interface Rounds {
   close(): Promise<void>;
 }
 
-export interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 'timers' | 'log' | 'servers' | 'home'> {
+interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 'timers' | 'log' | 'servers' | 'home'> {
   readonly definitions: Definitions;
   readonly enrolment: Enrolment;
   readonly ending: Ending;
@@ -33,7 +33,7 @@ export interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 't
   readonly closing: AbortSignal;
 }
 
-export const everyMs = 60_000;
+const everyMs = 60_000;
 /** One subscription's failure of this kind repeats for all others of its connector: they wait for the next round. */
 const shared: ReadonlySet<SubscriptionReason> = new Set([
   'connector_unreachable',

@@ -12,7 +12,7 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { EventDoor } from './door.ts';
 import type { Subscribing } from './subscribing.ts';
 
-export interface SubscriptionRouteDeps {
+interface SubscriptionRouteDeps {
   readonly ownerId: string;
   readonly subscribing: Subscribing;
   readonly door: EventDoor;

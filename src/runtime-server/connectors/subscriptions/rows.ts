@@ -61,7 +61,7 @@ export function allRows(tx: Read): SubscriptionRow[] {
 }
 
 type Identity = Pick<SubscriptionRow, 'id' | 'connector_id' | 'connector_url' | 'name' | 'arguments'>;
-export type NewRow = Identity & Pick<SubscriptionRow, 'bot_id' | 'execution_mode'>;
+type NewRow = Identity & Pick<SubscriptionRow, 'bot_id' | 'execution_mode'>;
 
 /** Writes it `pending`. */
 export function insertRow(tx: Tx, row: NewRow, at: number): void {

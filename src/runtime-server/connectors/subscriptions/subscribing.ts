@@ -43,7 +43,7 @@ export interface Subscribing {
   readonly lookup: SubscriptionLookup;
 }
 
-export interface SubscribingDeps
+interface SubscribingDeps
   extends Pick<
     SubscriptionDeps,
     'store' | 'clock' | 'ownerId' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'

@@ -19,7 +19,7 @@ interface TrailRow {
   ticket_id: string | null;
 }
 
-export interface TrailEntry {
+interface TrailEntry {
   readonly subscriptionId: string;
   readonly eventId: string;
   readonly name: string | null;
@@ -85,7 +85,7 @@ export function trailRows(tx: Read, subscriptionId: string, before: number | nul
   );
 }
 
-export interface TrailSources {
+interface TrailSources {
   readonly automation: Pick<AutomationPort, 'runsOf'>;
   readonly tickets: Pick<ConnectorTickets, 'read'>;
 }

@@ -38,7 +38,7 @@ export function askingMark(folder: string): string {
  * The settings of one start: every hook that a rule reads calls `gantry hook <Event>`. A finished tool shows that its question was answered in the
  * pane; without an open question its hook starts no program, or every tool call would cost one.
  */
-export function claudeSettings(doors: BotDoors, withTools: boolean): Record<string, unknown> {
+function claudeSettings(doors: BotDoors, withTools: boolean): Record<string, unknown> {
   const call = (event: string) => [...doors.gantry, 'hook', event].map(quote).join(' ');
   const hook = (command: string, timeout: number) => [{ hooks: [{ type: 'command', command, timeout }] }];
   const mark = quote(askingMark(doors.folder));
@@ -61,7 +61,7 @@ const toolServer = 'gantry';
  * Gantry's tools for this bot: the engine's port, with the bot's token. A shell reads the token from its file when Claude Code connects, so it is in
  * no argument, environment or other file. Null: no engine has published its port.
  */
-export async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown> | null> {
+async function toolServerConfig(doors: BotDoors): Promise<Record<string, unknown> | null> {
   const url = await readFile(doors.urlFile, 'utf8').then(
     (text) => text.trim(),
     () => null,

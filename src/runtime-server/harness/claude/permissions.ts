@@ -15,7 +15,7 @@ const mostOpen = 20;
 /** Ends of the main turn: none of its questions can be open any more. */
 const turnEnds: ReadonlySet<string> = new Set(['Stop', 'StopFailure', 'SessionEnd']);
 
-export interface Permissions {
+interface Permissions {
   /** Resolves to the hook's output, once a person has answered or the question is gone. */
   ask(payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   event(event: string, payload: Payload): void;

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 
-export interface Hook {
+interface Hook {
   readonly event: string;
   readonly command: string;
   readonly timeoutSeconds: number;

@@ -13,7 +13,7 @@ import { codexHookEvents } from './rules.ts';
 
 /** How long a question waits for an answer elsewhere before Codex asks in the pane, which shows only this status until then. */
 export const askElsewhereMs = 60_000;
-export const askingStatus = 'waiting in the Gantry inbox for a minute; press any key to be asked here';
+const askingStatus = 'waiting in the Gantry inbox for a minute; press any key to be asked here';
 
 /** A hook that does not answer blocks the turn; the hook client gives up before this. */
 const hookTimeoutSeconds = 10;

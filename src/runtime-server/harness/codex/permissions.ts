@@ -8,7 +8,7 @@ import { createHookQuestions } from '../hook-questions.ts';
 import { askElsewhereMs } from './launch.ts';
 import { actionsOf, type Payload, patchFiles, type Question, questionOf } from './questions.ts';
 
-export interface Permissions {
+interface Permissions {
   /** Resolves to the hook's output: a decision, or nothing where Codex should ask in the pane. */
   ask(payload: Payload, signal: AbortSignal): Promise<Record<string, unknown>>;
   /** A hook waits for a person. */

@@ -6,7 +6,7 @@ import { readUsage, type UsageReader } from '../read-usage.ts';
 import type { UsageAsk, UsagePage } from '../usage.ts';
 import { count, objectOf, timeOf } from '../values.ts';
 
-export const codexUsage: UsageReader = {
+const codexUsage: UsageReader = {
   wanted: (line) => line.includes('"token_usage_record"') || line.includes('"turn_context"'),
   read(entry, model) {
     const payload = objectOf(entry.payload);

@@ -8,7 +8,7 @@ import type { UsageAsk, UsagePage } from '../usage.ts';
 import { count, objectOf, timeOf } from '../values.ts';
 import { rememberedTranscripts } from './transcript.ts';
 
-export const geminiUsage: UsageReader = {
+const geminiUsage: UsageReader = {
   wanted: (line) => line.includes('"tokens"') && !line.startsWith('{"$set"'),
   read(entry) {
     const tokens = objectOf(entry.tokens);

@@ -4,8 +4,8 @@
  */
 import type { AgentState } from '../../../contracts/factory/agent.ts';
 
-export const evidenceSources = ['hook', 'osc', 'title', 'screen', 'process', 'person'] as const;
-export type EvidenceSource = (typeof evidenceSources)[number];
+const evidenceSources = ['hook', 'osc', 'title', 'screen', 'process', 'person'] as const;
+type EvidenceSource = (typeof evidenceSources)[number];
 
 export interface Claim {
   readonly state: AgentState;

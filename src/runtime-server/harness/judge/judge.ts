@@ -31,7 +31,7 @@ export interface Judge {
   steps(): readonly ExplainStep[];
 }
 
-export interface JudgeOptions {
+interface JudgeOptions {
   readonly ruleset: Ruleset;
   readonly matcher: Matcher;
   readonly clock: Clock;

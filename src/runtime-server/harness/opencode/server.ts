@@ -12,7 +12,7 @@ const callMs = 5000;
 const silentMs = 35_000;
 const mostEventChars = 8 * 1024 * 1024;
 
-export interface OpencodeAnswer {
+interface OpencodeAnswer {
   readonly status: number;
   /** Parsed; the text where it was no JSON. */
   readonly body: unknown;

@@ -10,18 +10,18 @@ import type { OpencodeEvent } from './server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export type Level = { readonly level: 'idle' | 'working' } | LevelOf<'retry' | 'failed' | 'limit' | 'sign-in'>;
+type Level = { readonly level: 'idle' | 'working' } | LevelOf<'retry' | 'failed' | 'limit' | 'sign-in'>;
 interface LevelOf<Name> {
   readonly level: Name;
   readonly message: string;
   readonly attempt?: number;
 }
 
-export type Change =
+type Change =
   | { readonly kind: 'asked'; readonly question: ChannelQuestion }
   | { readonly kind: 'answered'; readonly id: string };
 
-export interface Sessions {
+interface Sessions {
   take(event: OpencodeEvent): readonly Change[];
   /** All sessions and their states, after the events were away. */
   looked(list: unknown, status: unknown): void;

@@ -41,7 +41,7 @@ export function promptText(name: string, directory: string): string {
 /** Input of readline (`INPUTRC`): ours, so that a person's vi mode or key changes do not hide our key. */
 export const readlineFile = 'set editing-mode emacs\nset enable-bracketed-paste on\nset bell-style none\n';
 
-export interface StartFileOptions {
+interface StartFileOptions {
   /** `slug@team`, already known to be `[a-z0-9_-]+@[a-z0-9_-]+`. */
   readonly name: string;
   readonly nonce: string;

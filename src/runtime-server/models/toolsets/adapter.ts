@@ -31,7 +31,7 @@ export interface ReadContext {
 export type ReadCall = (call: ToolCall, context: ReadContext) => Reading;
 
 /** The problem of the first action that the contract does not take, or null. */
-export function problemOf(
+function problemOf(
   actions: readonly ToolsetAction[],
   { toolsets }: Pick<ReadContext, 'toolsets'>,
 ): string | null {
@@ -115,7 +115,7 @@ const keyNames: Readonly<Record<string, string>> = {
 };
 const modifiers: readonly string[] = ['ctrl', 'alt', 'shift', 'super'];
 
-export function keyName(name: string): string {
+function keyName(name: string): string {
   const lower = name.toLowerCase();
   const known = keyNames[lower];
   if (known !== undefined) return known;

@@ -20,7 +20,7 @@ export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancel
   look(): Promise<void>;
 }
 
-export interface RemoteBotDeps {
+interface RemoteBotDeps {
   readonly calls: PeerCalls;
   readonly computers: RemoteComputers;
   readonly clock: Clock;

@@ -20,7 +20,7 @@ export interface PeerHome {
   onChange(listener: () => void): () => void;
 }
 
-export interface PeerCall {
+interface PeerCall {
   readonly method: 'GET' | 'POST';
   /** Below `/peer/`, with its query. */
   readonly path: string;

@@ -13,7 +13,7 @@ const steadyMs = 5000;
 /** Delays between tries, the last one for good: messages wait as long. Each is spread by chance. Milliseconds. */
 const backoffMs = [250, 500, 1000, 2000, 5000];
 
-export interface ComputerWatcher {
+interface ComputerWatcher {
   /** The computer's report on this person's bots there. */
   onAgents(agents: readonly PeerAgent[]): void;
   /** Why it cannot be reached, and since when; null when it can be again. */
@@ -31,7 +31,7 @@ export interface RemoteComputers {
   close(): void;
 }
 
-export interface RemoteComputersDeps {
+interface RemoteComputersDeps {
   readonly calls: Pick<PeerCalls, 'stream'>;
   readonly home: Pick<PeerHome, 'onChange'>;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ import { type AttachRemote, createRemoting } from './placement.ts';
 export type { PeerHome } from './calls.ts';
 export { remoteMigrations } from './placement.ts';
 
-export interface RemoteDeps {
+interface RemoteDeps {
   readonly home: PeerHome;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -33,7 +33,7 @@ export interface RemoteDeps {
   readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
 }
 
-export interface Remote {
+interface Remote {
   readonly abroad: Abroad;
   readonly panes: RemotePanes;
   /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */

@@ -15,7 +15,7 @@ import { createWatchers } from '../../panes/watchers.ts';
 import { type PeerCalls, peerFault } from './calls.ts';
 
 /** One pane there. */
-export interface RemotePane {
+interface RemotePane {
   readonly computerId: string;
   readonly address: string;
 }
@@ -29,7 +29,7 @@ export interface RemotePanes extends PaneView {
   close(): void;
 }
 
-export interface RemotePanesDeps {
+interface RemotePanesDeps {
   readonly calls: PeerCalls;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -27,7 +27,7 @@ CREATE TABLE factory_remote (
   },
 ];
 
-export const remotePlacement: Placement = {
+const remotePlacement: Placement = {
   via: { atOnce: 'peer', waiting: 'peer' },
   inTerminal: true,
   inPaneHere: false,
@@ -48,14 +48,14 @@ export type AttachRemote = (
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;
 
-export interface RemotingDeps {
+interface RemotingDeps {
   readonly attach: AttachRemote;
   readonly store: Store;
   readonly registry: Pick<Registry, 'known' | 'place'>;
   readonly log: Log;
 }
 
-export interface Remoting {
+interface Remoting {
   /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */
   start(): Promise<void>;
   /** The bot was started there. */

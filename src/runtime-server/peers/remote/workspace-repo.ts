@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { type Git, uncommitted } from '../../../kit/process/git.ts';
 import { urlProblem } from '../clone.ts';
 
-export type WorkspaceRepo =
+type WorkspaceRepo =
   | { readonly repo: { readonly url: string; readonly commit: string }; readonly note: string }
   | { readonly repo: null; readonly note: string | null };
 

@@ -13,7 +13,7 @@ import { loadRun } from '../../workflows/store/runs.ts';
 import { heldNode, lastMove, lastMoveOfRun, nextNode, provenLines, runOfNode } from '../../workflows/store/why.ts';
 import { type Because, type Told, type WhyFacts, whyBot, whyDelivery, whyNode, whyRun } from './sentences.ts';
 
-export interface WhyDeps {
+interface WhyDeps {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'query'>;
   readonly workspace: string;

@@ -30,7 +30,7 @@ export interface Answer {
 }
 
 /** How a process ended in the middle of a document. */
-export type Died = 'memory' | 'crash';
+type Died = 'memory' | 'crash';
 
 export interface ConverterProcess {
   readonly pid: number | undefined;

@@ -48,7 +48,7 @@ export interface Converter {
   close(): Promise<void>;
 }
 
-export interface ConverterDeps {
+interface ConverterDeps {
   /** Program and file of the converter. */
   readonly command: readonly [string, ...string[]];
   readonly after: (ms: number, effect: () => void) => () => void;

@@ -10,9 +10,9 @@ import type { ConvertedDocument, Converter } from './converter.ts';
 import { type DocumentFetch, sourceOf } from './sources.ts';
 
 export { type Converter, createConverter } from './converter.ts';
-export type { DocumentFetch, FetchedDocument } from './sources.ts';
+export type { DocumentFetch } from './sources.ts';
 
-export interface DocumentToolsDeps {
+interface DocumentToolsDeps {
   readonly converter: Pick<Converter, 'convert'>;
   readonly fetch: DocumentFetch;
   /** As {@link createJail} has it. */

@@ -10,7 +10,7 @@ import type { Jail } from '../jail.ts';
 import type { ToolPlan } from '../tool.ts';
 import type { DocumentSource } from './converter-process.ts';
 
-export interface SourceInput {
+interface SourceInput {
   readonly path?: string | undefined;
   readonly url?: string | undefined;
   readonly data?: string | undefined;
@@ -33,7 +33,7 @@ export interface DocumentFetch {
   ): Promise<FetchedDocument>;
 }
 
-export interface FetchedDocument {
+interface FetchedDocument {
   readonly status: number;
   /** Where it was found in the end. */
   readonly url: string;
@@ -41,14 +41,14 @@ export interface FetchedDocument {
   readonly body: Uint8Array;
 }
 
-export interface Opened extends DocumentSource {
+interface Opened extends DocumentSource {
   /** The name and type that its source gives; '' where it gives none. */
   readonly filename: string;
   readonly mimeType: string;
   close(): Promise<void>;
 }
 
-export interface Source {
+interface Source {
   /** For the policy. */
   readonly plan: Pick<ToolPlan<unknown>, 'path' | 'host' | 'privateHost'>;
   /** For a person: which document. */

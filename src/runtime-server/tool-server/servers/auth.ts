@@ -5,7 +5,7 @@
 import type { OAuthTarget, SignIn } from '../../../kit/oauth/oauth-client.ts';
 
 export type AuthServer = OAuthTarget;
-export type ChallengeAnswer = SignIn;
+type ChallengeAnswer = SignIn;
 
 export interface ServerAuth {
   /** The access token to send, refreshed if needed; null: none is known, the server is asked without. */

@@ -8,7 +8,7 @@ import type { Egress } from '../../../kit/egress/egress.ts';
 import { UpstreamFault } from './fault.ts';
 import { createPace, type Pace } from './pace.ts';
 
-export interface BoundedFetchDeps {
+interface BoundedFetchDeps {
   readonly egress: Pick<Egress, 'fetch'>;
   /** The largest message, bytes. */
   readonly largestMessage: number;

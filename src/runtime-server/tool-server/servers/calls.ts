@@ -10,7 +10,7 @@ import { isUnsent, type UpstreamFault } from './fault.ts';
 import type { ListedTool } from './listing.ts';
 import { failure, readResult } from './results.ts';
 
-export interface CallServer {
+interface CallServer {
   readonly name: string;
   readonly timeoutMs: number;
   readonly connection: Pick<Connection, 'use'>;
@@ -18,7 +18,7 @@ export interface CallServer {
   readonly clean: (text: string) => string;
 }
 
-export type CallTool = (
+type CallTool = (
   server: CallServer,
   tool: ListedTool,
   args: Readonly<Record<string, unknown>>,

@@ -8,14 +8,14 @@ import { canonicalJson } from '../../../kit/ledger/canonical.ts';
 import type { ForeignPrompt, ForeignTool } from '../foreign-tools.ts';
 import { type ListedPrompt, type ListedTool, quoted } from './listing.ts';
 
-export interface CatalogueServer {
+interface CatalogueServer {
   readonly id: string;
   readonly name: string;
   readonly tools: readonly ListedTool[];
   readonly prompts: readonly ListedPrompt[];
 }
 
-export interface Found {
+interface Found {
   readonly serverId: string;
   readonly tool: ListedTool;
 }
@@ -35,7 +35,7 @@ export interface Catalogue {
 const longestName = 64;
 
 /** The spelling that every client accepts; `?names=safe` asks for it. */
-export const safeName = (name: string) => name.replaceAll('.', '_');
+const safeName = (name: string) => name.replaceAll('.', '_');
 
 /** `servers`: oldest first. Who was attached first keeps a name that two would have: it never depends on who answers first. */
 export function createCatalogue(servers: readonly CatalogueServer[]): Catalogue {

@@ -11,7 +11,7 @@ import { authServerOf } from './http-connection.ts';
 import type { Upstream, UpstreamList } from './upstream.ts';
 import type { UpstreamServer } from './upstream-deps.ts';
 
-export interface ConnectionState {
+interface ConnectionState {
   readonly status: Exclude<ServerState, 'disabled'>;
   /** The problem and what to do, in a sentence. */
   readonly error: string | null;
@@ -19,7 +19,7 @@ export interface ConnectionState {
   readonly pid: number | null;
 }
 
-export interface ConnectionDeps {
+interface ConnectionDeps {
   readonly server: UpstreamServer;
   readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
   readonly auth: ServerAuth | null;

@@ -57,7 +57,7 @@ const sessionGone = [
 ];
 const saysSessionGone = (words: string) => sessionGone.some((pattern) => pattern.test(words));
 
-export interface FaultContext {
+interface FaultContext {
   /** A session was given out, so that a 404 can mean it. */
   readonly session: boolean;
   /** Only a list was requested: a report that the session is gone is about ours. */

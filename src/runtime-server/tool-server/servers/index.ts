@@ -14,10 +14,10 @@ import { createServerRecords } from './records.ts';
 import { createServers, type Servers } from './servers.ts';
 import type { UpstreamLimits } from './upstream-deps.ts';
 
-export type { AuthServer, ChallengeAnswer, ServerAuth } from './auth.ts';
+export type { ServerAuth } from './auth.ts';
 export { ownAddress } from './http-connection.ts';
 export { attachedServerMigrations } from './migrations.ts';
-export type { Failure, Servers, Upstreams } from './servers.ts';
+
 
 export interface AttachedServersDeps {
   readonly store: Store;

@@ -8,7 +8,7 @@ export interface LongLine {
   readonly tail: string;
 }
 
-export interface LineReaderOptions {
+interface LineReaderOptions {
   /** Bytes. */
   readonly longest: number;
   readonly onLine: (line: string) => void;

@@ -24,14 +24,14 @@ export interface ListedPrompt {
   readonly arguments?: readonly PromptArgument[];
 }
 
-export interface PromptArgument {
+interface PromptArgument {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
   readonly required?: boolean;
 }
 
-export interface Listing {
+interface Listing {
   readonly tools: readonly ListedTool[];
   readonly problems: readonly string[];
 }
@@ -40,7 +40,7 @@ const longestTitle = 200;
 /** A model reads it with every step. Characters. */
 const longestDescription = 8 * 1024;
 /** Of one server. */
-export const mostTools = 2000;
+const mostTools = 2000;
 /** Of one server, and of one of them. */
 const mostPrompts = 500;
 const mostArguments = 100;

@@ -68,7 +68,7 @@ interface Row {
   readonly listed_at: number | null;
 }
 
-export interface ServerRecordsDeps {
+interface ServerRecordsDeps {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly ownerId: string;

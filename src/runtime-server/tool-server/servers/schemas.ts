@@ -5,10 +5,10 @@
 import { isDeeper } from '../../../kit/schemas/limits.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
-export type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
+type NormalisedSchema = { readonly schema: Schema } | { readonly problem: string };
 
 /** Characters of one schema as JSON; 64 KiB would refuse servers that people use. */
-export const longestSchema = 128 * 1024;
+const longestSchema = 128 * 1024;
 const deepestSchema = 64;
 /** Of everything in it: `properties` and the like are between two schemas, defaults and examples below. */
 const deepestValue = 200;
@@ -164,7 +164,7 @@ function checkReferences(schema: Schema): void {
 }
 
 /** The targets of the `$ref`s in one normalised schema. */
-export interface References {
+interface References {
   /** Each reference in it, once. */
   readonly all: ReadonlySet<string>;
   /** Undefined where there is nothing, or nothing that is a schema. */

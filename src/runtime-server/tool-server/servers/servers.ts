@@ -24,7 +24,7 @@ import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secr
 import { openUpstream, type Upstream, type UpstreamList } from './upstream.ts';
 import type { UpstreamDeps } from './upstream-deps.ts';
 
-export interface ServersDeps {
+interface ServersDeps {
   readonly records: ServerRecords;
   readonly auth: ServerAuth | null;
   readonly upstream: UpstreamDeps;
@@ -39,7 +39,7 @@ export interface ServersDeps {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
 }
 
-export interface Failure {
+interface Failure {
   readonly kind: FaultKind;
   readonly message: string;
   /** Null: it sent nothing readable. */
@@ -47,7 +47,7 @@ export interface Failure {
 }
 
 /** Attached servers for parts that need more than tools. Throws `not_found` and {@link UpstreamFault}. */
-export interface Upstreams {
+interface Upstreams {
   /** Over the existing connection, or one that it opens. */
   ask(
     id: string,

@@ -6,7 +6,7 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { OAuthClient } from '../../../kit/oauth/oauth-client.ts';
 import type { AuthServer } from './auth.ts';
 
-export interface SignInRoutesDeps {
+interface SignInRoutesDeps {
   readonly oauth: Pick<OAuthClient, 'finish'>;
   /** The attached server of this id; null: unknown. */
   readonly find: (id: string) => AuthServer | null | Promise<AuthServer | null>;

@@ -9,7 +9,7 @@ import type { ServedProcess } from '../../../kit/process/served-process.ts';
 import { createLineReader, type LongLine } from './line-reader.ts';
 import { createPace } from './pace.ts';
 
-export interface StdioTransportDeps {
+interface StdioTransportDeps {
   readonly child: ServedProcess;
   /** Of one message, bytes. */
   readonly largestMessage: number;

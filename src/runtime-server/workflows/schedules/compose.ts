@@ -9,7 +9,7 @@ import { createSchedules, type Schedules, type SchedulesDeps } from './index.ts'
 /** The name of the action in rules of the policy. */
 const tool = 'workflows.schedule';
 
-export interface BotSchedulesDeps extends Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> {
+interface BotSchedulesDeps extends Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> {
   readonly workflows: Pick<Workflows, 'runs'>;
   readonly policy: Policy;
   readonly botEvents: BotEvents;

@@ -31,7 +31,7 @@ import { checkWhen, nextDue, nextTimes, type When } from './times.ts';
 
 export { scheduleMigrations } from './migrations.ts';
 
-export const mostSchedules = 100;
+const mostSchedules = 100;
 const shownTimes = 5;
 
 export interface SchedulesDeps extends KeeperDeps {

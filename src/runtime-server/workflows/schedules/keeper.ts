@@ -25,9 +25,9 @@ import { nextDue, timesBetween } from './times.ts';
 /** A sleeping computer stops every timer: the wall clock is checked this often. */
 const lookEveryMs = 30_000;
 /** So late a time still counts as kept: a start takes a while, and so does a look. */
-export const onTimeMs = 2 * 60_000;
+const onTimeMs = 2 * 60_000;
 /** Missed times that are shown, the newest. */
-export const mostMissed = 100;
+const mostMissed = 100;
 const keptOccurrences = 1000;
 
 export interface KeeperDeps {
@@ -41,7 +41,7 @@ export interface KeeperDeps {
   failed(tx: Tx, title: string, reason: string, id: string): void;
 }
 
-export interface Keeper {
+interface Keeper {
   start(): Promise<void>;
   /** A schedule was changed: the next time is computed again. */
   changed(): void;

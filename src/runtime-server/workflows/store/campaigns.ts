@@ -8,7 +8,7 @@ import { splitIds } from './runs.ts';
 
 type Read = Pick<Tx, 'get' | 'all'>;
 
-export interface CampaignRow {
+interface CampaignRow {
   readonly id: string;
   readonly projectId: string | null;
   readonly title: string;
@@ -93,7 +93,7 @@ export function readCampaigns(tx: Read, workspace: string, id?: string): Campaig
   }));
 }
 
-export interface RunLine {
+interface RunLine {
   readonly dagId: string;
   readonly title: string;
   readonly status: RunStatus;

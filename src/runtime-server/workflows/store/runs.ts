@@ -43,7 +43,7 @@ interface NodeRow {
   proven: string;
 }
 
-export interface NewRun {
+interface NewRun {
   readonly workspace: string;
   readonly team: string | null;
   readonly preset: string | null;
@@ -260,7 +260,7 @@ export function addProgress(tx: Tx, node: RunNode, text: string): void {
   );
 }
 
-export interface MoveRow {
+interface MoveRow {
   readonly receipt: string;
   readonly at: number;
   readonly actor: string;
@@ -281,7 +281,7 @@ export function insertMove(tx: Tx, node: RunNode, move: MoveRow): void {
   );
 }
 
-export interface ProofRow {
+interface ProofRow {
   readonly receipt: string;
   readonly line: string;
   readonly outcome: 'proven' | 'rejected';

@@ -1,6 +1,6 @@
 /** The order of steps: cycles, ancestors, depths. Pure; works in time linear in steps and edges. */
 
-export interface Ordered {
+interface Ordered {
   readonly id: string;
   readonly blockedBy: readonly string[];
 }

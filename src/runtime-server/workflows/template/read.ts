@@ -144,7 +144,7 @@ function fromIssue(issue: z.core.$ZodIssue): RawProblem[] {
   }
 }
 
-export function toTemplate(file: TemplateFile, id: string, description: string): Template {
+function toTemplate(file: TemplateFile, id: string, description: string): Template {
   return {
     id,
     name: file.name ?? id,

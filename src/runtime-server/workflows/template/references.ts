@@ -6,7 +6,7 @@ export type Reference =
   | { readonly kind: 'intent' }
   | { readonly kind: 'step'; readonly step: string; readonly what: 'output' | 'status' };
 
-export interface FoundReference {
+interface FoundReference {
   readonly reference: Reference | null;
   /** As it was written between the braces. */
   readonly words: string;

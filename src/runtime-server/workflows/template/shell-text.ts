@@ -4,7 +4,7 @@
  */
 import { findReferences, unknownReference, type ValueFor } from './references.ts';
 
-export interface ShellCommand {
+interface ShellCommand {
   readonly text: string;
   readonly env: Readonly<Record<string, string>>;
 }

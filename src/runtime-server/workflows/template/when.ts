@@ -13,12 +13,12 @@ interface Comparison {
   readonly right: Value | null;
 }
 /** Any of these groups must hold; a group holds when each of its comparisons does. */
-export interface Condition {
+interface Condition {
   readonly anyOf: readonly (readonly Comparison[])[];
   readonly references: readonly Reference[];
 }
 
-export type ParsedCondition = { readonly condition: Condition } | { readonly problem: string };
+type ParsedCondition = { readonly condition: Condition } | { readonly problem: string };
 
 const token = /\s*(?:\{\{([^{}]*)\}\}|"([^"]*)"|'([^']*)'|(==|!=)|([^\s"'{}=!]+))/y;
 

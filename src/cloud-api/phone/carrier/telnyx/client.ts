@@ -19,7 +19,7 @@ export interface TelnyxOptions {
   readonly fetch?: typeof fetch;
 }
 
-export interface How {
+interface How {
   readonly asked: Asked;
   /** The request changes nothing: a missing answer leaves nothing uncertain. */
   readonly reads?: true;
@@ -32,7 +32,7 @@ export interface TelnyxClient {
   ask<T>(how: How, request: (telnyx: Telnyx) => Promise<T>): Promise<T>;
 }
 
-export const timeoutMs = 10_000;
+const timeoutMs = 10_000;
 
 /** Errors before anything was sent: the request was certainly not done. */
 const neverSent = new Set([

@@ -5,7 +5,7 @@
 import { CarrierFault, type CarrierFaultKind } from '../port.ts';
 
 /** One error in the carrier's words. */
-export interface CarrierError {
+interface CarrierError {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
@@ -53,7 +53,7 @@ export function kindOfTextError(error: Pick<CarrierError, 'code' | 'title' | 'de
 }
 
 /** The kind of a status without a known code. `unknown`: it may have been done. */
-export function kindOfStatus(status: number, asked: Asked): CarrierFaultKind {
+function kindOfStatus(status: number, asked: Asked): CarrierFaultKind {
   if (status === 404) return asked === 'call' ? 'gone' : 'not_found';
   if (status === 408 || status === 409 || status >= 500) return 'unknown';
   if (asked === 'code' && status === 400) return 'wrong_pin';
@@ -63,7 +63,7 @@ export function kindOfStatus(status: number, asked: Asked): CarrierFaultKind {
 }
 
 /** The kind of a whole refusal. */
-export function kindOf(status: number, errors: readonly CarrierError[], asked: Asked): CarrierFaultKind {
+function kindOf(status: number, errors: readonly CarrierError[], asked: Asked): CarrierFaultKind {
   const first = errors[0];
   // Whatever the code: it may have been done, or belongs to somebody else by now.
   const byStatus = kindOfStatus(status, asked);
@@ -87,7 +87,7 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
 /** All errors of a body, in any of its shapes; empty if none can be read. */
-export function errorsOf(body: unknown): readonly CarrierError[] {
+function errorsOf(body: unknown): readonly CarrierError[] {
   const whole = recordOf(body);
   if (Array.isArray(whole.errors)) return whole.errors.map(oneOf);
   // FastAPI, of the registry.
@@ -127,7 +127,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return clean.replace(relayLike, '…').replace(einLike, '…').slice(0, longestMessage);
 }
 
-export interface Refusal {
+interface Refusal {
   readonly status: number;
   readonly body: unknown;
   /** Seconds from the header; null: there is no such header. */

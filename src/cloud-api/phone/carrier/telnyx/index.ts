@@ -7,10 +7,8 @@ import { createTelnyxPorts } from './ports.ts';
 import { createTelnyxRegistry } from './registry.ts';
 import { createTelnyxTexts } from './texts.ts';
 
-export type { TelnyxOptions } from './client.ts';
-export { kindOfTextError } from './faults.ts';
 
-export const telnyxUrl = 'https://api.telnyx.com/v2';
+export { kindOfTextError } from './faults.ts';
 
 export function createTelnyxCarrier(options: TelnyxOptions): Carrier {
   const client = createTelnyxClient(options);

@@ -8,7 +8,7 @@ import { withoutSecrets } from './faults.ts';
 import { createTelnyxTollFree } from './toll-free.ts';
 
 /** What each status of a campaign means. Every other status is still under review. */
-export const campaignStates: Readonly<Record<string, Campaign['state']>> = {
+const campaignStates: Readonly<Record<string, Campaign['state']>> = {
   MNO_PROVISIONED: 'approved',
   TCR_FAILED: 'failed',
   TELNYX_FAILED: 'failed',
@@ -18,7 +18,7 @@ export const campaignStates: Readonly<Record<string, Campaign['state']>> = {
 };
 
 /** The meaning of a number's status; one that could not be removed is still assigned. */
-export const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
+const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
   ASSIGNED: 'assigned',
   FAILED_UNASSIGNMENT: 'assigned',
   PENDING_ASSIGNMENT: 'pending',
@@ -27,7 +27,7 @@ export const assignmentStates: Readonly<Record<string, Assignment['state']>> = {
 };
 
 /** An unknown status counts as still under review: nobody is refused over what we cannot read. */
-export function brandState({ status, identityStatus }: Pick<TelnyxBrand, 'status' | 'identityStatus'>): Brand['state'] {
+function brandState({ status, identityStatus }: Pick<TelnyxBrand, 'status' | 'identityStatus'>): Brand['state'] {
   if (status === 'REGISTRATION_FAILED') return 'failed';
   if (status !== 'OK') return 'pending';
   if (identityStatus === 'VERIFIED' || identityStatus === 'VETTED_VERIFIED') return 'cleared';

@@ -6,7 +6,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** Either way, seconds. */
-export const signatureTolerance = 300;
+const signatureTolerance = 300;
 /** Prefix of the 32 bytes of such a key in DER (RFC 8410). */
 const derOfEd25519 = Buffer.from('302a300506032b6570032100', 'hex');
 

@@ -5,7 +5,7 @@ import { first, inner, needed, type TelnyxClient, unlessGone } from './client.ts
 import { withoutSecrets } from './faults.ts';
 
 /** The meaning of each of its words; any other means under review. "Waiting For Customer": the person must act. */
-export const tollFreeStates: Readonly<Record<string, TollFreeRequest['state']>> = {
+const tollFreeStates: Readonly<Record<string, TollFreeRequest['state']>> = {
   Verified: 'verified',
   Rejected: 'rejected',
   'Waiting For Customer': 'rejected',

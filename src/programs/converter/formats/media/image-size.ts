@@ -1,6 +1,6 @@
 /** Owns how wide and high a picture is, from the first bytes of its format. Must not decode pictures. */
 
-export interface ImageSize {
+interface ImageSize {
   readonly width: number;
   readonly height: number;
 }

@@ -8,7 +8,7 @@ const longest = 4000;
 
 export type Field = readonly [name: string, value: unknown];
 
-export interface Fields {
+interface Fields {
   readonly markdown: string;
   readonly metadata: Record<string, MetadataValue>;
 }

@@ -7,7 +7,7 @@ import { formula } from '../../markdown/escape.ts';
 import { parseXml } from '../xml-tree.ts';
 import { ommlToLatex } from './omml.ts';
 
-export interface Equations {
+interface Equations {
   /** The part with words in place of its equations. Call for each part, then {@link mark} once. */
   take(part: string): string;
   /** HTML with an element `span[data-equation]` for each word; its value is the index for {@link markdown}. */

@@ -5,7 +5,7 @@
 import { attribute, childrenOf, localName, type XmlElement } from '../xml-tree.ts';
 import type { OfficePackage } from './package.ts';
 
-export interface Numbering {
+interface Numbering {
   /** The part with a word before each item of a numbered list. */
   take(part: string): string;
   /** HTML whose items have the attribute `value`. */

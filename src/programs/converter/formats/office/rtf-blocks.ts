@@ -4,7 +4,7 @@ import { escapeText } from '../../markdown/escape.ts';
 import { type Run, runsToMarkdown } from '../../markdown/runs.ts';
 import { table } from '../../markdown/table.ts';
 
-export interface TextRun extends Omit<Run, 'markdown'> {
+interface TextRun extends Omit<Run, 'markdown'> {
   readonly text: string;
 }
 

@@ -1,7 +1,7 @@
 /** Owns what a group of RTF inherits from the one around it. */
 
 /** Where the text of a group goes. */
-export type Destination = 'body' | 'skip' | 'fonts' | 'styles' | 'info' | 'instruction' | 'marker' | 'author';
+type Destination = 'body' | 'skip' | 'fonts' | 'styles' | 'info' | 'instruction' | 'marker' | 'author';
 
 export interface State {
   destination: Destination;

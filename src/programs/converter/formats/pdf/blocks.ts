@@ -12,7 +12,7 @@ export interface PageRows {
   readonly height: number;
 }
 
-export interface Measures {
+interface Measures {
   /** Font size that most characters have. */
   readonly body: number;
   /** Sizes of headings, largest first. */

@@ -43,7 +43,7 @@ const spaceGap = 0.18;
 /** Baselines within this part of the font size are one: indices and powers are a little off. */
 const sameLine = 0.35;
 
-export function rowsOf(pieces: readonly Piece[]): Row[] {
+function rowsOf(pieces: readonly Piece[]): Row[] {
   const sorted = pieces.filter((piece) => piece.text.trim() !== '').toSorted((a, b) => a.y - b.y || a.x - b.x);
   const rows: Piece[][] = [];
   for (const piece of sorted) {
