@@ -2,19 +2,15 @@
  * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that it announces neither
  * a dialog that is answered at once nor one that becomes an approval, which announces itself. Must not know where events go.
  */
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
-import type { Log } from '../base/base.ts';
+import type { Base } from '../base/base.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { Registry } from './registry.ts';
 import { readAgents } from './store/agents.ts';
 
-interface NeedsDeps {
+interface NeedsDeps extends Pick<Base, 'store' | 'timers' | 'log'> {
   readonly registry: Pick<Registry, 'onState' | 'find'>;
   readonly events: BotEvents;
-  readonly store: Store;
-  readonly timers: Timers;
-  readonly log: Log;
   /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
   readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
 }

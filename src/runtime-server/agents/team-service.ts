@@ -3,15 +3,12 @@
  * harness is started, nor HTTP.
  */
 
+import type { Base } from '../base/base.ts';
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import { mostTeams } from '../../contracts/factory/team-file.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store } from '../../kit/store/store.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
-import type { Log } from '../base/base.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -63,9 +60,7 @@ export interface TeamService {
   close(): void;
 }
 
-interface TeamServiceDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
+interface TeamServiceDeps extends Pick<Base, 'store' | 'ledger' | 'ids' | 'log'> {
   readonly registry: Registry;
   readonly views: Pick<AgentViews, 'agents'>;
   readonly folder: TeamFolder;
@@ -80,8 +75,6 @@ interface TeamServiceDeps {
   readonly abroad: Abroad;
   /** Where models of hosted bots are asked; absent where no bot is hosted. */
   readonly models?: Pick<Models, 'find'>;
-  readonly ids: Ids;
-  readonly log: Log;
   readonly workspace: string;
   readonly userHome: string;
   readonly computerId: string;

@@ -2,6 +2,7 @@
  * Asks questions and takes their answers over durable holds: asking, answering, deadlines, restarts. Owns how long a hold lives and who gets its
  * answer; an answer and its changes in the database are one transaction. Must not know HTTP or the cloud's table.
  */
+import type { Base } from '../base/base.ts';
 import { hash } from 'node:crypto';
 import {
   type Approval,
@@ -11,11 +12,8 @@ import {
 } from '../../contracts/approvals/approval.ts';
 import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import { iso } from '../../kit/clock/clock.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { ApprovalAnswer, ApprovalAsk, ApprovalDesk, ApprovalVerdict, Asked, AskOptions } from './desk.ts';
 import {
   endHold,
@@ -37,13 +35,8 @@ import {
 } from './holds.ts';
 import type { Reports } from './reports.ts';
 
-export interface DeskDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
+export interface DeskDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'ids'> {
   readonly reports: Reports;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly ownerId: string;
   /** How far the home cloud's clock is ahead of this computer's, as far as it is known. Milliseconds. */
   readonly cloudAheadMs: () => number;

@@ -2,12 +2,12 @@
  * Questions to a person about calls, and their answers. One answer allows one action, once, and only while the screen still shows what it showed
  * when the question was asked. Must not know who is asked or how.
  */
+import type { Base } from '../base/base.ts';
 import { createHmac, hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import { json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
 import type { ApprovalState } from './gate.ts';
 import type { Answer, Question, Questions } from './questions.ts';
@@ -43,10 +43,8 @@ export interface Ask extends Omit<Question, 'expiresInMs' | 'key'> {
 type Ended = Exclude<ApprovalState, 'pending'>;
 type Listener = (id: string, state: Ended, by: string | null) => void;
 
-interface ApprovalsDeps {
-  readonly store: Store;
+interface ApprovalsDeps extends Pick<Base, 'store' | 'clock'> {
   readonly questions: Questions;
-  readonly clock: Clock;
   readonly secret: string;
   readonly approveUrl: (id: string) => string;
   readonly log: { error(message: string, facts?: Record<string, unknown>): void };

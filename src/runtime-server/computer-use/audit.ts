@@ -2,11 +2,9 @@
  * The audit of calls: one row a call, written before anything acts and closed afterwards. A call that an earlier stage ended has a row that names
  * that stage. Must not know why a call is allowed.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import { flag, integer, json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
+import type { Base } from '../base/base.ts';
 
 export type Stage = 'contract' | 'turn' | 'lease' | 'look' | 'policy' | 'approval' | 'action';
 
@@ -78,11 +76,7 @@ const longestMessage = 1000;
  */
 const endWaitsMs = 25;
 
-interface AuditDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
+interface AuditDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
 }
 
 export function createAudit({ store, clock, timers, ids }: AuditDeps) {

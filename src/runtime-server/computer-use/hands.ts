@@ -2,10 +2,8 @@
  * The hands of one computer as a program composes them: the gate, the routes of the device, the program that acts. The same for a person's computer
  * and for a hosted one, which differ in who is asked, and about what. Must not know its composer.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+import type { Base } from '../base/base.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
 import type { Log } from '../../kit/log/log.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { Policy } from '../policy/index.ts';
@@ -13,14 +11,11 @@ import type { ToolsetGate } from './gate.ts';
 import type { Questions } from './questions.ts';
 import type { UploadsDeps } from './uploads.ts';
 
-export interface HandsDeps {
+export interface HandsDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   /** With `handsMigrations` (migrations.ts) applied. */
   readonly store: Store;
   readonly policy: Pick<Policy, 'decide'>;
   readonly questions: Questions;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly log: Pick<Log, 'warn' | 'error'>;
   /** Program and arguments of the executor: `programCommand('executor')`. */
   readonly command: readonly [string, ...string[]];

@@ -2,10 +2,10 @@
  * The right to act. At most one holder at a time, for 60 s unless renewed. A person outranks runs and keys; only a person or
  * another run keeps others out. In memory: after a restart nobody holds it. Must not know calls.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Control, controlSeconds } from '../../contracts/computer-use/toolset.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import type { Holder } from './gate.ts';
 
 export type ControlChange = 'taken' | 'released' | 'expired' | 'elsewhere';
@@ -32,9 +32,7 @@ interface Held {
   cancel: () => void;
 }
 
-interface LeaseDeps {
-  readonly clock: Clock;
-  readonly timers: Timers;
+interface LeaseDeps extends Pick<Base, 'clock' | 'timers'> {
   /** `lost`: who had it until now. */
   readonly changed: (why: ControlChange, lost: Holder | null) => void;
 }

@@ -2,10 +2,11 @@
  * The newest events and states as the texts that all streams send: read from the ledger once and serialised once, however many streams are at the
  * tail. Must not know its readers.
  */
+import type { Base } from '../base/base.ts';
 import type { AgentState, PaneRef } from '../../contracts/factory/agent.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import { eventText } from '../../kit/http/sse.ts';
-import type { Ledger, LedgerRow } from '../../kit/ledger/ledger.ts';
+import type { LedgerRow } from '../../kit/ledger/ledger.ts';
 import { eventOfRow, eventRowTypes } from './event-rows.ts';
 
 /** Rows read, and sent, at once. */
@@ -20,9 +21,7 @@ export interface AgentStateChange {
   readonly pane: PaneRef | null;
 }
 
-export interface EventStreamDeps {
-  readonly ledger: Ledger;
-  readonly clock: Clock;
+export interface EventStreamDeps extends Pick<Base, 'ledger' | 'clock'> {
   readonly onState: (listener: (change: AgentStateChange) => void) => () => void;
 }
 

@@ -2,9 +2,8 @@
  * One live bot, as far as it is the same for every harness. Feeds the judge, keeps the gate, serialises typing, waits for conditions. Must not know
  * how a harness takes a text (drivers do) nor teams, queues and the ledger (the factory does).
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
 import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
@@ -25,14 +24,12 @@ const cannotTakeMs = 60_000;
 /** A person's input is recorded once a burst, or it would push all other evidence out of `explain`. */
 const personBurstMs = 5000;
 
-interface BotOptions {
+interface BotOptions extends Pick<Base, 'clock' | 'timers'> {
   readonly adapter: Adapter;
   readonly matcher: Matcher;
   readonly bot: BotSpec;
   readonly paneId: string;
   readonly panes: HarnessPanes;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly memory: BotMemory;
   readonly desk: PermissionDesk;
   readonly policy: PermissionPolicy;

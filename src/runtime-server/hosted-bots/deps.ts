@@ -1,11 +1,7 @@
 /** The interfaces that hosted bots need from outside. Composed by the factory. */
+import type { Base } from '../base/base.ts';
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
-import type { Log } from '../base/base.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { Models } from '../models/index.ts';
 import type { ToolRegistry } from '../tool-server/index.ts';
 import type { HostedSpec } from './spec.ts';
@@ -54,13 +50,7 @@ export interface Order {
   readonly nodeId: string | null;
 }
 
-export interface HostedDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
-  readonly log: Log;
+export interface HostedDeps extends Base {
   readonly workspace: string;
   readonly models: Models;
   readonly tools: ToolRegistry;
@@ -76,3 +66,4 @@ export interface HostedDeps {
   /** The folder that the bot works in, made if need be. */
   folderOf(spec: HostedSpec): Promise<string>;
 }
+

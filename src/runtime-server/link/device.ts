@@ -3,10 +3,10 @@
  * `runtime.db`. Requests in both directions are signed with the key made from it. The secrets for a paired cloud are in
  * `home-secrets.ts`. Must not know routes.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
+import type { Base } from '../base/base.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
-import type { Migration, Store } from '../../kit/store/store.ts';
+import type { Migration } from '../../kit/store/store.ts';
 
 export const deviceMigrations: readonly Migration[] = [
   {
@@ -42,10 +42,8 @@ export const deviceMigrations: readonly Migration[] = [
   },
 ];
 
-interface DeviceDeps {
-  readonly store: Store;
+interface DeviceDeps extends Pick<Base, 'store' | 'clock'> {
   readonly sealer: Sealer;
-  readonly clock: Clock;
   readonly computerId: string;
   readonly log: { warn(message: string): void };
 }

@@ -3,11 +3,10 @@
  * gone. The runtime always dials, so that a computer behind a firewall needs no open port. Owns when to dial; must not know
  * routes, or how a computer is paired.
  */
+import type { Base } from '../base/base.ts';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { dialInHeaders, linkPath } from '../../contracts/link/dial-in.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
 import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
 import { signedHeaders } from '../../kit/signing/signature.ts';
 import { largestOffsetMs } from '../../kit/signing/signed-call.ts';
@@ -21,7 +20,7 @@ interface Home {
   readonly key: string;
 }
 
-export interface DialerDeps {
+export interface DialerDeps extends Pick<Base, 'clock' | 'timers'> {
   /** Asked before each try; null: nothing is paired, asked again with the next try. */
   readonly home: () => Home | null;
   readonly serve: {
@@ -32,8 +31,6 @@ export interface DialerDeps {
   };
   /** A fresh bearer for the next connection; the one before may still be under way. */
   readonly linkToken: () => string;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: {

@@ -3,14 +3,13 @@
  * minute, replacing the keys every thirty days, and unpairing. Owns changes of the home cloud; must not know links, screens or
  * what goes home.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
 import { type Capability, capabilities, readKnows } from '../../contracts/link/knows.ts';
 import type { LocalPairing } from '../../contracts/link/local-pairing.ts';
 import type { PairingGrant } from '../../contracts/link/pairings.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
 import type { SignedAnswer } from '../../kit/signing/signed-call.ts';
 import type { AskCloud } from './ask-cloud.ts';
@@ -19,7 +18,7 @@ import type { SwitchableHome } from './home.ts';
 import type { HomeSecret, HomeSecrets } from './home-secrets.ts';
 import { type PairingFile, readPairing, removePairing, writePairing } from './pairing-file.ts';
 
-export interface PairingDeps {
+export interface PairingDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   readonly home: SwitchableHome;
   readonly secrets: HomeSecrets;
   readonly cloud: AskCloud;
@@ -31,9 +30,6 @@ export interface PairingDeps {
   readonly waiting: () => Promise<readonly { readonly id: string; readonly title: string }[]>;
   /** Whether the link to the home is up, and why not; null without one. */
   readonly link: () => { readonly linked: boolean; readonly since: number; readonly problem: string | null } | null;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly log: {
     info(message: string, facts?: Record<string, unknown>): void;
     warn(message: string, facts?: Record<string, unknown>): void;

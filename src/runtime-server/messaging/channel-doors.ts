@@ -2,12 +2,9 @@
  * The part of the factory for outside channels: a channel's thread and bot, and the delivery of replies. Used by the phone. Must not know providers.
  */
 
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { SendRequest } from '../../contracts/factory/delivery.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store } from '../../kit/store/store.ts';
 import type { Member, Registry } from '../agents/registry.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { Channel, ChannelDoors } from '../phone/ports.ts';
@@ -15,11 +12,7 @@ import type { Deliverer } from './deliverer.ts';
 import type { SendService } from './send.ts';
 import { findChannelThread, insertThread } from './store/threads.ts';
 
-interface ChannelDoorsDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly ids: Ids;
+interface ChannelDoorsDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
   readonly registry: Pick<Registry, 'find'>;
   readonly sends: SendService;
   readonly deliverer: Pick<Deliverer, 'move'>;

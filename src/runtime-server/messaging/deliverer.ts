@@ -2,11 +2,10 @@
  * Takes queued sends out of a bot's outbox, one at a time, and settles each by the evidence for it. Never types unless the bot's gate is open; never
  * types again what may have arrived. Must not know who sent it, nor HTTP.
  */
+import type { Base } from '../base/base.ts';
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { PlacedBot } from '../agents/placement.ts';
 import type { Member } from '../agents/registry.ts';
 import type { DeliverResult, Outgoing } from '../harness/harness.ts';
@@ -27,11 +26,8 @@ interface LaneWorker {
 /** Makes the lanes that hold queued sends. */
 export type OpenLanes = (worker: LaneWorker) => Lanes;
 
-interface DelivererDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
+interface DelivererDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly panes: Pick<PaneEngine, 'engine'>;
-  readonly clock: Clock;
   readonly registry: { find(agentId: string): Member | null; bot(agentId: string): PlacedBot | null };
   /** Limits that hold bots; absent where usage is not counted. */
   readonly limits?: { held(agentId: string): string | null };

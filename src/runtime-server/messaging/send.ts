@@ -3,14 +3,11 @@
  * Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
 
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -29,14 +26,9 @@ export interface SendService {
   send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
 }
 
-interface SendDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
+interface SendDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'ids'> {
   readonly lanes: Lanes;
   readonly panes: Pick<PaneEngine, 'engine'>;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly deliverer: Deliverer;
   readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
   readonly tickets: Tickets;

@@ -1,10 +1,8 @@
 /** Opens threads. Messages come into them by sends (`send.ts`). Must not know HTTP. */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Thread } from '../../contracts/factory/delivery.ts';
-import { type Clock, iso } from '../../kit/clock/clock.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store } from '../../kit/store/store.ts';
+import { iso } from '../../kit/clock/clock.ts';
 import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
 import { insertThread } from './store/threads.ts';
@@ -20,11 +18,7 @@ export interface ThreadService {
   create(plan: ThreadPlan, by: Actor): Promise<Thread>;
 }
 
-interface ThreadServiceDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly ids: Ids;
+interface ThreadServiceDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
   readonly registry: { find(idOrAddress: string): Member | null };
 }
 

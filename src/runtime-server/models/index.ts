@@ -2,8 +2,7 @@
  * Models: which ones can be asked, over which wire, at which price, and the one loop over them. No SDK is loaded before the first
  * request, so that a start without hosted bots pays nothing for them. Must not know bots or tools.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+import type { Base } from '../base/base.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { askAnthropic } from './anthropic.ts';
 import {
@@ -73,14 +72,12 @@ export interface Models {
   run(target: Target, turn: Omit<Turn, 'wire' | 'model'>, hooks: TurnHooks): Promise<TurnEnd>;
 }
 
-export interface ModelsDeps {
+export interface ModelsDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly settings?: ModelSettings | undefined;
   /** `computerUse` of settings.json. */
   readonly computerUse?: ComputerUseSettings | undefined;
   /** Gantry's own environment: the keys are in it. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly random: () => number;
   /** Told of each request in the transaction that writes it down. */
   readonly spent?: (tx: Tx, spend: Spend) => void;

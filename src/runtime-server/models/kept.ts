@@ -2,6 +2,7 @@
  * Keys and servers of models that a person gave in the app: sealed in the database, opened in memory, never returned. Values from the environment or
  * settings.json take precedence and are not changed here. Must not know who asks models.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   forgetModelPlace,
@@ -9,12 +10,10 @@ import {
   listModelPlaces,
   type ModelPlace,
 } from '../../contracts/factory/model-routes.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
-import type { Store } from '../../kit/store/store.ts';
 import { askPlace } from './ask-place.ts';
 import { type Endpoint, listEndpoints, vendors } from './endpoints.ts';
 import type { Wire } from './model.ts';
@@ -29,11 +28,9 @@ interface KeptModels {
   readonly routes: readonly BoundRoute[];
 }
 
-interface KeptModelsDeps {
-  readonly store: Store;
+interface KeptModelsDeps extends Pick<Base, 'store' | 'clock'> {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly sealer: Sealer;
-  readonly clock: Clock;
   readonly env: Variables;
   readonly endpoints?: Readonly<Record<string, Endpoint>> | undefined;
   readonly log: { error(message: string, facts: Record<string, unknown>): void };

@@ -2,8 +2,8 @@
  * One turn: the model is asked, its calls are carried out, it is asked again, until it has nothing more to do or a limit is reached. Each step is
  * stored before anything acts on it, so records describe even a turn that is cut off. Must not know bots, stores, tools or vendors.
  */
+import type { Base } from '../base/base.ts';
 import type { Toolset } from '../../contracts/computer-use/members.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
 import {
   type Answer,
@@ -89,10 +89,8 @@ export interface Turn {
   readonly signal: AbortSignal;
 }
 
-export interface LoopDeps {
+export interface LoopDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly port: ModelPort;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** 0 ≤ n < 1. */
   readonly random: () => number;
 }

@@ -2,6 +2,7 @@
  * The peer routes, answered by crews. Every name is looked up among the crews of the ticket's user only, so that another user's
  * bot answers exactly like one that does not exist.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   type PeerAgent,
@@ -21,9 +22,7 @@ import {
   peerTranscript,
   ticketExpired,
 } from '../../contracts/factory/peer-routes.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import { iso } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
 import { type BoundRoute, bind, type Principal, type SseSink } from '../../kit/http/types.ts';
 import type { BotTokens } from '../agents/bot-homes.ts';
 import { type Member, paneOf } from '../agents/member.ts';
@@ -43,14 +42,12 @@ const graceMs = 30_000;
 /** Several changes of a moment are sent as one. */
 const gatherMs = 50;
 
-interface PeerRoutesDeps {
+interface PeerRoutesDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly crews: Crews;
   readonly bring: Bring;
   readonly panes: PaneEngine;
   readonly sizes: SizeOwners;
   readonly tokens: BotTokens;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly computerId: string;
   readonly engineId: string;
 }

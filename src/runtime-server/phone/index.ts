@@ -2,11 +2,10 @@
  * The phone on this computer. Texts that the cloud brings become messages in their bot's thread, replies in that thread go out as
  * texts, and the list of numbers is read again whenever the cloud says so. Carriers, consent and STOP belong to the cloud.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { deliverText, type RelayedText, resync } from '../../contracts/phone/texts.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
-import type { Store } from '../../kit/store/store.ts';
 import { createPhoneNumbers, type NumbersDeps } from './numbers.ts';
 import { createOutgoing, type OutgoingDeps } from './outgoing.ts';
 import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
@@ -14,9 +13,7 @@ import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
 export { phoneMigrations } from './migrations.ts';
 export type { ChannelOut } from './ports.ts';
 
-interface PhoneDeps extends NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
-  readonly store: Store;
-  readonly clock: Clock;
+interface PhoneDeps extends Pick<Base, 'store' | 'clock'>, NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
   readonly doors: () => ChannelDoors;
   readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };

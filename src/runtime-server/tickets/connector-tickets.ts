@@ -1,15 +1,12 @@
 /** Tickets of connectors' events: the part of tickets that incoming events need. Must not know subscriptions. */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
 import { engineActor, sha256 } from '../base/actor.ts';
 import type { ConnectorTickets } from '../connectors/ports.ts';
 import { mostOpenTickets, type TicketWriter } from './tickets.ts';
 
-interface ConnectorTicketDeps {
+interface ConnectorTicketDeps extends Pick<Base, 'ledger' | 'ids'> {
   readonly tickets: TicketWriter;
-  readonly ledger: Ledger;
-  readonly ids: Ids;
   readonly workspace: string;
   readonly nameOf: (botId: string) => string | null;
 }

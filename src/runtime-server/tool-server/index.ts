@@ -2,8 +2,7 @@
  * The tool server's half on this computer: one registry of native tools, tools of other areas and those of attached servers, and its surfaces: MCP,
  * REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
  */
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
+import type { Base } from '../base/base.ts';
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
@@ -37,11 +36,9 @@ export type { ShellSandbox } from './shell-sandbox.ts';
 export { toolCalled } from './told.ts';
 export { defineTool, type Tool, type ToolCaller } from './tool.ts';
 
-export interface ToolServerDeps {
+export interface ToolServerDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly policy: Pick<Policy, 'decide'>;
   readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly freshName: () => string;
   /** Folders that no tool reaches and no command sees: Gantry's own. */

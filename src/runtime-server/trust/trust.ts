@@ -2,12 +2,11 @@
  * The person's agreement to files that decide what may run: one row a file with the hash of its content, kept in Gantry's own database, out of reach
  * of the folder. A file counts only while it has that content. Must not know what files mean.
  */
+import type { Base } from '../base/base.ts';
 import { createHash } from 'node:crypto';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
+import type { Tx } from '../../kit/store/store.ts';
 
 /** One file, compared with its agreed content. */
 interface Judged {
@@ -56,10 +55,7 @@ export interface Trust extends FileTrust {
   shown(path: string): string;
 }
 
-export interface TrustDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
+export interface TrustDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly workspace: string;
 }
 

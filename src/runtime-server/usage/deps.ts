@@ -1,10 +1,7 @@
 /** The interfaces that usage needs from outside. Composed by the factory. */
+import type { Base } from '../base/base.ts';
 import type { AgentState, HarnessName } from '../../contracts/factory/agent.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
-import type { Log } from '../base/base.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 import type { Models } from '../models/index.ts';
@@ -34,12 +31,7 @@ interface MeteredBots {
   modelHold(agentId: string): { readonly why: string; readonly since: number; readonly until: number | null } | null;
 }
 
-export interface MeteringDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Log;
+export interface MeteringDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'log'> {
   readonly random: () => number;
   readonly workspace: string;
   readonly models: Models;

@@ -2,10 +2,9 @@
  * Nodes and bots: one bot works on one node at a time. A node is handed over by one message whose key is its attempt, so that it arrives at most
  * once even if a process dies in between. Knows dispatches; must not know processes.
  */
+import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Log } from '../base/base.ts';
 import type { DispatchTo, OverBudget, StopBot, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import { isClosed, type RunNode } from './model.ts';
@@ -34,10 +33,8 @@ interface BotTurns {
   close(): void;
 }
 
-interface BotTurnsDeps {
+interface BotTurnsDeps extends Pick<Base, 'timers' | 'log'> {
   readonly queues: Queues;
-  readonly timers: Timers;
-  readonly log: Log;
   readonly dispatch: DispatchTo;
   readonly stopBot?: StopBot | undefined;
   readonly overBudget?: OverBudget | undefined;

@@ -1,13 +1,9 @@
 /** The interfaces that workflows need from outside. Composed by the factory. */
+import type { Base } from '../base/base.ts';
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { bindingTypes, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
-import type { Clock } from '../../kit/clock/clock.ts';
-import type { Timers } from '../../kit/clock/timers.ts';
-import type { Ids } from '../../kit/ids/ids.ts';
-import type { Ledger } from '../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../kit/store/store.ts';
-import type { Log } from '../base/base.ts';
+import type { Tx } from '../../kit/store/store.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Run, RunNode } from './model.ts';
 import type { ShellJob } from './shell.ts';
@@ -146,16 +142,10 @@ export type StopBot = (address: string, node: { readonly dagId: string; readonly
 /** Why a bot over its budget takes no more work, as a question to a person; null: it does. */
 export type OverBudget = (address: string) => string | null;
 
-export interface WorkflowDeps {
+export interface WorkflowDeps extends Base {
   readonly overBudget?: OverBudget | undefined;
   readonly stopBot?: StopBot | undefined;
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
-  readonly log: Log;
   /** Absolute path of the one workspace. */
   readonly workspace: string;
   /** Folder of the templates that ship. */
@@ -176,3 +166,4 @@ export interface WorkflowDeps {
   /** The user whose runs these are. */
   readonly ownerId: string;
 }
+

@@ -2,15 +2,14 @@
  * Adopts a conversation that a person began with a harness outside of Gantry as a bot: finds it, refuses while a process has it open, writes the bot
  * into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
  */
+import type { Base } from '../../base/base.ts';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { Adoptable, adoptKeptSession, KeptSession } from '../../../contracts/factory/adopt-routes.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import { readTextWithin, writeWithin } from '../../../kit/files/within.ts';
 import type { Actor } from '../../base/actor.ts';
 import { createMutex } from '../../harness/adapter.ts';
@@ -39,13 +38,11 @@ export interface Adopting {
   adopt(request: AdoptRequest, by: Actor): Promise<Adopted>;
 }
 
-export interface AdoptingDeps {
+export interface AdoptingDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
   readonly workspace: string;
   readonly trust: Pick<Trust, 'judge' | 'sayYes'>;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly panes: Pick<PaneEngine, 'get' | 'list'>;
   readonly registry: Pick<Registry, 'members'>;
   readonly folder: Pick<TeamFolder, 'get' | 'folderOf' | 'refresh'>;

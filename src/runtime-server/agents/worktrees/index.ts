@@ -2,6 +2,7 @@
  * Worktrees of bots (`worktree: true` in a team file): each has its own folder and branch, named after bot and node; a person sees its diff, and
  * merges, keeps or discards it. Composes the parts; must not know panes or runs.
  */
+import type { Base } from '../../base/base.ts';
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -10,10 +11,7 @@ import {
   type WorktreeEnd,
   type WorktreeEnding,
 } from '../../../contracts/factory/worktree-routes.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import { createGit } from '../../../kit/process/git.ts';
-import type { Store } from '../../../kit/store/store.ts';
 import { catchUp, type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
 import { changesOf, lookAt, treeOf } from './look.ts';
 import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
@@ -61,10 +59,7 @@ export interface WorktreeService {
   patchOf(address: string): Promise<string | null>;
 }
 
-interface WorktreeDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
+interface WorktreeDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
   readonly home: string;
   readonly workspace: string;
   /** By agent id or address; null for one that does not exist. */

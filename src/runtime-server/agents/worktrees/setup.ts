@@ -2,13 +2,12 @@
  * Sets up a bot's worktree (`setup:` of a team file): copies git-ignored files, then runs a command in the sandbox of commands, as a run of one step
  * with its output. Once a worktree, and again when a lock file lists other packages. Must not know panes or how a run is scheduled.
  */
+import type { Base } from '../../base/base.ts';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
 import { createGit } from '../../../kit/process/git.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/desk.ts';
 import type { PolicyAction, PolicyVerdict } from '../../policy/policy.ts';
@@ -67,11 +66,9 @@ interface SetupRun {
   readonly params: Readonly<Record<string, string>>;
 }
 
-export interface SetupDeps {
+export interface SetupDeps extends Pick<Base, 'clock' | 'ids'> {
   readonly workspace: string;
   readonly sandbox: Pick<ShellSandbox, 'place'>;
-  readonly ids: Ids;
-  readonly clock: Clock;
   /** Null: it has no worktree, no `setup:`, or a team file that does not count because its person has not agreed to it. */
   readonly find: (address: string) => Promise<SetupBot | null>;
   readonly policy: { decide(action: PolicyAction, mode: null): PolicyVerdict };

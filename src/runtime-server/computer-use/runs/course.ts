@@ -2,11 +2,10 @@
  * Controls one live run: pausing, being paused by somebody who takes control, resuming, ending, and the time that counts. One object a run; its row
  * is the truth, and every move goes through the guard there. Must not know actions or models.
  */
+import type { Base } from '../../base/base.ts';
 import type { RunStatus } from '../../../contracts/computer-use/run.ts';
 import { cancelSeconds } from '../../../contracts/computer-use/run.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
 import { iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Holder, ToolsetGate } from '../gate.ts';
 import type { Journal, RunTx } from './journal.ts';
 import { Ended, moveRun, type Pause, type PendingApproval, patchRun, type Result } from './records.ts';
@@ -52,13 +51,11 @@ export interface Course {
   readonly over: Promise<void>;
 }
 
-interface CourseDeps {
+interface CourseDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly runId: string;
   readonly timeoutMs: number;
   readonly gate: Pick<ToolsetGate, 'control'>;
   readonly journal: Journal;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** Stops the action under way, at once. */
   readonly stopAction: () => Promise<void>;
   /** Ends a session that was opened only for this run, in the transaction of its end. */

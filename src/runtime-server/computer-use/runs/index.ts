@@ -2,12 +2,10 @@
  * Computer-use runs and their sessions: rows with events numbered without gaps. Runs act through the gate and are planned by a
  * planner. Must not know how something is clicked, or which model answers.
  */
+import type { Base } from '../../base/base.ts';
 import { join } from 'node:path';
 import { createBlobs } from '../../../kit/blobs/blobs.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Store } from '../../../kit/store/store.ts';
 import type { Models } from '../../models/index.ts';
@@ -25,16 +23,13 @@ export { runMigrations } from './migrations.ts';
 export type { Planner } from './planner-port.ts';
 export { isLiving } from './records.ts';
 
-interface ComputerUseDeps {
+interface ComputerUseDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   /** With {@link runMigrations} applied. */
   readonly store: Store;
   readonly gate: ToolsetGate;
   readonly planner: Planner;
   /** `record` of the models. */
   readonly spent: Models['record'];
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly log: Pick<Log, 'warn'>;
   /** Absolute; artifacts lie in `artifacts`, recordings under way in `recordings`. */
   readonly folder: string;

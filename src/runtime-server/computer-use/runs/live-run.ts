@@ -2,10 +2,9 @@
  * One run from its start to its end: its actions one after the other (`direct`) or as a planner chooses them (`intent`, `assist`), its
  * limits, its recording. Must not know HTTP, queues or who may see it.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ExecuteRequest, RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Place } from '../../../programs/executor/protocol.ts';
 import type { Models } from '../../models/index.ts';
@@ -19,15 +18,13 @@ import type { ModelAnswered, Planner } from './planner-port.ts';
 import { createRecording, noRecording } from './recording.ts';
 import { Ended, patchRun } from './records.ts';
 
-export interface LiveRunDeps {
+export interface LiveRunDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly gate: ToolsetGate;
   readonly journal: Journal;
   readonly artifacts: Artifacts;
   readonly planner: Planner;
   /** Records the cost of a request, millionths of a dollar; null: its price is unknown. */
   readonly spent: Models['record'];
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly ids: Pick<Ids, 'next'>;
   /** For recordings under way. */
   readonly folder: string;

@@ -2,10 +2,10 @@
  * Sessions: a separate browser profile that several runs use one after the other. Its browser starts with the first run that needs it. Must not know
  * HTTP or what runs do.
  */
+import type { Base } from '../../base/base.ts';
 import type { Session, TargetScope } from '../../../contracts/computer-use/run.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { ToolsetGate } from '../gate.ts';
 import { sessionNotFound } from './order.ts';
 import { findSession, insertSession, runIdsOf, type SessionRow, sessionWire } from './records.ts';
@@ -20,10 +20,8 @@ export interface Sessions {
   close(id: string, wipe: boolean): Promise<Session>;
 }
 
-interface SessionsDeps {
-  readonly store: Store;
+interface SessionsDeps extends Pick<Base, 'store' | 'clock'> {
   readonly gate: Pick<ToolsetGate, 'sessions'>;
-  readonly clock: Clock;
   readonly ids: Pick<Ids, 'next'>;
 }
 

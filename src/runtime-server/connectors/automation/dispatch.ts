@@ -3,11 +3,11 @@
  * interrupted and never replayed automatically. One pass at a time; each ends by setting one timer for whatever comes due next. Must not know bots,
  * models or HTTP.
  */
+import type { Base } from '../../base/base.ts';
 import type { Rule } from '../../../contracts/connectors/rule.ts';
-import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import { pause, type Timers } from '../../../kit/clock/timers.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import { iso } from '../../../kit/clock/clock.ts';
+import { pause } from '../../../kit/clock/timers.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../ports.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { dayMs, liveStates, mostRunning } from './model.ts';
@@ -30,11 +30,7 @@ import {
   ticketsDoneBy,
 } from './store.ts';
 
-interface DispatchDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
+interface DispatchDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
   readonly jobs: Jobs;
   readonly executor: Executor;
   readonly runs: RunRecords;

@@ -3,12 +3,9 @@
  * bots, schemas and approvals. Must not know connectors' servers or the cloud.
  */
 
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Base } from '../../base/base.ts';
 import type { BoundRoute } from '../../../kit/http/types.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
-import type { Store } from '../../../kit/store/store.ts';
 import type { ApprovalDesk } from '../../approvals/index.ts';
 import type { AutomationPort, FactoryDoors, Schemas, SubscriptionLookup } from '../ports.ts';
 import { createDispatch } from './dispatch.ts';
@@ -20,12 +17,8 @@ import { runsOfEvents, withJobs } from './store.ts';
 
 export { automationMigrations } from './migrations.ts';
 
-interface AutomationDeps extends FactoryDoors {
-  readonly store: Store;
+interface AutomationDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'>, FactoryDoors {
   readonly ledger: Pick<Ledger, 'append'>;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
   readonly schemas: Pick<Schemas, 'check'>;
   readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;

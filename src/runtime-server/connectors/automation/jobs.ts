@@ -2,10 +2,9 @@
  * Jobs: created from events in the transaction that opens the ticket, moved by one guard, answered by people. Each move is a row that can be read
  * and one in the ledger, in the same transaction. Must not know how a job is run (`dispatch.ts`) or asked about (`questions.ts`).
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { JobStatus, Rule, RuleMode } from '../../../contracts/connectors/rule.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { TakenEvent } from '../ports.ts';
@@ -32,10 +31,8 @@ export interface Mover {
 }
 export const engine: Mover = { actor: 'engine', surface: 'engine' };
 
-interface JobsDeps {
+interface JobsDeps extends Pick<Base, 'clock' | 'ids'> {
   readonly ledger: Pick<Ledger, 'append'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
   /** A job moved: dispatcher and questions check again. Called after the commit. */
   moved(): void;
 }

@@ -3,18 +3,16 @@
  * takes it; a second answer to the same job finds nothing to do. An event's text is never part of a question, because questions leave this computer.
  */
 
+import type { Base } from '../../base/base.ts';
 import type { RuleMode } from '../../../contracts/connectors/rule.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
 import { actionHash } from '../../../kit/signing/action-hash.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { ApprovalDesk, ApprovalVerdict } from '../../approvals/index.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { askedForMs } from './model.ts';
 import { awaiting, inputsOf, type JobRecord, readJob } from './store.ts';
 
-interface QuestionsDeps {
-  readonly store: Store;
-  readonly clock: Clock;
+interface QuestionsDeps extends Pick<Base, 'store' | 'clock'> {
   readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
   readonly jobs: Jobs;
   readonly nameOf: (botId: string) => string;

@@ -2,6 +2,7 @@
  * Rules of subscriptions: valid ones, their versions, which of them match an event, and what one would have made of past events. Must not know HTTP,
  * or how jobs run.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type ChangeRule,
@@ -12,10 +13,9 @@ import {
   RuleMode as RuleModes,
   type RulePlan,
 } from '../../../contracts/connectors/rule.ts';
-import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
+import { iso } from '../../../kit/clock/clock.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import { aboutOf } from '../about.ts';
 import type { AutomationPort, ConnectorBots, ConnectorTickets, Schemas, SubscriptionRef } from '../ports.ts';
 import { engine, type Jobs, type Mover } from './jobs.ts';
@@ -23,11 +23,8 @@ import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
 import { configOfRule, deleteRule, insertRule, readRule, rulesOf, updateRule } from './rule-store.ts';
 import type { Read } from './store.ts';
 
-interface RulesDeps {
-  readonly store: Store;
+interface RulesDeps extends Pick<Base, 'store' | 'clock' | 'ids'> {
   readonly ledger: Pick<Ledger, 'append'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
   readonly schemas: Pick<Schemas, 'check'>;
   readonly bots: Pick<ConnectorBots, 'find' | 'unenforceable'>;
   readonly tickets: Pick<ConnectorTickets, 'past'>;

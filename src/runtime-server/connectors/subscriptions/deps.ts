@@ -1,11 +1,8 @@
 /** The interfaces that subscriptions need from outside. Composed by `src/host/runtime-connectors.ts`. */
+import type { Base } from '../../base/base.ts';
 import type { EventData } from '../../../contracts/events/registry.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
-import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { AutomationPort, ConnectorBots, ConnectorServers, ConnectorTickets, Schemas } from '../ports.ts';
 
 export interface SubscriptionLog {
@@ -33,12 +30,7 @@ interface SubscriptionEvents {
   emit(tx: Tx, event: { readonly type: Told; readonly id: string; readonly data: EventData<Told> }): void;
 }
 
-export interface SubscriptionDeps {
-  readonly store: Store;
-  readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
+export interface SubscriptionDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'ids'> {
   readonly log: SubscriptionLog;
   readonly sealer: Sealer;
   /** A new `whsec_` secret. */
@@ -52,3 +44,4 @@ export interface SubscriptionDeps {
   readonly home: EventHome;
   readonly events: SubscriptionEvents;
 }
+

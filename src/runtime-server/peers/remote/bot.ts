@@ -2,10 +2,9 @@
  * A bot on another computer, as the factory sees any bot: that computer reports its state, a message is a send there, keys go there. A repeated
  * request has one effect, because a delivery's id is its key. Must not know registry or rows.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { PlacedBot, RemoteRef } from '../../agents/placement.ts';
 import type { BotState, DeliverResult, InterruptKeys, Outgoing } from '../../harness/harness.ts';
 import { interruptTurn, isTurn } from '../../harness/interrupt.ts';
@@ -20,10 +19,9 @@ export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancel
   look(): Promise<void>;
 }
 
-interface RemoteBotDeps {
+interface RemoteBotDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly calls: PeerCalls;
   readonly computers: RemoteComputers;
-  readonly clock: Clock;
   readonly address: string;
   /** As it was last seen. */
   readonly shown: BotState;
@@ -34,7 +32,6 @@ interface RemoteBotDeps {
   readonly onGone: (reason: string) => void;
   /** The keys that end a turn of its harness. */
   readonly interrupt: InterruptKeys;
-  readonly timers: Timers;
   /** Whether other computers can be reached at all. */
   readonly paired: () => boolean;
   /** A bot that was just started: earlier reports about it do not count. */

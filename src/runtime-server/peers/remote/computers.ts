@@ -2,10 +2,10 @@
  * Other computers that run bots of this workspace: one stream each reports the bots' state, and shows that the computer can be reached. Reconnects
  * automatically after a cut. Must not know registry or panes.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerAgents } from '../../../contracts/factory/peer-routes.ts';
-import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import { iso } from '../../../kit/clock/clock.ts';
 import type { PeerCalls, PeerHome } from './calls.ts';
 
 /** A stream that lived this long ended with its ticket, or with the link for a moment: the next one is requested at once. */
@@ -31,11 +31,9 @@ export interface RemoteComputers {
   close(): void;
 }
 
-interface RemoteComputersDeps {
+interface RemoteComputersDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly calls: Pick<PeerCalls, 'stream'>;
   readonly home: Pick<PeerHome, 'onChange'>;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
 }

@@ -1,13 +1,10 @@
 /**
  * Bots of this workspace on other computers of the person. Owns the composition of its parts; the host gives it the home cloud.
  */
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import type { Base } from '../../base/base.ts';
 import { createGit } from '../../../kit/process/git.ts';
-import type { Store } from '../../../kit/store/store.ts';
 import type { Abroad } from '../../agents/abroad.ts';
 import type { Registry } from '../../agents/registry.ts';
-import type { Log } from '../../base/base.ts';
 import type { Harnesses } from '../../harness/harness.ts';
 import { type AbroadDeps, createAbroad } from './abroad.ts';
 import { createRemoteBot } from './bot.ts';
@@ -19,16 +16,12 @@ import { type AttachRemote, createRemoting } from './placement.ts';
 export type { PeerHome } from './calls.ts';
 export { remoteMigrations } from './placement.ts';
 
-interface RemoteDeps {
+interface RemoteDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'log'> {
   readonly home: PeerHome;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly random: () => number;
-  readonly log: Log;
   readonly workspace: string;
   readonly trust: AbroadDeps['trust'];
   readonly computerId: string;
-  readonly store: Store;
   readonly registry: Registry;
   readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
 }

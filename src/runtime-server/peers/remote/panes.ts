@@ -2,13 +2,13 @@
  * Panes on other computers, as the factory reads any pane: everyone who watches a pane here shares one stream from there. While
  * the computer is away the last screen stays, with its own time. Must not know teams or registry.
  */
+import type { Base } from '../../base/base.ts';
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PaneSize } from '../../../contracts/factory/agent.ts';
 import { Screen, TranscriptChunk } from '../../../contracts/factory/agent.ts';
 import { PeerCapture, ticketExpired } from '../../../contracts/factory/peer-routes.ts';
-import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
+import { iso } from '../../../kit/clock/clock.ts';
 import type { TranscriptPage } from '../../panes/pane-transcript.ts';
 import type { PaneView } from '../../panes/pane-view.ts';
 import { createWatchers } from '../../panes/watchers.ts';
@@ -29,10 +29,8 @@ export interface RemotePanes extends PaneView {
   close(): void;
 }
 
-interface RemotePanesDeps {
+interface RemotePanesDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly calls: PeerCalls;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly onError: (error: unknown) => void;
 }
 

@@ -2,12 +2,12 @@
  * Puts bots on other computers into the registry: they live as long as their computer says so, over restarts of this one. Owns their rows; must not
  * know panes, HTTP or how a bot is reached.
  */
+import type { Base } from '../../base/base.ts';
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
-import type { Migration, Store, Tx } from '../../../kit/store/store.ts';
+import type { Migration, Tx } from '../../../kit/store/store.ts';
 import type { Shown } from '../../agents/model.ts';
 import type { Placement, RemoteRef, Seat } from '../../agents/placement.ts';
 import type { Member, Registry } from '../../agents/registry.ts';
-import type { Log } from '../../base/base.ts';
 import type { RemoteBot } from './bot.ts';
 
 export const remoteMigrations: readonly Migration[] = [
@@ -48,11 +48,9 @@ export type AttachRemote = (
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;
 
-interface RemotingDeps {
+interface RemotingDeps extends Pick<Base, 'store' | 'log'> {
   readonly attach: AttachRemote;
-  readonly store: Store;
   readonly registry: Pick<Registry, 'known' | 'place'>;
-  readonly log: Log;
 }
 
 interface Remoting {

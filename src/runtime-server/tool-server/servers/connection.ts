@@ -2,9 +2,8 @@
  * Keeps one server connected: connects, lists, reconnects with growing waits when it is gone, and reports its state. Owns when; must not know
  * transports, rows or other servers.
  */
+import type { Base } from '../../base/base.ts';
 import type { ServerState } from '../../../contracts/tool-server/servers.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { ServerAuth } from './auth.ts';
 import { UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
@@ -19,15 +18,13 @@ interface ConnectionState {
   readonly pid: number | null;
 }
 
-interface ConnectionDeps {
+interface ConnectionDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly server: UpstreamServer;
   readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
   readonly auth: ServerAuth | null;
   readonly onList: (list: UpstreamList) => void;
   /** Called when it is connected, and when it wants a sign-in; the same may come twice. */
   readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
-  readonly clock: Clock;
-  readonly timers: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly waits: ConnectionWaits;

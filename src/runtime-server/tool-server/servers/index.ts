@@ -1,12 +1,9 @@
 /** Attached tool servers: MCP servers of others, over a child's streams or HTTP, whose tools are listed beside Gantry's own. */
+import type { Base } from '../../base/base.ts';
 import * as table from '../../../contracts/tool-server/servers.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
-import type { Store } from '../../../kit/store/store.ts';
 import type { ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
 import type { ConnectionWaits } from './connection.ts';
@@ -19,14 +16,10 @@ export { ownAddress } from './http-connection.ts';
 export { attachedServerMigrations } from './migrations.ts';
 
 
-export interface AttachedServersDeps {
-  readonly store: Store;
+export interface AttachedServersDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
   /** Its purpose: `attached-servers`. */
   readonly sealer: Sealer;
   readonly ownerId: string;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;

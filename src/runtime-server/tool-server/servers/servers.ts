@@ -2,12 +2,11 @@
  * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns the current list of
  * all tools; must not know HTTP or how a server is reached.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
 import { placeOf, usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
-import { type Clock, iso } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
+import { iso } from '../../../kit/clock/clock.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { ForeignPrompts, ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
@@ -24,16 +23,13 @@ import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secr
 import { openUpstream, type Upstream, type UpstreamList } from './upstream.ts';
 import type { UpstreamDeps } from './upstream-deps.ts';
 
-interface ServersDeps {
+interface ServersDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
   readonly records: ServerRecords;
   readonly auth: ServerAuth | null;
   readonly upstream: UpstreamDeps;
   readonly waits: ConnectionWaits;
   /** Whether an address is Gantry's own tool server, on this computer. */
   readonly isOwn: (url: URL) => boolean;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;

@@ -2,21 +2,18 @@
  * MCP over a child's streams, one JSON-RPC message a line, as a transport of the SDK's client: with limits that its own lacks. A line that is too
  * long fails the request that it answers; other lines than JSON-RPC are skipped; a flood is read slowly. Must not know tools.
  */
+import type { Base } from '../../base/base.ts';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { ServedProcess } from '../../../kit/process/served-process.ts';
 import { createLineReader, type LongLine } from './line-reader.ts';
 import { createPace } from './pace.ts';
 
-interface StdioTransportDeps {
+interface StdioTransportDeps extends Pick<Base, 'clock' | 'timers'> {
   readonly child: ServedProcess;
   /** Of one message, bytes. */
   readonly largestMessage: number;
   /** Checks that a value is a JSON-RPC message, and throws otherwise. */
   readonly parse: (value: unknown) => JSONRPCMessage;
-  readonly clock: Clock;
-  readonly timers: Timers;
 }
 
 export interface StdioTransport extends Transport {

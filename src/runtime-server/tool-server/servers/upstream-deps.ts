@@ -1,7 +1,6 @@
 /** The server of a connection, and the parts to build it. */
+import type { Base } from '../../base/base.ts';
 import type { Transport } from '../../../contracts/tool-server/servers.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
 import type { ServerAuth } from './auth.ts';
 
 export type Sdk = typeof import('@modelcontextprotocol/client');
@@ -13,9 +12,7 @@ export interface UpstreamServer {
   readonly transport: Transport;
 }
 
-export interface UpstreamDeps {
-  readonly clock: Clock;
-  readonly timers: Timers;
+export interface UpstreamDeps extends Pick<Base, 'clock' | 'timers'> {
   /** Gantry's name there. */
   readonly version: string;
   readonly auth: ServerAuth | null;

@@ -1,4 +1,5 @@
 /** Schedules: templates at given times. Exports `createSchedules`; must not know nodes or bots beyond who may create one. */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type {
   Occurrence,
@@ -10,8 +11,6 @@ import * as table from '../../../contracts/factory/schedules-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../../kit/http/types.ts';
-import type { Ids } from '../../../kit/ids/ids.ts';
-import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from '../../base/actor.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
@@ -34,9 +33,7 @@ export { scheduleMigrations } from './migrations.ts';
 const mostSchedules = 100;
 const shownTimes = 5;
 
-export interface SchedulesDeps extends KeeperDeps {
-  readonly ledger: Ledger;
-  readonly ids: Ids;
+export interface SchedulesDeps extends Pick<Base, 'ledger' | 'ids'>, KeeperDeps {
   /** Whether a rule of the policy lets this bot make schedules. */
   mayBot(agentId: string): boolean;
   /** Of this computer. */

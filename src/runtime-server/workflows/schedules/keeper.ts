@@ -3,13 +3,11 @@
  * so that a kill, two engines or a clock that is set back start nothing twice. Times that passed while Gantry did not run are missed, and shown.
  * Must not know HTTP.
  */
+import type { Base } from '../../base/base.ts';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RunStarted } from '../../../contracts/factory/workflow.ts';
-import type { Clock } from '../../../kit/clock/clock.ts';
-import type { Timers } from '../../../kit/clock/timers.ts';
-import type { Store, Tx } from '../../../kit/store/store.ts';
+import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from '../../base/actor.ts';
-import type { Log } from '../../base/base.ts';
 import type { Runs } from '../runs.ts';
 import {
   addOccurrence,
@@ -30,11 +28,7 @@ const onTimeMs = 2 * 60_000;
 const mostMissed = 100;
 const keptOccurrences = 1000;
 
-export interface KeeperDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Log;
+export interface KeeperDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'log'> {
   readonly workspace: string;
   readonly runs: Pick<Runs, 'start'>;
   /** A run could not be started: its person is notified. */
