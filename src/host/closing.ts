@@ -10,12 +10,13 @@ export interface Closing {
   close(): Promise<void>;
 }
 
-interface ClosingDeps {
+export function createClosing({
+  limitMs,
+  onFault,
+}: {
   readonly limitMs: number;
   readonly onFault: (name: string, fault: unknown) => void;
-}
-
-export function createClosing({ limitMs, onFault }: ClosingDeps): Closing {
+}): Closing {
   const steps: { name: string; undo: () => Promise<unknown> | unknown }[] = [];
   let closed: Promise<void> | undefined;
 

@@ -13,14 +13,6 @@ import { type PhoneSettings, readPhoneLimits, readPhoneSettings } from './phone-
 import { readPushSettings } from './push-settings.ts';
 import { userName } from './user-name.ts';
 
-interface CombinedOptions extends ComputerOptions {
-  readonly rendererFolder?: string;
-  /** A simulated carrier, in place of a real one. */
-  readonly demoPhone?: boolean;
-  /** In place of what the environment says. */
-  readonly phone?: PhoneSettings;
-}
-
 export interface Combined extends Computer {
   /** Address of the web interface, `http://127.0.0.1:<port>`. */
   readonly origin: string;
@@ -37,7 +29,15 @@ export interface Combined extends Computer {
 }
 
 /** Fails with `refused` while another instance runs, and with `transport` when a port is taken; nothing is left behind. */
-export function startCombined(options: CombinedOptions): Promise<Combined> {
+export function startCombined(
+  options: ComputerOptions & {
+    readonly rendererFolder?: string;
+    /** A simulated carrier, in place of a real one. */
+    readonly demoPhone?: boolean;
+    /** In place of what the environment says. */
+    readonly phone?: PhoneSettings;
+  },
+): Promise<Combined> {
   return openComputer(options, async ({ places, folder, clock, ids, log, closing, limits, openRuntime }) => {
     const demoOptions = (at: string) => ({ file: places.demoPhone, origin: at, timers: systemTimers, log });
     // Both ports before anything else: a taken one must not leave half a start behind.

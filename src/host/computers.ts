@@ -22,22 +22,6 @@ import type { Closing } from './closing.ts';
 import type { EmbeddedMode, LinkEnd, LinkParts } from './cloud-options.ts';
 import { packageVersion } from './places.ts';
 
-interface ComposeComputersOptions {
-  readonly store: SharedStore;
-  readonly masterKey: string;
-  readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
-  readonly storeClock: LinkParts['storeClock'];
-  readonly identity: Pick<Identity, 'admits' | 'users' | 'sessions'>;
-  /** The one of the same process; null where computers dial in. */
-  readonly local: EmbeddedMode | null;
-  /** Address of this cloud. */
-  readonly origin: string;
-  readonly addressOf: AddressOf;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: HttpLog;
-}
-
 interface ComposedComputers {
   readonly area: LinkArea;
   /** The one of the same process is known without a look: a key stroke must not wait for one. */
@@ -54,7 +38,24 @@ interface ComposedComputers {
 /** Codes that one address may ask for. */
 const pairingsAMinute = 20;
 
-export async function composeComputers(options: ComposeComputersOptions, closing: Closing): Promise<ComposedComputers> {
+export async function composeComputers(
+  options: {
+    readonly store: SharedStore;
+    readonly masterKey: string;
+    readonly openLink: (parts: LinkParts) => LinkEnd | Promise<LinkEnd>;
+    readonly storeClock: LinkParts['storeClock'];
+    readonly identity: Pick<Identity, 'admits' | 'users' | 'sessions'>;
+    /** The one of the same process; null where computers dial in. */
+    readonly local: EmbeddedMode | null;
+    /** Address of this cloud. */
+    readonly origin: string;
+    readonly addressOf: AddressOf;
+    readonly clock: Clock;
+    readonly ids: Ids;
+    readonly log: HttpLog;
+  },
+  closing: Closing,
+): Promise<ComposedComputers> {
   const { store, masterKey, identity, local, origin, addressOf, clock, ids, log } = options;
   const devices = createDevices({ store, sealer: createSealer({ masterKey, purpose: 'device' }), clock });
   const authenticator = createDeviceAuthenticator({

@@ -12,16 +12,6 @@ export const dailyMigrations: readonly Migration[] = [
   },
 ];
 
-interface DailyDeps {
-  readonly store: SharedStore;
-  /** The store's: replicas compare times. */
-  readonly clock: { now(): number };
-  readonly timers: Timers;
-  /** One after the other; what one throws does not keep the next from it. */
-  readonly areas: readonly { forgetOld(now: number): Promise<void> }[];
-  readonly onFault: (fault: unknown) => void;
-}
-
 interface Daily {
   /** Soon after, if it is due; then it looks once an hour. */
   start(): void;
@@ -36,7 +26,21 @@ const dayMs = 24 * 3600_000;
 const claim = `INSERT INTO daily_run (name, at) VALUES ('forget', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at
   WHERE daily_run.at <= ? OR daily_run.at > excluded.at`;
 
-export function createDaily({ store, clock, timers, areas, onFault }: DailyDeps): Daily {
+export function createDaily({
+  store,
+  clock,
+  timers,
+  areas,
+  onFault,
+}: {
+  readonly store: SharedStore;
+  /** The store's: replicas compare times. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+  /** One after the other; what one throws does not keep the next from it. */
+  readonly areas: readonly { forgetOld(now: number): Promise<void> }[];
+  readonly onFault: (fault: unknown) => void;
+}): Daily {
   let closed = false;
   let cancel = () => {};
   let running: Promise<void> = Promise.resolve();

@@ -19,16 +19,6 @@ const pauses = [200, 1_000, 5_000];
 /** One that lived so long was well. */
 const wellMs = 60_000;
 
-interface DemoPhoneDeps {
-  /** Where its state lies. */
-  readonly file: string;
-  /** At which it reaches this cloud, without a slash at the end. */
-  readonly origin: string;
-  readonly timers: Timers;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  readonly command?: readonly [string, ...string[]];
-}
-
 export interface RunningDemoPhone {
   readonly settings: PhoneSettings;
   /** Of the child now; null while it is being started again. */
@@ -37,7 +27,15 @@ export interface RunningDemoPhone {
 }
 
 /** Fails with `refused` when it does not come up. */
-export async function startDemoPhone(deps: DemoPhoneDeps): Promise<RunningDemoPhone> {
+export async function startDemoPhone(deps: {
+  /** Where its state lies. */
+  readonly file: string;
+  /** At which it reaches this cloud, without a slash at the end. */
+  readonly origin: string;
+  readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly command?: readonly [string, ...string[]];
+}): Promise<RunningDemoPhone> {
   const apiKey = `KEY${randomBytes(24).toString('hex')}`;
   const webhookUrl = `${deps.origin}${carrierWebhook.path.replace(':carrier', 'simulator')}`;
   const command = deps.command ?? programCommand('carrier-simulator');

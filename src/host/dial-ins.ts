@@ -16,17 +16,18 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import { signatureHeaders } from '../kit/signing/signature.ts';
 import type { LinkEnd, LinkParts } from './cloud-options.ts';
 
-interface OpenDialInsOptions {
-  /** Where the other replicas reach this one. */
-  readonly address: string;
-  readonly internalToken: string;
-  readonly masterKey: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-}
-
-export async function openDialIns(parts: LinkParts, options: OpenDialInsOptions): Promise<LinkEnd> {
+export async function openDialIns(
+  parts: LinkParts,
+  options: {
+    /** Where the other replicas reach this one. */
+    readonly address: string;
+    readonly internalToken: string;
+    readonly masterKey: string;
+    readonly clock: Clock;
+    readonly ids: Ids;
+    readonly log: Log;
+  },
+): Promise<LinkEnd> {
   const { store, storeClock, authenticator } = parts;
   const { clock, log, internalToken } = options;
   const shared = store.engine === 'postgres';

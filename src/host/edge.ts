@@ -23,7 +23,11 @@ import { createSealer } from '../kit/secrets/sealer.ts';
 import type { SharedStore } from '../kit/store/shared-store.ts';
 import { packageVersion } from './places.ts';
 
-interface ComposeEdgeOptions {
+interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
+  close(): Promise<void>;
+}
+
+export function composeEdge(options: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -38,13 +42,7 @@ interface ComposeEdgeOptions {
   readonly edgeUrl: string;
   /** Private receivers that may be told all the same. */
   readonly allow: readonly string[];
-}
-
-interface ComposedEdge extends Edge, Pick<EdgeEvents, 'start' | 'forgetOld'> {
-  close(): Promise<void>;
-}
-
-export function composeEdge(options: ComposeEdgeOptions): ComposedEdge {
+}): ComposedEdge {
   const { store, clock, ids, log, identity } = options;
   const egress = createEgress({ allow: options.allow });
   const events = createEdgeEvents({

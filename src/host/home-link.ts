@@ -27,19 +27,6 @@ import type { DataFolder } from './data-folder.ts';
 import { packageVersion } from './places.ts';
 import { userName } from './user-name.ts';
 
-interface HomeLinkDeps {
-  readonly folder: DataFolder;
-  readonly store: Store;
-  /** Signs towards the embedded cloud. */
-  readonly deviceToken: string;
-  /** Address of the embedded cloud; null without one. */
-  readonly embedded: () => { readonly host: string; readonly port: number } | null;
-  readonly waiting: PairingDeps['waiting'];
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-}
-
 export interface HomeLink {
   readonly home: Home;
   readonly pairing: Pairing;
@@ -77,7 +64,18 @@ export interface HomeLink {
   close(): Promise<void>;
 }
 
-export function createHomeLink(deps: HomeLinkDeps): HomeLink {
+export function createHomeLink(deps: {
+  readonly folder: DataFolder;
+  readonly store: Store;
+  /** Signs towards the embedded cloud. */
+  readonly deviceToken: string;
+  /** Address of the embedded cloud; null without one. */
+  readonly embedded: () => { readonly host: string; readonly port: number } | null;
+  readonly waiting: PairingDeps['waiting'];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}): HomeLink {
   const { folder, store, clock, ids, log } = deps;
   const { computer, places, masterKey } = folder;
   const home = createHome({

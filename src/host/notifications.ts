@@ -9,14 +9,6 @@ import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PushSettings } from './push-settings.ts';
 
-interface ComposeOptions
-  extends Pick<NotificationsDeps, 'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers' | 'admits'> {
-  readonly masterKey: string;
-  readonly push: PushSettings;
-  /** The address that people use. */
-  readonly origin: string;
-}
-
 /** Push services want somebody to write to; where no address is public and none was given, there is nobody. */
 const nobody = 'mailto:nobody@gantry.invalid';
 /** The push service of a browser is back within minutes, or gone for hours. */
@@ -24,7 +16,17 @@ const backoffMs = [5_000, 30_000, 120_000, 600_000, 1_800_000];
 /** Devices that are sent to at the same time: one whose service hangs holds up nobody. */
 const parallel = 32;
 
-export async function composeNotifications(options: ComposeOptions): Promise<Notifications> {
+export async function composeNotifications(
+  options: Pick<
+    NotificationsDeps,
+    'store' | 'clock' | 'ids' | 'log' | 'events' | 'approvals' | 'computers' | 'admits'
+  > & {
+    readonly masterKey: string;
+    readonly push: PushSettings;
+    /** The address that people use. */
+    readonly origin: string;
+  },
+): Promise<Notifications> {
   const { store, clock, log, push, origin } = options;
   const egress = createEgress({ allow: push.allow });
   const notifications = await createNotifications({

@@ -18,16 +18,6 @@ export interface PeerPairing {
   onChange(listener: () => void): () => void;
 }
 
-interface PeerServerOptions extends Pick<DispatcherOptions, 'ids' | 'limits' | 'answers'> {
-  readonly routes: readonly BoundRoute[];
-  readonly pairing: PeerPairing;
-  /** 0: any free one. */
-  readonly port: number;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: DispatcherOptions['log'];
-}
-
 export interface PeerServer {
   /** Null while it does not listen. */
   readonly port: number | null;
@@ -44,7 +34,17 @@ export interface PeerServer {
 const againMs = 30_000;
 const notPaired = 'This computer is no longer paired.';
 
-export function createPeerServer(options: PeerServerOptions): PeerServer {
+export function createPeerServer(
+  options: Pick<DispatcherOptions, 'ids' | 'limits' | 'answers'> & {
+    readonly routes: readonly BoundRoute[];
+    readonly pairing: PeerPairing;
+    /** 0: any free one. */
+    readonly port: number;
+    readonly clock: Clock;
+    readonly timers: Timers;
+    readonly log: DispatcherOptions['log'];
+  },
+): PeerServer {
   const { pairing, timers, log } = options;
   const shared = {
     ...options,

@@ -9,8 +9,8 @@ import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 
-interface ComposePhoneOptions
-  extends Pick<
+export function composePhone(
+  options: Pick<
     PhoneDeps,
     | 'store'
     | 'clock'
@@ -26,16 +26,15 @@ interface ComposePhoneOptions
     | 'isLinked'
     | 'approvals'
     | 'admits'
-  > {
-  readonly masterKey: string;
-  /** Null: no carrier is configured. */
-  readonly settings: PhoneSettings | null;
-  readonly ownerOf: (computerId: string) => Promise<string | null>;
-  readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
-  readonly hosted: Pick<HostedComputers, 'owners'>;
-}
-
-export async function composePhone(options: ComposePhoneOptions): Promise<Phone> {
+  > & {
+    readonly masterKey: string;
+    /** Null: no carrier is configured. */
+    readonly settings: PhoneSettings | null;
+    readonly ownerOf: (computerId: string) => Promise<string | null>;
+    readonly resolve: (userId: string, named: string) => Promise<string | null> | string | null;
+    readonly hosted: Pick<HostedComputers, 'owners'>;
+  },
+): Promise<Phone> {
   const { store, clock, log, settings, origin, masterKey } = options;
   return createPhone({
     ...options,

@@ -15,7 +15,7 @@ import { isLiving } from '../runtime-server/computer-use/runs/index.ts';
 import type { Policy } from '../runtime-server/policy/index.ts';
 import type { Closing } from './closing.ts';
 
-interface RuntimeHandsDeps {
+export function createRuntimeHands(deps: {
   readonly store: Store;
   readonly policy: Policy;
   readonly approvals: ApprovalDesk;
@@ -33,9 +33,7 @@ interface RuntimeHandsDeps {
   /** Ports of all of Gantry's listeners on this computer. */
   readonly ownPorts: () => readonly number[];
   readonly closing: Closing;
-}
-
-export function createRuntimeHands(deps: RuntimeHandsDeps): Hands {
+}): Hands {
   const hands = createHands({
     ...deps,
     questions: createDeskQuestions(deps.approvals),

@@ -14,7 +14,7 @@ import {
   type ModelsDeps,
 } from '../runtime-server/models/index.ts';
 
-interface RuntimeModelsDeps {
+export async function createRuntimeModels(deps: {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly masterKey: string;
@@ -25,11 +25,7 @@ interface RuntimeModelsDeps {
   readonly computerUse?: ComputerUseSettings | undefined;
   readonly log: { error(message: string, facts: Record<string, unknown>): void };
   readonly spent: ModelsDeps['spent'];
-}
-
-export async function createRuntimeModels(
-  deps: RuntimeModelsDeps,
-): Promise<{ models: Models; modelRoutes: readonly BoundRoute[] }> {
+}): Promise<{ models: Models; modelRoutes: readonly BoundRoute[] }> {
   const { store, ledger, masterKey, clock, env, models: settings, computerUse, log, spent } = deps;
   const sealer = createSealer({ masterKey, purpose: 'models' });
   const kept = await createKeptModels({ store, ledger, sealer, clock, env, endpoints: settings?.endpoints, log });

@@ -8,19 +8,24 @@ import type { Closing } from './closing.ts';
 import type { Factory } from './factory/factory.ts';
 import type { HomeLink } from './home-link.ts';
 
-interface RuntimePhoneDeps {
+/** Somebody waits for an answer; a cloud of the same process is back within a second. */
+const backoffMs = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+
+export function createRuntimePhone({
+  store,
+  clock,
+  log,
+  homeLink,
+  factory,
+  closing,
+}: {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly homeLink: HomeLink;
   readonly factory: () => Pick<Factory, 'channels'>;
   readonly closing: Closing;
-}
-
-/** Somebody waits for an answer; a cloud of the same process is back within a second. */
-const backoffMs = [500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
-
-export function createRuntimePhone({ store, clock, log, homeLink, factory, closing }: RuntimePhoneDeps): Phone {
+}): Phone {
   const phone = createPhone({
     store,
     clock,

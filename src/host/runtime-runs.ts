@@ -16,7 +16,7 @@ import type { Models } from '../runtime-server/models/index.ts';
 import type { Closing } from './closing.ts';
 import { createDaily } from './daily.ts';
 
-interface RuntimeRunsDeps {
+export function createRuntimeRuns(deps: {
   readonly store: Store;
   readonly hands: Pick<Hands, 'gate'>;
   readonly models: Models;
@@ -26,9 +26,7 @@ interface RuntimeRunsDeps {
   /** `GANTRY_HOME`. */
   readonly home: string;
   readonly closing: Closing;
-}
-
-export function createRuntimeRuns(deps: RuntimeRunsDeps): Pick<ComputerUse, 'routes' | 'owners' | 'start'> {
+}): Pick<ComputerUse, 'routes' | 'owners' | 'start'> {
   const { store, models, clock, ids, log } = deps;
   const runs = createComputerUse({
     ...{ store, clock, ids, log, gate: deps.hands.gate, timers: systemTimers },

@@ -29,7 +29,17 @@ import type { Factory } from './factory/factory.ts';
 import { packageVersion, placesIn } from './places.ts';
 import { readEgressAllow } from './push-settings.ts';
 
-interface RuntimeToolsDeps {
+export interface RuntimeTools {
+  readonly registry: ToolServer['registry'];
+  readonly sandbox: ToolServer['sandbox'];
+  /** What connectors are made of. */
+  readonly attached: Pick<AttachedServers, 'servers' | 'signInAt'>;
+  readonly oauth: OAuthClient;
+  routes(factory: Pick<Factory, 'toolBots' | 'library'>): readonly BoundRoute[];
+  start(): Promise<void>;
+}
+
+export function createRuntimeTools(deps: {
   readonly store: Store;
   readonly ledger: Ledger;
   readonly policy: Policy;
@@ -48,19 +58,7 @@ interface RuntimeToolsDeps {
   /** Port of the engine's own listener, on the loopback address. */
   readonly port: number;
   readonly closing: Closing;
-}
-
-export interface RuntimeTools {
-  readonly registry: ToolServer['registry'];
-  readonly sandbox: ToolServer['sandbox'];
-  /** What connectors are made of. */
-  readonly attached: Pick<AttachedServers, 'servers' | 'signInAt'>;
-  readonly oauth: OAuthClient;
-  routes(factory: Pick<Factory, 'toolBots' | 'library'>): readonly BoundRoute[];
-  start(): Promise<void>;
-}
-
-export function createRuntimeTools(deps: RuntimeToolsDeps): RuntimeTools {
+}): RuntimeTools {
   const { store, ledger, clock, ids, log, env, masterKey, closing } = deps;
   const version = packageVersion();
   const egressAllow = readEgressAllow(env);

@@ -43,19 +43,23 @@ interface WatchedRows {
   close(): Promise<void>;
 }
 
-interface WatchedRowsDeps {
+/** For each database: a person waits for the answer. */
+const doctorMs = 2_000;
+const fix = 'Restore a backup from before the loss: gantry stop, then gantry restore <file>. Then check the disk';
+
+export function watchRows({
+  store,
+  tables,
+  file,
+  clock,
+  log,
+}: {
   readonly store: SharedStore;
   readonly tables: readonly WatchedTable[];
   readonly file: string;
   readonly clock: { now(): number };
   readonly log: Pick<HttpLog, 'warn' | 'error'>;
-}
-
-/** For each database: a person waits for the answer. */
-const doctorMs = 2_000;
-const fix = 'Restore a backup from before the loss: gantry stop, then gantry restore <file>. Then check the disk';
-
-export function watchRows({ store, tables, file, clock, log }: WatchedRowsDeps): WatchedRows {
+}): WatchedRows {
   if (store.engine !== 'sqlite') return { start() {}, checks: () => checksumsCheck(store), close: async () => {} };
   const rows = createRowChecks({
     ...{ store, file, tables, clock, timers: systemTimers },

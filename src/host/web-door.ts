@@ -15,17 +15,20 @@ import { endWith } from '../kit/http/server.ts';
 import type { UpgradeListener } from './doors.ts';
 import { packageRoot } from './places.ts';
 
-interface WebListenerDeps {
+/** The API comes before Express, which serves the pages: a call must not pay for a framework that it does not use. */
+export function createWebListener({
+  dispatcher,
+  log,
+  folder,
+  edgeUrl,
+}: {
   readonly dispatcher: Pick<Dispatcher, 'handle'>;
   readonly log: HttpLog;
   /** Of the built web interface; default `out/renderer`. */
   readonly folder?: string | undefined;
   /** An origin that serves only the edge. */
   readonly edgeUrl?: string | undefined;
-}
-
-/** The API comes before Express, which serves the pages: a call must not pay for a framework that it does not use. */
-export function createWebListener({ dispatcher, log, folder, edgeUrl }: WebListenerDeps): RequestListener {
+}): RequestListener {
   let pages: Promise<RequestListener> | null = null;
   const edgeHost = edgeUrl === undefined ? null : new URL(edgeUrl).host;
   return (request, response) => {
@@ -87,16 +90,18 @@ export function isWayBack(path: string): boolean {
   return path === oauthCallback.path;
 }
 
-interface UpgradeDeps {
+/** Passes on the upgrades of either; answers and closes all others. */
+export function createUpgradeListener({
+  guard,
+  dialled,
+  between,
+}: {
   readonly guard: Guard;
   /** Upgrades of computers' links, at this path. */
   readonly dialled: { readonly path: string; readonly take: UpgradeListener };
   /** Pipes of other replicas, below this path. Replicas use another host name than people do, and prove who they are. */
   readonly between?: { readonly mount: string; readonly take: UpgradeListener } | undefined;
-}
-
-/** Passes on the upgrades of either; answers and closes all others. */
-export function createUpgradeListener({ guard, dialled, between }: UpgradeDeps): UpgradeListener {
+}): UpgradeListener {
   return (request: IncomingMessage, socket, head) => {
     if (between !== undefined && request.url?.startsWith(between.mount) && request.headers.origin === undefined) {
       between.take(request, socket, head);

@@ -20,14 +20,6 @@ export type OpenAnswerLanes = (
   send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>,
 ) => SharedLanes;
 
-interface AnswersDeps {
-  readonly openLanes: OpenAnswerLanes;
-  readonly call: CallRuntime;
-  readonly store: Pick<ApprovalStore, 'applied'>;
-  readonly clock: Clock;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 export interface Answers {
   /** Call it in the transaction that resolved the row. */
   queue(tx: SharedTx, row: ApprovalRow): Op<boolean>;
@@ -40,7 +32,19 @@ export interface Answers {
 /** After the deadline plus this long, the computer's hold is long gone. */
 const keptAfterExpiryMs = 24 * 60 * 60_000;
 
-export function createAnswers({ openLanes, call, store, clock, log }: AnswersDeps): Answers {
+export function createAnswers({
+  openLanes,
+  call,
+  store,
+  clock,
+  log,
+}: {
+  readonly openLanes: OpenAnswerLanes;
+  readonly call: CallRuntime;
+  readonly store: Pick<ApprovalStore, 'applied'>;
+  readonly clock: Clock;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Answers {
   const lanes = openLanes(async (item, signal) => {
     const { method, path } = answerApproval;
     const { status, body } = await call(item.lane, { method, path, body: item.body, signal });

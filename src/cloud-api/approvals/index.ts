@@ -11,18 +11,8 @@ import { type CallRuntime, createAnswers, type OpenAnswerLanes } from './answers
 import { type ApprovalService, createApprovalService, type EmitApprovalEvent } from './service.ts';
 import { createApprovalStore } from './store.ts';
 
-
 export { approvalMigrations } from './migrations.ts';
 export type { Answerable, ApprovalService } from './service.ts';
-
-interface ApprovalsDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly openLanes: OpenAnswerLanes;
-  readonly call: CallRuntime;
-  readonly events: EmitApprovalEvent;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
 
 /** An approval is shown this long after its last moment to be answered; the ledger of its computer keeps the record. */
 const keptMs = 90 * 24 * 60 * 60_000;
@@ -39,7 +29,14 @@ interface Approvals {
   close(): Promise<void>;
 }
 
-export function createApprovals(deps: ApprovalsDeps): Approvals {
+export function createApprovals(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly openLanes: OpenAnswerLanes;
+  readonly call: CallRuntime;
+  readonly events: EmitApprovalEvent;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Approvals {
   const store = createApprovalStore(deps.store);
   const answers = createAnswers({ ...deps, store });
   const service = createApprovalService({

@@ -78,18 +78,16 @@ export interface EmitApprovalEvent {
   ): () => void;
 }
 
-interface ApprovalServiceDeps {
+const told = ['approval.requested', 'approval.resolved'] as const;
+
+export function createApprovalService(deps: {
   readonly store: ApprovalStore;
   readonly answers: Pick<Answers, 'queue'>;
   readonly events: EmitApprovalEvent;
   readonly clock: Clock;
   /** Other processes answer and ask on the same database; listeners here hear of that as well. */
   readonly shared: boolean;
-}
-
-const told = ['approval.requested', 'approval.resolved'] as const;
-
-export function createApprovalService(deps: ApprovalServiceDeps): ApprovalService {
+}): ApprovalService {
   const { store, answers, events, clock, shared } = deps;
   const listeners = new Set<(event: ApprovalEvent) => void>();
 

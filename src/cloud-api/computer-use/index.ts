@@ -9,14 +9,13 @@ import { createDeviceDoors } from './device-doors.ts';
 import type { HostedDevices } from './hosted-port.ts';
 import { createRunProxy } from './run-proxy.ts';
 
-
-
-interface ComputerUseDeps extends CallersComputersDeps, Omit<ApproveDeps, 'computers' | 'hosted'> {
-  /** Null where hosted computers are not offered. */
-  readonly hosted: HostedDevices | null;
-}
-
-export function createComputerUse(deps: ComputerUseDeps): { readonly routes: readonly BoundRoute[] } {
+export function createComputerUse(
+  deps: CallersComputersDeps &
+    Omit<ApproveDeps, 'computers' | 'hosted'> & {
+      /** Null where hosted computers are not offered. */
+      readonly hosted: HostedDevices | null;
+    },
+): { readonly routes: readonly BoundRoute[] } {
   const computers = createCallersComputers(deps);
   return {
     routes: [

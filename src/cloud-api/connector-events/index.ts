@@ -12,16 +12,6 @@ import { createRelay, type RelayDeps } from './relay.ts';
 
 export { connectorEventMigrations } from './migrations.ts';
 
-
-interface ConnectorEventsDeps extends ConnectorProxyDeps, Omit<RelayDeps, 'registrations'> {
-  /** Seals callbacks' keys and their secrets. */
-  readonly sealer: Sealer;
-  /** The person who has a computer now; null: nobody. */
-  readonly ownerOf: (computerId: string) => Promise<string | null>;
-  /** This cloud's address, without a slash at the end. */
-  readonly origin: string;
-}
-
 interface ConnectorEvents {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: sends its waiting events at once. */
@@ -34,7 +24,17 @@ interface ConnectorEvents {
   close(): Promise<void>;
 }
 
-export function createConnectorEvents(deps: ConnectorEventsDeps): ConnectorEvents {
+export function createConnectorEvents(
+  deps: ConnectorProxyDeps &
+    Omit<RelayDeps, 'registrations'> & {
+      /** Seals callbacks' keys and their secrets. */
+      readonly sealer: Sealer;
+      /** The person who has a computer now; null: nobody. */
+      readonly ownerOf: (computerId: string) => Promise<string | null>;
+      /** This cloud's address, without a slash at the end. */
+      readonly origin: string;
+    },
+): ConnectorEvents {
   const { store, origin } = deps;
   const registrations = createRegistrations(deps);
   const relay = createRelay({ ...deps, registrations });

@@ -15,13 +15,6 @@ import type { Posted } from './receipts.ts';
 import type { Registration, Registrations } from './registrations.ts';
 import type { Relay } from './relay.ts';
 
-interface ReceiverDeps {
-  readonly clock: Clock;
-  readonly registrations: Pick<Registrations, 'find'>;
-  readonly relay: Pick<Relay, 'take' | 'isFull'>;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 /** The response to the server. */
 type Received =
   | { readonly status: 202; readonly body: { readonly status: 'accepted' | 'duplicate' } }
@@ -38,7 +31,17 @@ const longestId = 500;
 /** Reads a body once its signature is verified. */
 type Said = { readonly kind: 'verification'; readonly challenge: string } | ({ readonly kind: 'parcel' } & Posted);
 
-export function createReceiver({ clock, registrations, relay, log }: ReceiverDeps): Receive {
+export function createReceiver({
+  clock,
+  registrations,
+  relay,
+  log,
+}: {
+  readonly clock: Clock;
+  readonly registrations: Pick<Registrations, 'find'>;
+  readonly relay: Pick<Relay, 'take' | 'isFull'>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Receive {
   async function signedBy(key: string, request: IncomingMessage): Promise<{ to: Registration; body: Buffer }> {
     const known = await registrations.find(key);
     if (known === null) throw gone();

@@ -10,12 +10,6 @@ import { webhookKey } from '../../kit/signing/webhook.ts';
 import type { Fragment, Op, SharedReader, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 import type { SubscriptionName } from './receipts.ts';
 
-interface RegistrationsDeps {
-  readonly store: SharedStore;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-}
-
 export interface Registration extends SubscriptionName {
   readonly userId: string;
   readonly keyHash: string;
@@ -87,7 +81,15 @@ const live = `${there} AND ended_at IS NULL`;
 const stillThere = { sqlite: there, postgres: `${there} FOR KEY SHARE` };
 const stillLive = { sqlite: live, postgres: `${live} FOR KEY SHARE` };
 
-export function createRegistrations({ store, sealer, clock }: RegistrationsDeps): Registrations {
+export function createRegistrations({
+  store,
+  sealer,
+  clock,
+}: {
+  readonly store: SharedStore;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+}): Registrations {
   /**
    * Cache by the hash of the key. Callers that need certainty read afresh. Nobody announces a secret that another replica replaced, so an entry is
    * used no longer than the replaced secret stays valid.

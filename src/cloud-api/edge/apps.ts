@@ -15,13 +15,6 @@ export interface AppKey {
   readonly lives: boolean;
 }
 
-interface AppsDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  /** Null: it never existed. */
-  readonly keyOf: (keyId: string) => Promise<AppKey | null>;
-}
-
 type ListedApp = Omit<EdgeApp, 'subscriptions'> & {
   /** Whether its credential is still valid, as far as can be known: false for a revoked key. */
   readonly lives: boolean;
@@ -59,7 +52,16 @@ export function keyIdOf(clientId: string): string | null {
   return clientId.startsWith(keyPrefix) ? clientId.slice(keyPrefix.length) : null;
 }
 
-export function createApps({ store, clock, keyOf }: AppsDeps): Apps {
+export function createApps({
+  store,
+  clock,
+  keyOf,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  /** Null: it never existed. */
+  readonly keyOf: (keyId: string) => Promise<AppKey | null>;
+}): Apps {
   // The stored scopes by person and app; the oldest entry is evicted first.
   const known = new Map<string, string>();
 

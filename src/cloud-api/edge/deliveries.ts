@@ -30,18 +30,6 @@ export interface Deliveries {
   close(): Promise<void>;
 }
 
-interface DeliveriesDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  readonly subscriptions: Subscriptions;
-  readonly poster: Poster;
-  readonly mayStill: MayStill;
-  readonly random?: () => number;
-}
-
 /** An event unchanged, or a control message with an id of its own. */
 type Letter = { readonly epoch: string } & (
   | { readonly event: DeliveredEvent }
@@ -65,7 +53,17 @@ const parallel = 64;
 const finalStatuses: ReadonlySet<number> = new Set([410, 413]);
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
-export function createDeliveries(deps: DeliveriesDeps): Deliveries {
+export function createDeliveries(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly subscriptions: Subscriptions;
+  readonly poster: Poster;
+  readonly mayStill: MayStill;
+  readonly random?: () => number;
+}): Deliveries {
   const { store, clock, timers, ids, log, subscriptions, poster, mayStill } = deps;
   const backoff = createBackoff(waits, deps.random);
   const lanes = createSharedLanes({

@@ -23,21 +23,6 @@ import type { EdgeVisit, MayStill } from './visit.ts';
 export { edgeEventMigrations } from './event-migrations.ts';
 export { type EdgeServer, offeredEvents } from './offered-events.ts';
 
-interface EdgeEventsDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly ids: Ids;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  readonly sealer: Sealer;
-  readonly egress: Pick<Egress, 'request' | 'refusal'>;
-  /** Called once events are durable. */
-  readonly events: { onEmit(listener: () => void): () => void };
-  readonly mayStill: MayStill;
-  /** 0 ≤ x < 1. */
-  readonly random?: () => number;
-}
-
 export interface EdgeEvents {
   /** For {@link McpServiceOptions.methods}; `visit` names the server of a request and its caller. */
   methods(visit: (request: McpRequest) => EdgeVisit): NonNullable<McpServiceOptions['methods']>;
@@ -54,7 +39,20 @@ export interface EdgeEvents {
   close(): Promise<void>;
 }
 
-export function createEdgeEvents(deps: EdgeEventsDeps): EdgeEvents {
+export function createEdgeEvents(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly sealer: Sealer;
+  readonly egress: Pick<Egress, 'request' | 'refusal'>;
+  /** Called once events are durable. */
+  readonly events: { onEmit(listener: () => void): () => void };
+  readonly mayStill: MayStill;
+  /** 0 ≤ x < 1. */
+  readonly random?: () => number;
+}): EdgeEvents {
   const { store, clock } = deps;
   const subscriptions = createSubscriptions(deps);
   const poster = createPoster(deps);

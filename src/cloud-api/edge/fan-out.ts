@@ -19,15 +19,6 @@ interface FanOut {
   close(): Promise<void>;
 }
 
-interface FanOutDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  readonly events: { onEmit(listener: () => void): () => void };
-  readonly deliveries: Pick<Deliveries, 'queue'>;
-}
-
 interface Owed {
   readonly seq: number;
   readonly event: string;
@@ -51,7 +42,14 @@ const settledMs = 2 * 60_000;
 const batch = 100;
 const through = "COALESCE((SELECT through FROM edge_position WHERE name = 'fan-out'), 0)";
 
-export function createFanOut(deps: FanOutDeps): FanOut {
+export function createFanOut(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  readonly events: { onEmit(listener: () => void): () => void };
+  readonly deliveries: Pick<Deliveries, 'queue'>;
+}): FanOut {
   const { store, clock, timers, log } = deps;
   let started = false;
   let closed = false;

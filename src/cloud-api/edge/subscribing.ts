@@ -33,7 +33,12 @@ interface Subscribing {
   unsubscribe(visit: EdgeVisit, params: JsonObject): Promise<RpcAnswer>;
 }
 
-interface SubscribingDeps {
+/** A shorter life would have apps refresh all the time. */
+const shortestTtlMs = 5 * 60_000;
+const longestUrl = 2000;
+type Params = z.infer<typeof SubscribeParams>;
+
+export function createSubscribing(deps: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly egress: Pick<Egress, 'refusal'>;
@@ -41,14 +46,7 @@ interface SubscribingDeps {
   readonly verification: Verification;
   /** Drops this subscription's queue. */
   readonly dropped: (id: string) => void;
-}
-
-/** A shorter life would have apps refresh all the time. */
-const shortestTtlMs = 5 * 60_000;
-const longestUrl = 2000;
-type Params = z.infer<typeof SubscribeParams>;
-
-export function createSubscribing(deps: SubscribingDeps): Subscribing {
+}): Subscribing {
   const { store, clock, egress, subscriptions, verification } = deps;
 
   /** The form that a delivery address must have, whatever is behind it. */

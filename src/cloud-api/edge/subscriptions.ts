@@ -109,14 +109,17 @@ export function toEdgeSubscription(row: SubscriptionRow, now: number): EdgeSubsc
   };
 }
 
-interface SubscriptionsDeps {
+export function createSubscriptions({
+  store,
+  clock,
+  ids,
+  sealer,
+}: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly sealer: Sealer;
-}
-
-export function createSubscriptions({ store, clock, ids, sealer }: SubscriptionsDeps): Subscriptions {
+}): Subscriptions {
   const byId = 'SELECT * FROM edge_subscription WHERE id = ?';
   const placeOf = (id: string, userId: string) => `edge_subscription|secret|${id}|${userId}`;
 

@@ -26,20 +26,23 @@ export interface Verification {
   forget(now: number): Promise<void>;
 }
 
-interface VerificationDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly poster: Poster;
-}
-
 /** Limits per minute, for one destination and for one app, so that nobody uses us to probe addresses. An app may start with its whole limit. */
 const mostOfHost = 300;
 const mostOfApp = 120;
 const windowMs = 60_000;
 const knownMs = longestTtlMs;
 
-export function createVerification({ store, clock, ids, poster }: VerificationDeps): Verification {
+export function createVerification({
+  store,
+  clock,
+  ids,
+  poster,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly poster: Poster;
+}): Verification {
   const tries = new Map<string, number>();
   let windowEnds = Number.NEGATIVE_INFINITY;
 

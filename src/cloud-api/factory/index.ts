@@ -22,13 +22,6 @@ interface ApprovalEvents {
   ledgerIdOf(eventId: string, userId: string): Promise<string | null>;
 }
 
-interface FactoryProxyDeps {
-  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
-  /** What to do when an engine does not answer, such as how to start it. */
-  readonly advice: string;
-  readonly approvals: ApprovalEvents;
-}
-
 interface FactoryProxy {
   readonly routes: readonly BoundRoute[];
 }
@@ -36,7 +29,12 @@ interface FactoryProxy {
 /** Forms with files; the engine enforces the exact limit of each. */
 const largestForm = 32 * 1024 * 1024;
 
-export function createFactoryProxy(deps: FactoryProxyDeps): FactoryProxy {
+export function createFactoryProxy(deps: {
+  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
+  /** What to do when an engine does not answer, such as how to start it. */
+  readonly advice: string;
+  readonly approvals: ApprovalEvents;
+}): FactoryProxy {
   const { engines, approvals } = deps;
 
   async function callOf(context: Context<Route>, route: Route): Promise<EngineQuestion> {

@@ -11,13 +11,6 @@ import { askUpstream, Unanswered } from '../link/ask.ts';
 import { deliver } from '../link/deliver.ts';
 import { createLinkAgent, type Link } from '../link/link.ts';
 
-interface ToPeersDeps {
-  readonly link: Pick<Link, 'open'>;
-  /** By a computer's own id or the cloud's; null: unknown, or another person's. */
-  readonly computers: { resolve(userId: string, named: string): Promise<string | null> | string | null };
-  readonly tickets: { mintTicket(computerId: string, userId: string): Promise<string> };
-}
-
 interface ToPeers {
   readonly routes: readonly BoundRoute[];
   close(): void;
@@ -27,7 +20,12 @@ interface ToPeers {
 const largestBody = peerTeamUp.bodyLimit;
 const mount = '/factory-peer/';
 
-export function createToPeers(deps: ToPeersDeps): ToPeers {
+export function createToPeers(deps: {
+  readonly link: Pick<Link, 'open'>;
+  /** By a computer's own id or the cloud's; null: unknown, or another person's. */
+  readonly computers: { resolve(userId: string, named: string): Promise<string | null> | string | null };
+  readonly tickets: { mintTicket(computerId: string, userId: string): Promise<string> };
+}): ToPeers {
   const agents = new Map<string, Agent>();
   const agentOf = (computerId: string): Agent => {
     const agent = agents.get(computerId) ?? createLinkAgent(deps.link, computerId, 'peer');

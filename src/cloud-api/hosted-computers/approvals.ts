@@ -46,13 +46,15 @@ const columns = `id, computer_id AS "computerId", member, toolset, risk, words, 
   resolved_by AS "resolvedBy", told_at AS "toldAt"`;
 const most = 200;
 
-interface HostedApprovalsDeps {
+export function createHostedApprovals({
+  store,
+  now,
+  computers,
+}: {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly computers: Pick<ComputerStore, 'append'>;
-}
-
-export function createHostedApprovals({ store, now, computers }: HostedApprovalsDeps): HostedApprovals {
+}): HostedApprovals {
   function* read(tx: SharedReader, computerId: string, id: string): Op<HostedApproval | null> {
     const sql = `SELECT ${columns} FROM hosted_approval WHERE computer_id = ? AND id = ?`;
     return (yield* tx.get<HostedApproval>(sql, computerId, id)) ?? null;

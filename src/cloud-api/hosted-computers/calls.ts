@@ -26,22 +26,6 @@ import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 import type { Ways } from './ways.ts';
 
-interface CallsDeps {
-  readonly store: SharedStore;
-  readonly now: () => number;
-  readonly ids: { next(prefix: string): string };
-  readonly computers: ComputerStore;
-  readonly lifecycle: Pick<Lifecycle, 'wake'>;
-  readonly ways: Pick<Ways, 'ask'>;
-  readonly meters: Meters;
-  readonly approvals: HostedApprovals;
-  readonly settings: Pick<HostedSettings, 'of'>;
-  readonly caps: CapsOf;
-  readonly prices: () => Promise<Prices>;
-  /** The page where a person answers this computer's approvals. */
-  readonly approveUrl: (computerId: string) => string;
-}
-
 interface CallAsked {
   readonly project: Project;
   readonly computerId: string;
@@ -64,7 +48,21 @@ interface Answered {
   readonly body: unknown;
 }
 
-export function createCalls(deps: CallsDeps): Calls {
+export function createCalls(deps: {
+  readonly store: SharedStore;
+  readonly now: () => number;
+  readonly ids: { next(prefix: string): string };
+  readonly computers: ComputerStore;
+  readonly lifecycle: Pick<Lifecycle, 'wake'>;
+  readonly ways: Pick<Ways, 'ask'>;
+  readonly meters: Meters;
+  readonly approvals: HostedApprovals;
+  readonly settings: Pick<HostedSettings, 'of'>;
+  readonly caps: CapsOf;
+  readonly prices: () => Promise<Prices>;
+  /** The page where a person answers this computer's approvals. */
+  readonly approveUrl: (computerId: string) => string;
+}): Calls {
   const { store, now, ids, computers, lifecycle, ways, meters, approvals } = deps;
 
   /** Every check that refuses a call before its computer sees it, in this order. */

@@ -20,16 +20,6 @@ import type { HostedSettings } from './settings.ts';
 import { type ComputerStore, topicOf } from './store.ts';
 import { patienceMs, type Ways } from './ways.ts';
 
-interface DevicesDeps {
-  readonly store: SharedStore;
-  readonly timers: Timers;
-  readonly computers: ComputerStore;
-  readonly projects: ProjectsOf;
-  readonly settings: Pick<HostedSettings, 'of'>;
-  readonly calls: Calls;
-  readonly ways: Pick<Ways, 'upstream'>;
-}
-
 /** As src/cloud-api/computer-use declares it. */
 export interface Devices {
   pass(computerId: string, path: string, context: Context<Route>): Promise<void>;
@@ -43,7 +33,15 @@ const told = new Map<string, HostedEvent['type']>([
   [`${devicePath}/control/release`, 'control.released'],
 ]);
 
-export function createDevices(deps: DevicesDeps): Devices {
+export function createDevices(deps: {
+  readonly store: SharedStore;
+  readonly timers: Timers;
+  readonly computers: ComputerStore;
+  readonly projects: ProjectsOf;
+  readonly settings: Pick<HostedSettings, 'of'>;
+  readonly calls: Calls;
+  readonly ways: Pick<Ways, 'upstream'>;
+}): Devices {
   const { store, timers, computers, calls, ways } = deps;
 
   async function ownedBy(principal: Principal, id: string): Promise<{ row: ComputerRow; project: Project }> {

@@ -27,22 +27,6 @@ export type { HostedDriver } from './driver.ts';
 export { createLocalDriver } from './local.ts';
 export { hostedComputerMigrations } from './migrations.ts';
 
-interface HostedComputersDeps {
-  readonly store: SharedStore;
-  /** The store's, which replicas share. */
-  readonly clock: { now(): number };
-  readonly timers: Timers;
-  readonly ids: Ids;
-  readonly driver: HostedDriver;
-  readonly projects: ProjectsOf & {
-    prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
-  };
-  readonly usage: { readonly record: RecordUsage };
-  /** Address of the API, without a slash at the end. */
-  readonly origin: string;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 export interface HostedComputers {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -57,7 +41,21 @@ export interface HostedComputers {
 /** As long as approvals. */
 const keptMs = 90 * 24 * 3600_000;
 
-export function createHostedComputers(deps: HostedComputersDeps): HostedComputers {
+export function createHostedComputers(deps: {
+  readonly store: SharedStore;
+  /** The store's, which replicas share. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly driver: HostedDriver;
+  readonly projects: ProjectsOf & {
+    prices(): Promise<readonly { readonly name: string; readonly cents: number }[]>;
+  };
+  readonly usage: { readonly record: RecordUsage };
+  /** Address of the API, without a slash at the end. */
+  readonly origin: string;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): HostedComputers {
   const { store, clock, timers, ids, driver, projects, log } = deps;
   const now = () => clock.now();
   const prices = async () => pricesIn(await projects.prices());

@@ -10,16 +10,6 @@ import type { ComputerStore, MoveFacts, NewComputer, Room } from './store.ts';
 import type { Turns } from './turns.ts';
 import type { Ways } from './ways.ts';
 
-interface LifecycleDeps {
-  readonly store: SharedStore;
-  readonly computers: ComputerStore;
-  readonly turns: Turns;
-  readonly driver: HostedDriver;
-  readonly ways: Pick<Ways, 'learn' | 'forget'>;
-  readonly prices: () => Promise<Prices>;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 /** Why one sleeps. `idle`: only if no call came since; its minutes end there at the latest. */
 type SleepReason =
   | { readonly idle: { readonly since: number; readonly until: number } }
@@ -43,7 +33,15 @@ export interface Lifecycle {
 
 const cutOff = 'Gantry stopped while the computer was starting.';
 
-export function createLifecycle(deps: LifecycleDeps): Lifecycle {
+export function createLifecycle(deps: {
+  readonly store: SharedStore;
+  readonly computers: ComputerStore;
+  readonly turns: Turns;
+  readonly driver: HostedDriver;
+  readonly ways: Pick<Ways, 'learn' | 'forget'>;
+  readonly prices: () => Promise<Prices>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Lifecycle {
   const { store, computers, turns, driver, ways, log } = deps;
 
   async function move(id: string, name: Move, facts: Omit<MoveFacts, 'prices'> = {}): Promise<ComputerRow | null> {

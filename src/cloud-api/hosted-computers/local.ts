@@ -16,12 +16,6 @@ import {
 } from '../../programs/computer-host/protocol.ts';
 import { DriverFault, type HostedDriver } from './driver.ts';
 
-interface LocalDriverDeps {
-  /** The folder of the helper's computers and its socket; default: the helper's own default. */
-  readonly folder?: string | undefined;
-  readonly timers: Timers;
-}
-
 interface Asked {
   resolve(value: unknown): void;
   reject(fault: Error): void;
@@ -35,7 +29,14 @@ interface Connection {
 /** A start may take as long as the helper allows, behind other requests for the same computer. Milliseconds. */
 const answersWithin = 2 * startsWithin;
 
-export function createLocalDriver({ folder = usualFolder, timers }: LocalDriverDeps): HostedDriver {
+export function createLocalDriver({
+  folder = usualFolder,
+  timers,
+}: {
+  /** The folder of the helper's computers and its socket; default: the helper's own default. */
+  readonly folder?: string | undefined;
+  readonly timers: Timers;
+}): HostedDriver {
   const path = socketIn(folder);
   const listeners = new Set<(computer: string, why: string) => void>();
   let connection: Promise<Connection> | null = null;

@@ -24,7 +24,9 @@ import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 import type { Ways } from './ways.ts';
 
-interface HostedRoutesDeps {
+const usualLimit = 50;
+
+export function createHostedRoutes(deps: {
   readonly store: SharedStore;
   readonly ids: Ids;
   readonly computers: ComputerStore;
@@ -37,11 +39,7 @@ interface HostedRoutesDeps {
   readonly events: EventStream;
   readonly ways: Pick<Ways, 'ask'>;
   readonly driver: Pick<HostedDriver, 'name' | 'capabilities'>;
-}
-
-const usualLimit = 50;
-
-export function createHostedRoutes(deps: HostedRoutesDeps): readonly BoundRoute[] {
+}): readonly BoundRoute[] {
   const { store, computers, lifecycle, calls, approvals, settings, asked, events } = deps;
 
   /** The computer in the path, in the project of the request. */

@@ -71,13 +71,15 @@ const selectOne = `SELECT ${columns} FROM hosted_computer WHERE id = ?`;
 /** Only deleted ones; their cost stays in the usage of their person. */
 const forgetMost = 50;
 
-interface ComputerStoreDeps {
+export function createComputerStore({
+  store,
+  now,
+  meters,
+}: {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly meters: Meters;
-}
-
-export function createComputerStore({ store, now, meters }: ComputerStoreDeps): ComputerStore {
+}): ComputerStore {
   function* find(tx: SharedReader, id: string): Op<ComputerRow | null> {
     return (yield* tx.get<ComputerRow>(selectOne, id)) ?? null;
   }

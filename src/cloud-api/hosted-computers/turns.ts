@@ -18,13 +18,15 @@ export interface Turns {
 const heldMs = 90_000;
 const lookMs = 250;
 
-interface TurnsDeps {
+export function createTurns({
+  store,
+  now,
+  ids,
+}: {
   readonly store: SharedStore;
   readonly now: () => number;
   readonly ids: { next(prefix: string): string };
-}
-
-export function createTurns({ store, now, ids }: TurnsDeps): Turns {
+}): Turns {
   const lines = new Map<string, Promise<unknown>>();
   const topicOf = (id: string) => `hosted turn:${id}`;
 

@@ -12,20 +12,6 @@ import type { ProjectsOf } from './projects.ts';
 import type { HostedSettings } from './settings.ts';
 import type { ComputerStore } from './store.ts';
 
-interface WatchDeps {
-  readonly store: SharedStore;
-  readonly now: () => number;
-  readonly timers: Timers;
-  readonly computers: ComputerStore;
-  readonly lifecycle: Lifecycle;
-  readonly meters: Meters;
-  readonly settings: Pick<HostedSettings, 'pool'>;
-  readonly projects: ProjectsOf;
-  readonly driver: Pick<HostedDriver, 'away' | 'onEnded'>;
-  readonly prices: () => Promise<Prices>;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 interface Watch {
   start(): void;
   /** Waits for the work under way. */
@@ -39,7 +25,19 @@ const minuteLess = minuteMs - lookMs / 2;
 const claim = `INSERT INTO hosted_job (name, at) VALUES ('minute', ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at
   WHERE hosted_job.at <= ? OR hosted_job.at > excluded.at`;
 
-export function createWatch(deps: WatchDeps): Watch {
+export function createWatch(deps: {
+  readonly store: SharedStore;
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly computers: ComputerStore;
+  readonly lifecycle: Lifecycle;
+  readonly meters: Meters;
+  readonly settings: Pick<HostedSettings, 'pool'>;
+  readonly projects: ProjectsOf;
+  readonly driver: Pick<HostedDriver, 'away' | 'onEnded'>;
+  readonly prices: () => Promise<Prices>;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Watch {
   const { store, now, timers, computers, lifecycle, meters, log } = deps;
   let closed = false;
   let toldAway: string | null = null;

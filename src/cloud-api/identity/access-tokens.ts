@@ -11,15 +11,6 @@ import { digestOf } from './model.ts';
 import { type Resources, writtenPath } from './resource.ts';
 import type { Users } from './users.ts';
 
-interface AccessTokensDeps {
-  readonly issuer: string;
-  readonly origin: string;
-  readonly keys: JWTVerifyGetKey;
-  readonly resources: Pick<Resources, 'audienceOf'>;
-  readonly users: Pick<Users, 'of'>;
-  readonly clock: { now(): number };
-}
-
 /** Public keys only: with no HS… in the list, nobody can pass a public key off as a secret. */
 const algorithms = [
   'RS256',
@@ -48,7 +39,14 @@ interface Trusted {
   readonly until: number;
 }
 
-export function createAccessTokens(deps: AccessTokensDeps): Authenticator {
+export function createAccessTokens(deps: {
+  readonly issuer: string;
+  readonly origin: string;
+  readonly keys: JWTVerifyGetKey;
+  readonly resources: Pick<Resources, 'audienceOf'>;
+  readonly users: Pick<Users, 'of'>;
+  readonly clock: { now(): number };
+}): Authenticator {
   const { clock, users } = deps;
   // By the hash of audience and token; the oldest entry is evicted first.
   const trusted = new Map<string, Trusted>();

@@ -11,15 +11,6 @@ import { changedProject, type Price, type Project, type Projects, takenProject, 
 import type { SignInRow } from './session-store.ts';
 import { type User, type Users, unknownUser } from './users.ts';
 
-interface AdminDeps {
-  readonly users: Pick<Users, 'get' | 'list' | 'change'>;
-  readonly sessions: { list(userId: string): Promise<SignInRow[]> };
-  readonly keys: Keys;
-  readonly projects: Projects;
-  readonly clock: { now(): number };
-  readonly checks: () => Promise<readonly DoctorCheck[]>;
-}
-
 export function createAdminRoutes({
   users,
   sessions,
@@ -27,7 +18,14 @@ export function createAdminRoutes({
   projects,
   clock,
   checks,
-}: AdminDeps): readonly BoundRoute[] {
+}: {
+  readonly users: Pick<Users, 'get' | 'list' | 'change'>;
+  readonly sessions: { list(userId: string): Promise<SignInRow[]> };
+  readonly keys: Keys;
+  readonly projects: Projects;
+  readonly clock: { now(): number };
+  readonly checks: () => Promise<readonly DoctorCheck[]>;
+}): readonly BoundRoute[] {
   const userOf = async (id: string): Promise<User> => {
     const user = await users.get(id);
     if (user === null) throw unknownUser(id);

@@ -31,18 +31,21 @@ export interface Changes {
   close(): void;
 }
 
-interface ChangesDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 const topic = 'identity';
 const keptMs = 30_000;
 const rowsKeptMs = 60 * 60_000;
 
-export function createChanges({ store, clock, timers, log }: ChangesDeps): Changes {
+export function createChanges({
+  store,
+  clock,
+  timers,
+  log,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Changes {
   if (store.engine === 'sqlite') return { note: () => answered(undefined), age: null, start() {}, close() {} };
   const own = new Set<string>();
   let stop = () => {};

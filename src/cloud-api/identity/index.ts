@@ -32,7 +32,6 @@ export { identityMigrations } from './migrations.ts';
 
 export type { OidcSettings } from './provider.ts';
 
-
 /** The one owner of a computer, who gets in by one-time addresses. */
 interface OwnerMode {
   readonly kind: 'embedded';

@@ -9,17 +9,6 @@ import { AppError } from '../../contracts/common/errors.ts';
 import { writePrivateFile } from '../../kit/secrets/token-file.ts';
 import { reasonOf } from './provider.ts';
 
-interface IssuerKeysDeps {
-  readonly issuer: string;
-  /** Where the provider publishes its keys. */
-  readonly keysUrl: () => Promise<string>;
-  readonly fetch: typeof fetch;
-  /** File of the last set. */
-  readonly file: string;
-  readonly clock: { now(): number };
-  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-}
-
 /** Providers publish a new key some time before they use it. */
 const freshMs = 10 * 60_000;
 /** The provider is asked no more often than this, whatever tokens come. */
@@ -38,7 +27,16 @@ interface Known {
   readonly select: ReturnType<typeof createLocalJWKSet>;
 }
 
-export function createIssuerKeys(deps: IssuerKeysDeps): JWTVerifyGetKey {
+export function createIssuerKeys(deps: {
+  readonly issuer: string;
+  /** Where the provider publishes its keys. */
+  readonly keysUrl: () => Promise<string>;
+  readonly fetch: typeof fetch;
+  /** File of the last set. */
+  readonly file: string;
+  readonly clock: { now(): number };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+}): JWTVerifyGetKey {
   const { issuer, clock, log, file } = deps;
   let known: Known | null = readKept();
   let askAgainAt = 0;

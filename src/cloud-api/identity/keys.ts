@@ -16,16 +16,6 @@ import { isKeyText, keyPrefix, newKeyText, readKeyText } from './key-text.ts';
 import { digestOf } from './model.ts';
 import { decoded, writtenPath } from './resource.ts';
 
-interface KeysDeps {
-  readonly store: SharedStore;
-  readonly clock: { now(): number };
-  readonly ids: { next(prefix: string): string };
-  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  readonly onEnded: (keyId: string) => void;
-  readonly changes: Pick<Changes, 'note' | 'age'>;
-  readonly random?: (bytes: number) => Buffer;
-}
-
 export interface KeyRow {
   readonly id: string;
   readonly digest: string;
@@ -75,7 +65,15 @@ interface Live {
   usedAt: number;
 }
 
-export function createKeys(deps: KeysDeps): Keys {
+export function createKeys(deps: {
+  readonly store: SharedStore;
+  readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+  readonly onEnded: (keyId: string) => void;
+  readonly changes: Pick<Changes, 'note' | 'age'>;
+  readonly random?: (bytes: number) => Buffer;
+}): Keys {
   const { store, clock, ids, log, onEnded, changes, random = randomBytes } = deps;
   const live = createKept<Live>(async (digest) => {
     const row = await store.get<KeyRow>(`SELECT ${columns} FROM api_key WHERE digest = ?`, digest);

@@ -11,14 +11,17 @@ export interface Opening {
   take(code: string): Promise<boolean>;
 }
 
-interface OpeningDeps {
+export function createOpening({
+  store,
+  clock,
+  origin,
+  random,
+}: {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   readonly origin: string;
   readonly random?: (bytes: number) => Buffer;
-}
-
-export function createOpening({ store, clock, origin, random }: OpeningDeps): Opening {
+}): Opening {
   return {
     async create(next) {
       const code = newToken(random);

@@ -12,12 +12,6 @@ export interface OidcSettings {
   readonly clientSecret: string | null;
 }
 
-interface ProviderDeps {
-  readonly settings: OidcSettings;
-  readonly clock: { now(): number };
-  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-}
-
 export interface Provider {
   readonly issuer: string;
   /** Throws `transport` if the provider cannot be reached and nothing is known of it yet. */
@@ -30,7 +24,15 @@ const freshMs = 60 * 60_000;
 const pauseMs = 30_000;
 const timeoutS = 5;
 
-export function createProvider({ settings, clock, log }: ProviderDeps): Provider {
+export function createProvider({
+  settings,
+  clock,
+  log,
+}: {
+  readonly settings: OidcSettings;
+  readonly clock: { now(): number };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+}): Provider {
   let known: client.Configuration | null = null;
   let askAgainAt = 0;
   let asking: Promise<client.Configuration> | null = null;

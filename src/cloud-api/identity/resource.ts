@@ -33,14 +33,16 @@ interface ResourceDescription {
   readonly bearer_methods_supported: 'header'[];
 }
 
-interface ResourcesOptions {
+export function createResources({
+  origin,
+  issuer,
+  edgeUrl = `${origin}${edgeBase}`,
+}: {
   readonly origin: string;
   readonly issuer: string;
   /** The edge's address, if it is not below the origin. */
   readonly edgeUrl?: string;
-}
-
-export function createResources({ origin, issuer, edgeUrl = `${origin}${edgeBase}` }: ResourcesOptions): Resources {
+}): Resources {
   /** Matches every path that begins like an endpoint: however it is written, a token for the whole cloud opens none of them. */
   function resourceOf(written: string): string {
     const path = decoded(written);

@@ -12,23 +12,6 @@ import { createKept, type KeptOptions } from '../../kit/store/kept.ts';
 import { csrfOf, digestOf, homePrefix, readCookies, sessionIdleMs, sessionLifeMs, sessionTouchMs } from './model.ts';
 import type { SessionStore, SignInRow } from './session-store.ts';
 
-interface SessionsDeps {
-  readonly store: SessionStore;
-  readonly clock: { now(): number };
-  readonly ids: { next(prefix: string): string };
-  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
-  /** A person's role here: the owner of a computer, or one user of many. */
-  readonly kind: Extract<PrincipalKind, 'owner' | 'user'>;
-  readonly cookieName: string;
-  /** One sentence: what to do after a sign-in has ended. */
-  readonly signInAgain: string;
-  /** `replacedBy`: the other sign-in that the same browser now uses. */
-  readonly onEnded: (sessionId: string, replacedBy?: string) => void;
-  /** How long cached entries may be out of date. */
-  readonly age?: KeptOptions['age'];
-  readonly random?: (bytes: number) => Buffer;
-}
-
 /** How pairing a computer makes and ends its credential. */
 export interface HomeSessions {
   /** For that computer's own server, acting for its person; the previous one ends. */
@@ -60,7 +43,22 @@ interface Live {
   pageToken?: string;
 }
 
-export async function createSessions(deps: SessionsDeps): Promise<Sessions> {
+export async function createSessions(deps: {
+  readonly store: SessionStore;
+  readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
+  /** A person's role here: the owner of a computer, or one user of many. */
+  readonly kind: Extract<PrincipalKind, 'owner' | 'user'>;
+  readonly cookieName: string;
+  /** One sentence: what to do after a sign-in has ended. */
+  readonly signInAgain: string;
+  /** `replacedBy`: the other sign-in that the same browser now uses. */
+  readonly onEnded: (sessionId: string, replacedBy?: string) => void;
+  /** How long cached entries may be out of date. */
+  readonly age?: KeptOptions['age'];
+  readonly random?: (bytes: number) => Buffer;
+}): Promise<Sessions> {
   const { store, clock, ids, log, kind, cookieName, random } = deps;
   const live = createKept<Live>(
     async (digest) => {

@@ -15,7 +15,13 @@ import { failedSignInPage } from './pages.ts';
 import { type Provider, reasonOf } from './provider.ts';
 import type { Identified, User } from './users.ts';
 
-interface SignInDeps {
+const callbackPath = '/login/callback';
+const scope = 'openid profile email';
+/** How long somebody may take to sign in at the provider, in seconds. */
+const patienceS = 10 * 60;
+const longestName = 200;
+
+export function createSignIn(deps: {
   readonly provider: Provider;
   readonly origin: string;
   readonly users: { signIn(who: Identified): Promise<User> };
@@ -23,15 +29,7 @@ interface SignInDeps {
   readonly enter: (user: User, request: IncomingMessage) => Promise<string>;
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
   readonly random?: (bytes: number) => Buffer;
-}
-
-const callbackPath = '/login/callback';
-const scope = 'openid profile email';
-/** How long somebody may take to sign in at the provider, in seconds. */
-const patienceS = 10 * 60;
-const longestName = 200;
-
-export function createSignIn(deps: SignInDeps): readonly BoundRoute[] {
+}): readonly BoundRoute[] {
   const { provider, origin, log } = deps;
   const cookieName = `${cookieNameFor(origin)}_login`;
   /** The cookie of this sign-in: another port of this host may have set one of the same name. */

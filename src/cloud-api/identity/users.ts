@@ -45,15 +45,6 @@ export interface Users {
   changed(userId: string, shutOut: boolean): void;
 }
 
-interface UsersDeps {
-  readonly store: SharedStore;
-  readonly clock: { now(): number };
-  readonly ids: { next(prefix: string): string };
-  /** A person is shut out from now on. */
-  readonly onShutOut: (userId: string) => void;
-  readonly changes: Pick<Changes, 'note' | 'age'>;
-}
-
 interface Row {
   id: string;
   issuer: string;
@@ -69,7 +60,20 @@ const select = 'SELECT id, issuer, subject, email, name, plan, created_at, disab
 /** The issuer of a computer's owner, who has no provider. */
 const local = { issuer: 'local', subject: 'owner' } as const;
 
-export function createUsers({ store, clock, ids, onShutOut, changes }: UsersDeps): Users {
+export function createUsers({
+  store,
+  clock,
+  ids,
+  onShutOut,
+  changes,
+}: {
+  readonly store: SharedStore;
+  readonly clock: { now(): number };
+  readonly ids: { next(prefix: string): string };
+  /** A person is shut out from now on. */
+  readonly onShutOut: (userId: string) => void;
+  readonly changes: Pick<Changes, 'note' | 'age'>;
+}): Users {
   const read = (tx: SharedReader, id: string) => tx.get<Row>(`${select} WHERE id = ?`, id);
   const kept = createKept(async (id) => {
     const row = await store.get<Row>(`${select} WHERE id = ?`, id);

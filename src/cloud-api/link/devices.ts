@@ -10,12 +10,6 @@ import type { KnownDevice } from '../../kit/signing/authenticator.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
 import type { Op, SharedStore, SharedTx } from '../../kit/store/shared-store.ts';
 
-interface DevicesDeps {
-  readonly store: SharedStore;
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-}
-
 export interface Devices {
   /** Null: unknown or revoked. The first key is the one to sign with. */
   find(computerId: string): Promise<KnownDevice | null>;
@@ -45,7 +39,15 @@ interface KeyRow {
 const select = `SELECT user_id, token, next_token, previous_token, previous_until FROM computer
   WHERE id = ? AND revoked_at IS NULL`;
 
-export function createDevices({ store, sealer, clock }: DevicesDeps): Devices {
+export function createDevices({
+  store,
+  sealer,
+  clock,
+}: {
+  readonly store: SharedStore;
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+}): Devices {
   // Part of every existing seal; the name is that of the first table.
   const place = (computerId: string) => `runtime_device|token|${computerId}`;
   /** Opened keys; a sealed row always opens to the same key. */

@@ -15,19 +15,6 @@ import { type Carrier, type CarrierEnd, createCarrier, mostPipes } from '../../k
 import { signatureHeaders } from '../../kit/signing/signature.ts';
 import type { Link, LinkState } from './link.ts';
 
-interface DialInsDeps {
-  /** The device that signed; null or a thrown 401: no valid signature. Accepts each signature once. */
-  readonly authenticate: (request: IncomingMessage) => Promise<Device | null>;
-  /** The epoch of this computer's connection at another process; null: none has one. */
-  readonly newestElsewhere?: (computerId: string) => Promise<number | null>;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: {
-    info(message: string, facts?: Record<string, unknown>): void;
-    warn(message: string, facts?: Record<string, unknown>): void;
-  };
-}
-
 export interface Device {
   readonly computerId: string;
   readonly userId: string;
@@ -85,7 +72,18 @@ const closeGraceMs = 1_000;
 const tokenShape = /^[A-Za-z0-9._~+/=-]{32,256}$/;
 const epochShape = /^\d{1,15}$/;
 
-export function createDialIns(deps: DialInsDeps): DialIns {
+export function createDialIns(deps: {
+  /** The device that signed; null or a thrown 401: no valid signature. Accepts each signature once. */
+  readonly authenticate: (request: IncomingMessage) => Promise<Device | null>;
+  /** The epoch of this computer's connection at another process; null: none has one. */
+  readonly newestElsewhere?: (computerId: string) => Promise<number | null>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: {
+    info(message: string, facts?: Record<string, unknown>): void;
+    warn(message: string, facts?: Record<string, unknown>): void;
+  };
+}): DialIns {
   const { clock, timers, log } = deps;
   const entries = new Map<string, Entry>();
   const listeners = new Set<(computerId: string, linked: boolean) => void>();

@@ -10,11 +10,6 @@ import { type Asker, askUpstream, type Upstream } from './ask.ts';
 import type { ComputerLookup } from './computers.ts';
 import { createLinkAgent, type Link } from './link.ts';
 
-interface EnginesDeps {
-  readonly link: Pick<Link, 'open' | 'credential' | 'state' | 'untilLinked'>;
-  readonly computers: ComputerLookup;
-}
-
 interface EngineTarget {
   readonly computerId: string;
   /** The path for the engine: with the query, without the computer. */
@@ -55,7 +50,13 @@ const computerHeader = 'x-gantry-computer';
 /** After a read was cut off: how long to wait for the computer to come back before the one retry. */
 const comeBackMs = 5_000;
 
-export function createEngines({ link, computers }: EnginesDeps): Engines {
+export function createEngines({
+  link,
+  computers,
+}: {
+  readonly link: Pick<Link, 'open' | 'credential' | 'state' | 'untilLinked'>;
+  readonly computers: ComputerLookup;
+}): Engines {
   const agents = new Map<string, Agent>();
 
   function agentOf(computerId: string): Agent {

@@ -16,12 +16,6 @@ import type { Tickets } from './tickets.ts';
 
 export type { ComputerLookup } from './computers.ts';
 
-interface LinkAreaDeps
-  extends ComputersDeps,
-    Omit<PairingsDeps, 'computers' | 'tickets' | 'home' | 'store' | 'clock'> {
-  readonly tickets: Tickets;
-}
-
 export interface LinkArea {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -29,7 +23,12 @@ export interface LinkArea {
   readonly computers: Computers;
 }
 
-export function createLinkArea(deps: LinkAreaDeps): LinkArea {
+export function createLinkArea(
+  deps: ComputersDeps &
+    Omit<PairingsDeps, 'computers' | 'tickets' | 'home' | 'store' | 'clock'> & {
+      readonly tickets: Tickets;
+    },
+): LinkArea {
   const { devices, tickets } = deps;
   const computers = createComputers(deps);
   return {

@@ -4,7 +4,12 @@ import type { Duplex } from 'node:stream';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Link } from './link.ts';
 
-interface LocalLinkDeps {
+export function createLocalLink({
+  computerId,
+  path,
+  token,
+  since,
+}: {
   readonly computerId: string;
   /** The engine's socket. */
   readonly path: string;
@@ -12,9 +17,7 @@ interface LocalLinkDeps {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly since: number;
-}
-
-export function createLocalLink({ computerId, path, token, since }: LocalLinkDeps): Link {
+}): Link {
   const isHere = (id: string) => id === computerId;
   return {
     open(id, door) {

@@ -22,7 +22,11 @@ import {
   untilTooOld,
 } from './replica-proof.ts';
 
-interface ReplicaDoorDeps {
+/** Without a computer, the request only checks that this replica is up. */
+const shape = /^([a-zA-Z0-9_]{1,80})(?:\/([a-zA-Z0-9_]{1,80})\/(engine|peer))?$/;
+
+/** Takes an upgrade below {@link pipeMount}. */
+export function createReplicaDoor(deps: {
   /** Of this process. */
   readonly id: string;
   readonly internalToken: string;
@@ -30,15 +34,7 @@ interface ReplicaDoorDeps {
   readonly clock: { now(): number };
   /** Links of this process. */
   readonly here: Pick<Link, 'open'>;
-}
-
-/** Without a computer, the request only checks that this replica is up. */
-const shape = /^([a-zA-Z0-9_]{1,80})(?:\/([a-zA-Z0-9_]{1,80})\/(engine|peer))?$/;
-
-/** Takes an upgrade below {@link pipeMount}. */
-export function createReplicaDoor(
-  deps: ReplicaDoorDeps,
-): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
+}): (request: IncomingMessage, socket: Duplex, head: Buffer) => void {
   /** Each request is answered once, so nobody who read one on its way can replay it. Maps a request to the time from which it is too old anyway. */
   const answered = new Map<string, number>();
 

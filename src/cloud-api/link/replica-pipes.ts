@@ -11,13 +11,6 @@ import type { Timers } from '../../kit/clock/timers.ts';
 import type { LinkDoor } from './link.ts';
 import { isProven, pipeHeaders, pipeMount, pipeProtocol, prove, type Question } from './replica-proof.ts';
 
-interface ReplicaPipesDeps {
-  readonly internalToken: string;
-  /** The store's. */
-  readonly clock: { now(): number };
-  readonly timers: Timers;
-}
-
 export interface PipeTarget {
   readonly replica: string;
   /** `http://10.0.0.7:3010` */
@@ -42,7 +35,16 @@ export interface ReplicaPipes {
   isThere(target: PipeTarget): Promise<boolean>;
 }
 
-export function createReplicaPipes({ internalToken, clock, timers }: ReplicaPipesDeps): ReplicaPipes {
+export function createReplicaPipes({
+  internalToken,
+  clock,
+  timers,
+}: {
+  readonly internalToken: string;
+  /** The store's. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+}): ReplicaPipes {
   /** Sends a request below the mount: a replica that proved itself opens a pipe or, for null, only confirms that it is up. */
   function ask(address: string, path: string): Promise<Socket | null> {
     const at = String(Math.floor(clock.now() / 1000));

@@ -6,13 +6,6 @@ import type { Socket } from 'node:net';
 import type { Timers } from '../../kit/clock/timers.ts';
 import type { PipeTarget, ReplicaPipes } from './replica-pipes.ts';
 
-interface ReplicaWatchDeps {
-  readonly isThere: ReplicaPipes['isThere'];
-  readonly timers: Timers;
-  /** Called after its connections were ended. */
-  readonly onGone: (replica: string) => void;
-}
-
 interface ReplicaWatch {
   /** This connection leads through that replica, until it closes. */
   add(target: PipeTarget, socket: Socket): void;
@@ -29,7 +22,16 @@ interface Watched {
 /** A replica that sent nothing for this long is asked whether it is up. */
 export const quietMs = 2_000;
 
-export function createReplicaWatch({ isThere, timers, onGone }: ReplicaWatchDeps): ReplicaWatch {
+export function createReplicaWatch({
+  isThere,
+  timers,
+  onGone,
+}: {
+  readonly isThere: ReplicaPipes['isThere'];
+  readonly timers: Timers;
+  /** Called after its connections were ended. */
+  readonly onGone: (replica: string) => void;
+}): ReplicaWatch {
   const watched = new Map<string, Watched>();
   let closed = false;
 

@@ -18,21 +18,6 @@ import {
 } from './connections-store.ts';
 import type { DialIns } from './dial-ins.ts';
 
-interface ReplicasDeps {
-  readonly store: SharedStore;
-  /** The store's own clock: replicas compare times. */
-  readonly clock: { now(): number; compare(): Promise<void> };
-  readonly timers: Timers;
-  /** Of this process. */
-  readonly id: string;
-  /** Address for the other replicas. */
-  readonly address: string;
-  /** Seals the bearers of links. */
-  readonly sealer: Sealer;
-  readonly dialIns: Pick<DialIns, 'current' | 'linked' | 'retire'>;
-  readonly onFault: (what: string, fault: unknown) => void;
-}
-
 /** Where a computer is linked, or since when it is not (milliseconds since the epoch; 0: unknown). */
 export type Reach =
   | {
@@ -76,7 +61,20 @@ const topicOf = (computerId: string) => `link/${computerId}`;
 const topicOfReplica = (id: string) => `links/${id}`;
 const place = (computerId: string) => `runtime_connection|credential|${computerId}`;
 
-export function createReplicas(deps: ReplicasDeps): Replicas {
+export function createReplicas(deps: {
+  readonly store: SharedStore;
+  /** The store's own clock: replicas compare times. */
+  readonly clock: { now(): number; compare(): Promise<void> };
+  readonly timers: Timers;
+  /** Of this process. */
+  readonly id: string;
+  /** Address for the other replicas. */
+  readonly address: string;
+  /** Seals the bearers of links. */
+  readonly sealer: Sealer;
+  readonly dialIns: Pick<DialIns, 'current' | 'linked' | 'retire'>;
+  readonly onFault: (what: string, fault: unknown) => void;
+}): Replicas {
   const { store, clock, timers, id, sealer, dialIns } = deps;
   const { wake } = store;
   /** When each of them failed to answer. */

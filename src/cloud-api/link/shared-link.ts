@@ -12,15 +12,6 @@ import { NotLinked, NotThere, type ReplicaPipes } from './replica-pipes.ts';
 import { createReplicaWatch } from './replica-watch.ts';
 import type { Replicas } from './replicas.ts';
 
-interface SharedLinkDeps {
-  readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
-  readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
-  readonly pipes: ReplicaPipes;
-  /** The store's. */
-  readonly clock: { now(): number };
-  readonly timers: Timers;
-}
-
 interface SharedLink extends Link {
   close(): void;
 }
@@ -36,7 +27,20 @@ interface Passage {
 /** Callers that wait for a link look this often, in case its notice was lost. */
 const lookMs = 1000;
 
-export function createSharedLink({ dialIns, replicas, pipes, clock, timers }: SharedLinkDeps): SharedLink {
+export function createSharedLink({
+  dialIns,
+  replicas,
+  pipes,
+  clock,
+  timers,
+}: {
+  readonly dialIns: Pick<DialIns, 'open' | 'state' | 'credential' | 'onChange'>;
+  readonly replicas: Pick<Replicas, 'find' | 'changed' | 'suspect' | 'onChange' | 'wait'>;
+  readonly pipes: ReplicaPipes;
+  /** The store's. */
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+}): SharedLink {
   const passages = new Map<string, Passage>();
   const watch = createReplicaWatch({ isThere: pipes.isThere, timers, onGone: replicas.suspect });
   const listeners = new Set<(computerId: string, linked: boolean) => void>();

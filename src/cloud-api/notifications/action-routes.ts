@@ -21,14 +21,16 @@ export interface ApprovalDoor {
 
 const surface = 'push';
 
-interface ActionRoutesDeps {
+export function actionRoutes({
+  actions,
+  approvals,
+  admits,
+}: {
   readonly actions: PushActions;
   readonly approvals: ApprovalDoor;
   /** Whether this person may act at all; default: everybody. */
   readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
-}
-
-export function actionRoutes({ actions, approvals, admits }: ActionRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   return [
     bind(pushAction, async ({ params, body: { decision } }) => {
       const { approvalId, userId } = await actions.find(params.token);

@@ -13,16 +13,6 @@ import { type EventName, type Outcomes, questions } from './outcomes.ts';
 import type { Pace } from './pace.ts';
 import type { PreferenceStore } from './preferences.ts';
 
-interface ClaimsDeps {
-  readonly clock: Clock;
-  readonly outcomes: Outcomes;
-  readonly preferences: Pick<PreferenceStore, 'enabled'>;
-  readonly pace: Pace;
-  readonly letters: Pick<Letters, 'queue'>;
-  readonly openApproval: OpenApproval;
-  readonly pushConfigured: boolean;
-}
-
 export interface Claims {
   /**
    * Up to a batch after this place; returns the place of its last event, or null if there were no more. `handling` gets each event before it is
@@ -56,7 +46,15 @@ interface Event extends Omit<EventRow, 'data'> {
   readonly data: EventData<NotifiableEvent>;
 }
 
-export function createClaims(deps: ClaimsDeps): Claims {
+export function createClaims(deps: {
+  readonly clock: Clock;
+  readonly outcomes: Outcomes;
+  readonly preferences: Pick<PreferenceStore, 'enabled'>;
+  readonly pace: Pace;
+  readonly letters: Pick<Letters, 'queue'>;
+  readonly openApproval: OpenApproval;
+  readonly pushConfigured: boolean;
+}): Claims {
   const { clock, outcomes, preferences, pace, letters } = deps;
 
   function* handle(tx: SharedTx, event: Event): Op<void> {

@@ -16,16 +16,6 @@ import type { Device, DeviceStore } from './devices.ts';
 import type { PushKeys } from './push-keys.ts';
 import type { Pusher, PushResult } from './pusher.ts';
 
-interface DeviceRoutesDeps {
-  readonly devices: DeviceStore;
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly keys: PushKeys | null;
-  readonly pusher: Pusher | null;
-  readonly egress: Pick<Egress, 'refusal'>;
-  readonly notConfigured: () => AppError;
-}
-
 /** A test that arrives an hour later proves nothing. */
 const testKeptMs = 60_000;
 const testPayload: PushPayload = {
@@ -37,7 +27,15 @@ const testPayload: PushPayload = {
   data: { event: 'test', botId: null, threadId: null },
 };
 
-export function deviceRoutes(deps: DeviceRoutesDeps): BoundRoute[] {
+export function deviceRoutes(deps: {
+  readonly devices: DeviceStore;
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly keys: PushKeys | null;
+  readonly pusher: Pusher | null;
+  readonly egress: Pick<Egress, 'refusal'>;
+  readonly notConfigured: () => AppError;
+}): BoundRoute[] {
   const { devices, store, clock, keys, pusher, egress, notConfigured } = deps;
 
   /** Notes its outcome, like that of any other push. */

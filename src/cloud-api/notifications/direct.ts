@@ -24,7 +24,10 @@ type DirectOutcome = 'pushed' | 'left' | 'off' | 'unreachable';
 /** In the transaction that records the relayed message, so that it is pushed once. */
 export type PushDirectly = (tx: SharedTx, message: DirectMessage) => Op<DirectOutcome>;
 
-interface DirectDeps {
+const keptForDeviceMs = 24 * 60 * 60_000;
+const triedMs = 12 * 60 * 60_000;
+
+export function createDirectPush(deps: {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly forwards: (tx: SharedReader, computerId: string) => Op<boolean>;
@@ -33,12 +36,7 @@ interface DirectDeps {
   readonly pace: Pace;
   readonly letters: Pick<Letters, 'queue'>;
   readonly pushConfigured: boolean;
-}
-
-const keptForDeviceMs = 24 * 60 * 60_000;
-const triedMs = 12 * 60 * 60_000;
-
-export function createDirectPush(deps: DirectDeps): PushDirectly {
+}): PushDirectly {
   const { clock, pace } = deps;
   return function* (tx, { userId, computerId, message }) {
     if (deps.sinkWorks() && (yield* deps.forwards(tx, computerId))) return 'left';

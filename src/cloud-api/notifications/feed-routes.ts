@@ -11,17 +11,21 @@ export type ComputerReach = (
   readonly { readonly id: string; readonly name: string; readonly state: 'linked' | 'away'; readonly since: string }[]
 >;
 
-interface FeedRoutesDeps {
+const usualLimit = 50;
+
+export function feedRoutes({
+  feed,
+  devices,
+  computers,
+  pushConfigured,
+  sinkWorks,
+}: {
   readonly feed: Feed;
   readonly devices: Pick<DeviceStore, 'list'>;
   readonly computers: ComputerReach;
   readonly pushConfigured: boolean;
   readonly sinkWorks: () => boolean;
-}
-
-const usualLimit = 50;
-
-export function feedRoutes({ feed, devices, computers, pushConfigured, sinkWorks }: FeedRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   return [
     bind(listNotifications, async ({ principal, query: { unread = false, limit = usualLimit, cursor } }) => ({
       body: await feed.list({ userId: principal.userId, unread, limit, cursor }),

@@ -30,9 +30,6 @@ import { createPushKeys, type VapidPair } from './push-keys.ts';
 import { createPusher } from './pusher.ts';
 import { createSink } from './sink.ts';
 
-
-
-
 export { notificationMigrations } from './migrations.ts';
 export type { VapidPair } from './push-keys.ts';
 

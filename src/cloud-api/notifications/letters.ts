@@ -21,23 +21,6 @@ export interface LaneWorker {
   onExpired(tx: SharedTx, item: LaneItem): Asked<unknown>;
 }
 
-interface LettersDeps {
-  readonly store: SharedStore;
-  readonly openLanes: (worker: LaneWorker) => SharedLanes;
-  /** Null if there are no push keys. */
-  readonly pusher: Pusher | null;
-  readonly devices: DeviceStore;
-  readonly outcomes: Outcomes;
-  readonly actions: PushActions;
-  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
-  readonly openApproval: OpenApproval;
-  /**
-   * Separates this process's lanes from another's on the same file; null if the lanes themselves know which process sends, so that the pushes of one
-   * matter reach a device in order.
-   */
-  readonly instance: string | null;
-}
-
 interface NewLetter {
   /** Unique for the notification; the id of its event, if it has one. */
   readonly id: string;
@@ -70,7 +53,22 @@ interface Body {
 const graceMs = 1_000;
 const cutOff = 'cut off while it was sent';
 
-export function createLetters(deps: LettersDeps): Letters {
+export function createLetters(deps: {
+  readonly store: SharedStore;
+  readonly openLanes: (worker: LaneWorker) => SharedLanes;
+  /** Null if there are no push keys. */
+  readonly pusher: Pusher | null;
+  readonly devices: DeviceStore;
+  readonly outcomes: Outcomes;
+  readonly actions: PushActions;
+  readonly admits?: ((userId: string) => boolean | Promise<boolean>) | undefined;
+  readonly openApproval: OpenApproval;
+  /**
+   * Separates this process's lanes from another's on the same file; null if the lanes themselves know which process sends, so that the pushes of one
+   * matter reach a device in order.
+   */
+  readonly instance: string | null;
+}): Letters {
   const { store, devices, outcomes, actions } = deps;
 
   const failed = (tx: SharedTx, { eventId }: Body): Asked<unknown> =>

@@ -29,18 +29,21 @@ export interface Pusher {
   push(to: Subscription, payload: PushPayload, options: PushOptions): Promise<PushResult>;
 }
 
-interface PusherDeps {
-  readonly keys: PushKeys;
-  readonly egress: Pick<Egress, 'request'>;
-  readonly clock: Clock;
-  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
-}
-
 /** Characters that a topic may have (RFC 8030, 5.4). */
 const topicLength = 32;
 const longestRetryAfterMs = 60 * 60_000;
 
-export function createPusher({ keys, egress, clock, log }: PusherDeps): Pusher {
+export function createPusher({
+  keys,
+  egress,
+  clock,
+  log,
+}: {
+  readonly keys: PushKeys;
+  readonly egress: Pick<Egress, 'request'>;
+  readonly clock: Clock;
+  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
+}): Pusher {
   // Warns the operator once: a key that one service refuses is refused for every device.
   let told = false;
 

@@ -17,19 +17,23 @@ interface Sink {
   close(): Promise<void>;
 }
 
-interface SinkDeps {
+const pollMs = 3_000;
+/** After five looks that failed or never came, messages are pushed directly again. */
+const notWorkingAfterMs = 5 * pollMs;
+
+export function createSink({
+  store,
+  claims,
+  clock,
+  timers,
+  log,
+}: {
   readonly store: SharedStore;
   readonly claims: Claims;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
-const pollMs = 3_000;
-/** After five looks that failed or never came, messages are pushed directly again. */
-const notWorkingAfterMs = 5 * pollMs;
-
-export function createSink({ store, claims, clock, timers, log }: SinkDeps): Sink {
+}): Sink {
   let started = false;
   let closed = false;
   let woken = false;

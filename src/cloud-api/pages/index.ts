@@ -23,13 +23,6 @@ export const contentSecurityPolicy = [
   "form-action 'self'",
 ].join('; ');
 
-interface PagesDeps {
-  /** Folder of the built renderer. */
-  readonly folder: string;
-  /** The command that builds it, for the page shown when it is missing. */
-  readonly buildCommand: string;
-}
-
 /** The compressed files that the build writes beside a file (vite.config.ts), by the encoding's name; the smallest first. */
 const endings = { br: '.br', gzip: '.gz' } as const;
 const codings = ['br', 'gzip'] as const;
@@ -47,7 +40,15 @@ function protect(response: Response): void {
 }
 
 /** Mounted after the dispatcher, which has checked Host and Origin. */
-export function createPages({ folder, buildCommand }: PagesDeps): RequestHandler[] {
+export function createPages({
+  folder,
+  buildCommand,
+}: {
+  /** Folder of the built renderer. */
+  readonly folder: string;
+  /** The command that builds it, for the page shown when it is missing. */
+  readonly buildCommand: string;
+}): RequestHandler[] {
   const index = join(folder, 'index.html');
   const files = express.static(folder, {
     index: false,

@@ -15,7 +15,7 @@ import { createOAuthDoor } from './oauth-door.ts';
 import { createPassingService } from './passing-service.ts';
 import { createToolProxy } from './tool-proxy.ts';
 
-interface ToolServerDeps {
+export function createToolServer(deps: {
   readonly engines: Engines;
   readonly link: Pick<Link, 'state'>;
   /** What to do when a computer does not answer. */
@@ -26,9 +26,7 @@ interface ToolServerDeps {
   /** The person of a computer, in a cloud of many people. */
   readonly ownerOf?: (computerId: string) => Promise<string | null>;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
-}
-
-export function createToolServer(deps: ToolServerDeps): { readonly routes: readonly BoundRoute[] } {
+}): { readonly routes: readonly BoundRoute[] } {
   const service = createPassingService({ ...deps, lists: createLastLists() });
   const endpoint = createMcpEndpoint({ service, log: deps.log });
   const forSomebody: RawHandler<typeof internalMcpServer> = (context) => {

@@ -12,21 +12,25 @@ import type { Engines } from '../link/engines.ts';
 import type { Link } from '../link/link.ts';
 import { passToEngine } from '../link/pass-to-engine.ts';
 
-interface OAuthDoorDeps {
+/** Shows that our own page led the browser here. */
+const ledHere = '&led=1';
+/** A state begins with the id of the computer that made it. */
+const stateForm = /^([A-Za-z0-9_-]{1,200})\.[\x21-\x7e]+$/;
+
+export function createOAuthDoor({
+  engines,
+  link,
+  advice,
+  origin,
+  ownerOf,
+}: {
   readonly engines: Pick<Engines, 'ask'>;
   readonly link: Pick<Link, 'state'>;
   readonly advice: string;
   readonly origin: string;
   /** The person of a computer, in a cloud of many people; absent for one person on their own computer. */
   readonly ownerOf?: (computerId: string) => Promise<string | null>;
-}
-
-/** Shows that our own page led the browser here. */
-const ledHere = '&led=1';
-/** A state begins with the id of the computer that made it. */
-const stateForm = /^([A-Za-z0-9_-]{1,200})\.[\x21-\x7e]+$/;
-
-export function createOAuthDoor({ engines, link, advice, origin, ownerOf }: OAuthDoorDeps): {
+}): {
   readonly routes: readonly BoundRoute[];
 } {
   const document = { client_id: `${origin}${oauthClientDocument.path}`, ...oauthClientMetadata(origin) };

@@ -12,15 +12,6 @@ import type { Link } from '../link/link.ts';
 import { readAnswer } from '../link/read-answer.ts';
 import type { LastLists } from './last-lists.ts';
 
-interface PassingServiceDeps {
-  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
-  readonly link: Pick<Link, 'state'>;
-  readonly lists: LastLists;
-  /** What to do when a computer does not answer. */
-  readonly advice: string;
-  readonly version: string;
-}
-
 /** Longer answers are cut off: a computer must not fill the memory of a cloud of many. Bytes. */
 const longestAnswer = 64 * 1024 * 1024;
 const theirs = /^(?:tools|prompts|resources|completion)\//;
@@ -28,7 +19,20 @@ const theirs = /^(?:tools|prompts|resources|completion)\//;
 const changesNothing = (method: string) => method !== 'tools/call';
 const isList = (method: string) => method.endsWith('/list');
 
-export function createPassingService({ engines, link, lists, advice, version }: PassingServiceDeps): McpService {
+export function createPassingService({
+  engines,
+  link,
+  lists,
+  advice,
+  version,
+}: {
+  readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
+  readonly link: Pick<Link, 'state'>;
+  readonly lists: LastLists;
+  /** What to do when a computer does not answer. */
+  readonly advice: string;
+  readonly version: string;
+}): McpService {
   /** The cache key of this caller's list; only for a first page. */
   function placeOf({ principal, method, era, names, params }: McpRequest, computerId: string): string[] | null {
     if (!isList(method) || params.cursor !== undefined) return null;

@@ -9,13 +9,14 @@ import { type BoundRoute, bindPassThrough, type Context } from '../../kit/http/t
 import type { Engines } from '../link/engines.ts';
 import { passToEngine } from '../link/pass-to-engine.ts';
 
-interface ToolProxyDeps {
+export function createToolProxy({
+  engines,
+  advice,
+}: {
   readonly engines: Pick<Engines, 'targetOf' | 'ask'>;
   /** What to do when a computer does not answer. */
   readonly advice: string;
-}
-
-export function createToolProxy({ engines, advice }: ToolProxyDeps): { readonly routes: readonly BoundRoute[] } {
+}): { readonly routes: readonly BoundRoute[] } {
   const pass = async (context: Context<Route>, route: Route): Promise<void> => {
     const limit = route.bodyLimit ?? defaultBodyLimit;
     await passToEngine(engines, advice, { context, ...(await engines.targetOf(context)), limit });

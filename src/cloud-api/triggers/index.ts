@@ -16,21 +16,6 @@ import { tooManyWait } from '../../kit/receipts/refusals.ts';
 import type { SharedStore } from '../../kit/store/shared-store.ts';
 import { readPosted } from './posted.ts';
 
-interface TriggerDoorDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-  /** The person of a computer; null: nobody. */
-  readonly ownerOf: (computerId: string) => Promise<string | null>;
-  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
-  /** Calls a computer's engine as the cloud. Throws if the engine cannot be reached. */
-  readonly call: (
-    computerId: string,
-    request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
-  ) => Promise<{ readonly status: number }>;
-}
-
 interface TriggerDoor {
   readonly routes: readonly BoundRoute[];
   /** The computer answers again: sends its waiting posts at once. */
@@ -44,7 +29,20 @@ const mostWaiting = 1000;
 /** A computer that stays away longer misses the rest, as with events of connectors. */
 const keptMs = 24 * 60 * 60_000;
 
-export function createTriggerDoor(deps: TriggerDoorDeps): TriggerDoor {
+export function createTriggerDoor(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+  /** The person of a computer; null: nobody. */
+  readonly ownerOf: (computerId: string) => Promise<string | null>;
+  readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<SharedLaneOutcome>) => SharedLanes;
+  /** Calls a computer's engine as the cloud. Throws if the engine cannot be reached. */
+  readonly call: (
+    computerId: string,
+    request: { readonly method: string; readonly path: string; readonly body: unknown; readonly signal: AbortSignal },
+  ) => Promise<{ readonly status: number }>;
+}): TriggerDoor {
   const { store, clock, ids } = deps;
   const lanes = deps.openLanes(async (item, signal) => {
     const { method, path } = deliverTrigger;

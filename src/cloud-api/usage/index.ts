@@ -11,23 +11,6 @@ import { addLine, type NewLine, readBudget, spentCents, sumLines, writeBudget } 
 
 export { usageMigrations } from './migrations.ts';
 
-interface UsageDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly events: {
-    emit(
-      tx: SharedTx,
-      event: {
-        readonly userId: string;
-        readonly type: 'usage.threshold';
-        readonly sourceId: string;
-        readonly occurredAt: number;
-        readonly data: EventData<'usage.threshold'>;
-      },
-    ): Op<boolean>;
-  };
-}
-
 /** Adds to a person's usage, in the transaction of the cause; each line once by its id. Returns how many were new. */
 export type RecordUsage = (
   tx: SharedTx,
@@ -42,7 +25,26 @@ interface Usage {
 
 const whole = 100;
 
-export function createUsage({ store, clock, events }: UsageDeps): Usage {
+export function createUsage({
+  store,
+  clock,
+  events,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly events: {
+    emit(
+      tx: SharedTx,
+      event: {
+        readonly userId: string;
+        readonly type: 'usage.threshold';
+        readonly sourceId: string;
+        readonly occurredAt: number;
+        readonly data: EventData<'usage.threshold'>;
+      },
+    ): Op<boolean>;
+  };
+}): Usage {
   const monthOf = (at: number) => iso(at).slice(0, 'yyyy-mm'.length);
 
   /** Every level reached now that was not announced yet; the source id tells which were. */

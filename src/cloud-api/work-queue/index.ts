@@ -18,17 +18,6 @@ import type { StoreClock } from './store-clock.ts';
 export { workQueueMigrations } from './migrations.ts';
 export { createStoreClock, type StoreClock } from './store-clock.ts';
 
-interface WorkQueueDeps {
-  readonly store: SharedStore;
-  /** The clock of leases. */
-  readonly clock: StoreClock;
-  readonly timers: Timers;
-  readonly ids: { next(prefix: string): string };
-  /** How long a lease lasts without a heartbeat, ms. Default: 60 seconds. */
-  readonly leaseMs?: number;
-  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
-}
-
 interface WorkQueue {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -43,7 +32,16 @@ interface WorkQueue {
 
 const sweepMs = 10_000;
 
-export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
+export function createWorkQueue(deps: {
+  readonly store: SharedStore;
+  /** The clock of leases. */
+  readonly clock: StoreClock;
+  readonly timers: Timers;
+  readonly ids: { next(prefix: string): string };
+  /** How long a lease lasts without a heartbeat, ms. Default: 60 seconds. */
+  readonly leaseMs?: number;
+  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+}): WorkQueue {
   const { store, clock, timers, ids, log, leaseMs = leaseSeconds * 1000 } = deps;
   const now = () => clock.now();
   const onFault = (what: string, error: unknown) => log.error(what, { fault: String(error) });

@@ -11,15 +11,6 @@ import type { TaskRow } from './rows.ts';
 import { type Holder, readyTopic, type WorkStore } from './store.ts';
 import { createWaiters } from './waiters.ts';
 
-interface QueueDeps {
-  readonly store: WorkStore;
-  readonly ids: { next(prefix: string): string };
-  readonly now: () => number;
-  readonly timers: Timers;
-  readonly wake: Wake;
-  readonly onFault: (what: string, error: unknown) => void;
-}
-
 interface StopWish {
   readonly workerId?: string | undefined;
   readonly leaseId?: string | undefined;
@@ -55,7 +46,21 @@ const mostRemembered = 10_000;
 
 const drainTopic = (userId: string, workerId: string) => `work.drain:${userId}:${workerId}`;
 
-export function createQueue({ store, ids, now, timers, wake, onFault }: QueueDeps): Queue {
+export function createQueue({
+  store,
+  ids,
+  now,
+  timers,
+  wake,
+  onFault,
+}: {
+  readonly store: WorkStore;
+  readonly ids: { next(prefix: string): string };
+  readonly now: () => number;
+  readonly timers: Timers;
+  readonly wake: Wake;
+  readonly onFault: (what: string, error: unknown) => void;
+}): Queue {
   const seen = new Map<string, { readonly at: number; readonly draining: boolean }>();
 
   const leaseNow = (userId: string, workerId: string) => store.lease(userId, workerId, ids.next('lease'));

@@ -10,14 +10,6 @@ import { createCounts } from './counts.ts';
 import { expiredError, held, moves, openFor, statusIn } from './model.ts';
 import { newTask, type TaskRow, tasks } from './rows.ts';
 
-interface WorkStoreDeps {
-  readonly store: SharedStore;
-  /** The store's clock: the same for all who share it. */
-  readonly now: () => number;
-  readonly leaseMs: number;
-  readonly timers?: Timers;
-}
-
 /** Who claims to hold a task. If `leaseId` is given, it must match the lease. */
 export interface Holder {
   readonly userId: string;
@@ -185,7 +177,18 @@ const settleSql = (which: string) => `UPDATE work_task SET
   WHERE ${openFor('expire')} AND ${over} AND id IN (SELECT id FROM work_task WHERE ${which}
     ORDER BY lease_until LIMIT ?) RETURNING user_id`;
 
-export function createWorkStore({ store, now, leaseMs, timers = systemTimers }: WorkStoreDeps): WorkStore {
+export function createWorkStore({
+  store,
+  now,
+  leaseMs,
+  timers = systemTimers,
+}: {
+  readonly store: SharedStore;
+  /** The store's clock: the same for all who share it. */
+  readonly now: () => number;
+  readonly leaseMs: number;
+  readonly timers?: Timers;
+}): WorkStore {
   const { wake } = store;
   const tell = (tx: SharedTx, userId: string) => tx.afterCommit(() => wake.signal(changedTopic(userId)));
   const counts = createCounts(store, now);

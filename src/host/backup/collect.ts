@@ -26,13 +26,15 @@ interface Collected {
   readonly unknown: readonly string[];
 }
 
-interface CollectOptions {
+export async function collect({
+  places,
+  staging,
+  withSecrets,
+}: {
   readonly places: Places;
   readonly staging: string;
   readonly withSecrets: boolean;
-}
-
-export async function collect({ places, staging, withSecrets }: CollectOptions): Promise<Collected> {
+}): Promise<Collected> {
   const home = join(staging, 'home');
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const stores = databases.filter((name) => existsSync(join(places.home, name)));

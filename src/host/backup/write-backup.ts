@@ -25,15 +25,6 @@ import { machineName } from './machine.ts';
 import { databases, installationOf, type Manifest, manifestName, stagingPrefix } from './manifest.ts';
 import { readJson } from './read-json.ts';
 
-interface WriteBackupOptions {
-  readonly places: Places;
-  /** Absolute. */
-  readonly file: string;
-  readonly withSecrets: boolean;
-  readonly clock: Clock;
-  readonly machine?: string;
-}
-
 interface WrittenBackup {
   readonly file: string;
   readonly bytes: number;
@@ -46,7 +37,14 @@ interface WrittenBackup {
 const Computer = z.object({ id: z.string() });
 
 /** Nothing is left behind when it fails, and the file is whole or not there. `refused` when there is one already. */
-export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
+export async function writeBackup(options: {
+  readonly places: Places;
+  /** Absolute. */
+  readonly file: string;
+  readonly withSecrets: boolean;
+  readonly clock: Clock;
+  readonly machine?: string;
+}): Promise<WrittenBackup> {
   const { places, file, withSecrets, clock } = options;
   if (existsSync(file)) throw new AppError('refused', `${file} already exists.`, 'Choose another name.');
   removeLeftOvers(places.home, clock.now());

@@ -11,19 +11,19 @@ import type { Models, SpendSum } from '../../runtime-server/models/index.ts';
 import { createConnectorTickets } from '../../runtime-server/tickets/connector-tickets.ts';
 import type { TicketWriter } from '../../runtime-server/tickets/tickets.ts';
 
-interface ConnectorDoorsDeps extends ExecutorDeps {
-  readonly workspace: string;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly registry: ExecutorDeps['registry'] & Pick<Registry, 'members'>;
-  readonly tickets: TicketWriter;
-  readonly agentRuns: AgentRunWriter;
-  readonly events: BotEvents;
-  readonly hosted: { readonly models: Pick<Models, 'spent'> };
-  readonly tell: (botId: string, text: string, key: string) => Promise<void>;
-}
-
-export function createConnectorDoors(deps: ConnectorDoorsDeps): FactoryDoors {
+export function createConnectorDoors(
+  deps: ExecutorDeps & {
+    readonly workspace: string;
+    readonly ids: Ids;
+    readonly ledger: Ledger;
+    readonly registry: Pick<Registry, 'members'>;
+    readonly tickets: TicketWriter;
+    readonly agentRuns: AgentRunWriter;
+    readonly events: BotEvents;
+    readonly hosted: { readonly models: Pick<Models, 'spent'> };
+    readonly tell: (botId: string, text: string, key: string) => Promise<void>;
+  },
+): FactoryDoors {
   const { registry, agentRuns } = deps;
   const executor = createExecutor(deps);
   const findName = (id: string) => {

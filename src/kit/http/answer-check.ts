@@ -5,18 +5,22 @@
 import type { ZodType } from 'zod';
 import type { Route } from '../../contracts/common/route.ts';
 
-interface AnswerCheckDeps {
-  readonly answers?: 'throw' | 'log' | undefined;
-  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
-}
-
 export type AnswerCheck = (status: number, body: unknown, requestId: string) => void;
 
 /** Checking costs more than making the answer: in production each route's first answers are all checked, and later ones at this rate. */
 const first = 100;
 const later = 16;
 
-export function createAnswerCheck(route: Route, { answers, log }: AnswerCheckDeps): AnswerCheck {
+export function createAnswerCheck(
+  route: Route,
+  {
+    answers,
+    log,
+  }: {
+    readonly answers?: 'throw' | 'log' | undefined;
+    readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+  },
+): AnswerCheck {
   let count = 0;
   return (status, body, requestId) => {
     const schema: ZodType | undefined = route.answers[status];

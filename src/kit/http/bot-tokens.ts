@@ -43,14 +43,17 @@ interface TokenRow {
   digest: string;
 }
 
-interface BotTokensDeps {
+export async function createBotTokens({
+  store,
+  clock,
+  userId,
+  random,
+}: {
   readonly store: Store;
   readonly clock: { now(): number };
   readonly userId: string;
   readonly random?: (bytes: number) => Buffer;
-}
-
-export async function createBotTokens({ store, clock, userId, random }: BotTokensDeps): Promise<BotTokens> {
+}): Promise<BotTokens> {
   const bots = new Map<string, Principal>();
   const digests = new Map<string, string>();
   const know = (agentId: string, user: string, digest: string) => {

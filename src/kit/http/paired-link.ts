@@ -28,14 +28,15 @@ export function createLinkTokens(): LinkTokens {
   };
 }
 
-interface PairedLinkDeps {
+/** The person of the pairing is the owner of this computer; nobody else is known here. */
+export function createPairedLinkAuthenticator({
+  tokens,
+  user,
+}: {
   readonly tokens: Pick<LinkTokens, 'matches'>;
   /** The person of the pairing, by the cloud's id; null: not paired. */
   readonly user: () => string | null;
-}
-
-/** The person of the pairing is the owner of this computer; nobody else is known here. */
-export function createPairedLinkAuthenticator({ tokens, user }: PairedLinkDeps): Authenticator {
+}): Authenticator {
   return {
     name: 'paired-link',
     authenticate(request) {

@@ -26,14 +26,16 @@ export interface SharedCount {
   hit(name: string): Promise<{ readonly hits: number; readonly leftMs: number }>;
 }
 
-interface SharedCountDeps {
+export function createSharedCount({
+  store,
+  clock,
+  windowMs,
+}: {
   readonly store: SharedStore;
   readonly clock: { now(): number };
   /** Starts with the first event. */
   readonly windowMs: number;
-}
-
-export function createSharedCount({ store, clock, windowMs }: SharedCountDeps): SharedCount {
+}): SharedCount {
   function* count(tx: SharedTx, name: string, now: number): Op<{ hits: number; until: number }> {
     const sql = `INSERT INTO shared_count (name, hits, until) VALUES (?, 1, ?) ON CONFLICT (name) DO UPDATE SET
       hits = CASE WHEN shared_count.until <= ? THEN 1 ELSE shared_count.hits + 1 END,

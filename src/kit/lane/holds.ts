@@ -18,13 +18,6 @@ interface Holds {
   renew(lane: string): () => void;
 }
 
-interface HoldsDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly lanes: string;
-}
-
 /** How long to wait for a process that was killed. Clocks of replicas must not differ by more than a fraction of it. */
 const leaseMs = 15_000;
 const renewMs = 5_000;
@@ -37,7 +30,17 @@ export const noHolds: Holds = {
   renew: () => () => {},
 };
 
-export function createHolds({ store, clock, timers, lanes }: HoldsDeps): Holds {
+export function createHolds({
+  store,
+  clock,
+  timers,
+  lanes,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly lanes: string;
+}): Holds {
   const holder = randomUUID();
   return {
     *take(tx, lane) {

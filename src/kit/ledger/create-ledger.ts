@@ -11,12 +11,6 @@ import { canonicalJson } from './canonical.ts';
 import { findBreak, noHash, plain, rowHash, type StoredRow } from './chain.ts';
 import type { FoundRow, Ledger, LedgerEntry, LedgerQuery, LedgerRow, LedgerVerdict } from './ledger.ts';
 
-interface LedgerDeps {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-}
-
 /** Rows checked before the loop gets a turn: about 5 ms. */
 const verifyBatch = 2000;
 
@@ -35,7 +29,11 @@ interface Head {
 }
 
 /** Opens the ledger, writing its genesis row into an empty one. The store has been migrated with `ledgerMigrations`. */
-export async function createLedger(deps: LedgerDeps): Promise<Ledger> {
+export async function createLedger(deps: {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): Promise<Ledger> {
   const { store, clock } = deps;
   const listeners = new Set<(head: string) => void>();
   let woken: number | null = null;

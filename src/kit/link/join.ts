@@ -5,13 +5,6 @@
 import type { Socket } from 'node:net';
 import type { RawData, WebSocket } from 'ws';
 
-interface JoinDeps {
-  /** Something came in. */
-  readonly onHeard: () => void;
-  /** The WebSocket is closed, by either side; not called after `destroy`. */
-  readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
-}
-
 interface Join {
   /** Starts the flow of bytes; earlier ones are delivered first. */
   to(socket: Socket): void;
@@ -24,7 +17,18 @@ interface Join {
 /** Queued bytes at which the socket is not read any further. */
 const mostWaiting = 512 * 1024;
 
-export function joinWebSocket(ws: WebSocket, { onHeard, onClosed }: JoinDeps): Join {
+export function joinWebSocket(
+  ws: WebSocket,
+  {
+    onHeard,
+    onClosed,
+  }: {
+    /** Something came in. */
+    readonly onHeard: () => void;
+    /** The WebSocket is closed, by either side; not called after `destroy`. */
+    readonly onClosed: (how: { readonly code: number; readonly reason: string }) => void;
+  },
+): Join {
   /** null once bytes flow. */
   let early: Buffer[] | null = [];
   let joined: Socket | null = null;

@@ -19,7 +19,7 @@ export interface Log {
   close(): void;
 }
 
-interface LogOptions {
+export function createLog(options: {
   readonly folder: string;
   /** File name without `.log`. */
   readonly name: string;
@@ -30,9 +30,7 @@ interface LogOptions {
   readonly keep?: number;
   /** Secrets in use that must never appear. */
   readonly known?: () => readonly string[];
-}
-
-export function createLog(options: LogOptions): Log {
+}): Log {
   const path = join(options.folder, `${options.name}.log`);
   const maxBytes = options.maxBytes ?? 5 * 1024 * 1024;
   const keep = options.keep ?? 3;

@@ -57,15 +57,17 @@ export interface Grants {
   remove(target: string): Promise<void>;
 }
 
-interface GrantsDeps {
+export const noGrant: Grant = { clients: {}, tokens: null, issuer: null, pending: null };
+
+export function createGrants({
+  store,
+  sealer,
+  clock,
+}: {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly clock: { now(): number };
-}
-
-export const noGrant: Grant = { clients: {}, tokens: null, issuer: null, pending: null };
-
-export function createGrants({ store, sealer, clock }: GrantsDeps): Grants {
+}): Grants {
   const place = (target: string) => `oauth_grant|sealed|${target}`;
   return {
     async read(target) {

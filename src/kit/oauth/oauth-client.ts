@@ -87,7 +87,12 @@ interface SignInAnswer {
   readonly error_description?: string | undefined;
 }
 
-interface OAuthClientDeps {
+/** Time limit of a sign-in, milliseconds. */
+const signInMs = 10 * 60_000;
+/** A token is renewed this long before its end: clocks differ. Milliseconds. */
+const earlyMs = 60_000;
+
+export function createOAuthClient(deps: {
   readonly grants: Grants;
   /** The guarded fetch for this target and the provider that it names. */
   readonly egress: (target: OAuthTarget) => Pick<Egress, 'request'>;
@@ -96,14 +101,7 @@ interface OAuthClientDeps {
   readonly origin: () => string;
   /** First part of each state, so that the browser's redirect is routed to this computer. Without dots. */
   readonly computerId: string;
-}
-
-/** Time limit of a sign-in, milliseconds. */
-const signInMs = 10 * 60_000;
-/** A token is renewed this long before its end: clocks differ. Milliseconds. */
-const earlyMs = 60_000;
-
-export function createOAuthClient(deps: OAuthClientDeps): OAuthClient {
+}): OAuthClient {
   const { grants, clock, computerId } = deps;
   const listeners = new Set<(id: string, signedIn: boolean) => void>();
   /** One operation at a time for each target: a refresh token that is used twice ends the whole grant. */

@@ -18,8 +18,6 @@ import {
   unusable,
 } from './messages.ts';
 
-
-
 export interface SchemaChecker {
   /**
    * Takes about a second at most, longer only on an overloaded computer. Throws `transport` if it was not checked at all: the program ends, or no
@@ -27,10 +25,6 @@ export interface SchemaChecker {
    */
   check(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaVerdict>;
   close(): Promise<void>;
-}
-
-interface SchemaCheckerDeps {
-  readonly timers: Timers;
 }
 
 /** Limit of one step in the thread's computing time, milliseconds: a busy computer is no reason to refuse a schema. */
@@ -46,7 +40,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 1
 /** The outcome of one request to the thread. */
 type End = { readonly verdict: SchemaVerdict } | { readonly lost: 'late' | 'memory' } | { readonly fault: unknown };
 
-export function createSchemaChecker({ timers }: SchemaCheckerDeps): SchemaChecker {
+export function createSchemaChecker({ timers }: { readonly timers: Timers }): SchemaChecker {
   let thread: Thread | null = null;
   /** Requests run one after the other. */
   let turn: Promise<unknown> = Promise.resolve();

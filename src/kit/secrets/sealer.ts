@@ -13,14 +13,6 @@ export interface Sealer {
   open(place: string, sealed: string): string;
 }
 
-interface SealerOptions {
-  /** At least 32 random bytes, from a private file. */
-  readonly masterKey: string;
-  /** The purpose of these seals: `device`, `vault`. */
-  readonly purpose: string;
-  readonly random?: (bytes: number) => Buffer;
-}
-
 const version = 'v1';
 /** The master key that sealed it; a second one comes with rotation. */
 const keyId = 'm1';
@@ -31,7 +23,17 @@ const cipherName = 'aes-256-gcm';
 const tagBytes = 16;
 const ivBytes = 12;
 
-export function createSealer({ masterKey, purpose, random = randomBytes }: SealerOptions): Sealer {
+export function createSealer({
+  masterKey,
+  purpose,
+  random = randomBytes,
+}: {
+  /** At least 32 random bytes, from a private file. */
+  readonly masterKey: string;
+  /** The purpose of these seals: `device`, `vault`. */
+  readonly purpose: string;
+  readonly random?: (bytes: number) => Buffer;
+}): Sealer {
   const key = Buffer.from(hkdfSync('sha256', masterKey, keyId, `gantry ${purpose}`, 32));
   return {
     seal(place, text) {

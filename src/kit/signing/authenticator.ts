@@ -19,15 +19,6 @@ export interface KnownDevice {
   readonly keys: readonly string[];
 }
 
-interface DeviceAuthenticatorDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  /** Called with the key that signed, once the signature is accepted: a new key may count from its first use. */
-  readonly used?: (runtimeId: string, key: string) => Promise<void>;
-  /** null: nobody signs with this id. */
-  readonly find: (runtimeId: string) => Promise<KnownDevice | null> | KnownDevice | null;
-}
-
 export const signingMigrations: readonly Migration[] = [
   {
     area: 'signing',
@@ -54,7 +45,19 @@ const nobody: KnownDevice = { userId: '', keys: [signingKey('nobody')] };
 /** A computer acts for its bots on routes that name devices and also require this scope of keys; no other route requires a scope of a device. */
 const itsScopes: ReadonlySet<Scope> = new Set<Scope>(['compute']);
 
-export function createDeviceAuthenticator({ store, clock, find, used }: DeviceAuthenticatorDeps): Authenticator {
+export function createDeviceAuthenticator({
+  store,
+  clock,
+  find,
+  used,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  /** Called with the key that signed, once the signature is accepted: a new key may count from its first use. */
+  readonly used?: (runtimeId: string, key: string) => Promise<void>;
+  /** null: nobody signs with this id. */
+  readonly find: (runtimeId: string) => Promise<KnownDevice | null> | KnownDevice | null;
+}): Authenticator {
   return {
     name: 'device',
     async authenticate(request) {

@@ -8,16 +8,6 @@ import { clockHeader, knowsHeader } from '../../contracts/link/knows.ts';
 import type { Clock } from '../clock/clock.ts';
 import { signatureHeaders, signedHeaders } from './signature.ts';
 
-interface SignedCallerDeps {
-  readonly runtimeId: string;
-  readonly key: string;
-  readonly clock: Clock;
-  /** The target, asked for each call, because ports change. Throws if there is none. */
-  readonly target: () => SignedTarget;
-  /** Called with each answer to a valid signature: how far the other side's clock is ahead, to about a second. */
-  readonly onTime?: (aheadMs: number) => void;
-}
-
 export interface SignedTarget {
   readonly agent?: Agent;
   readonly host: string;
@@ -49,7 +39,21 @@ const largestAnswer = 4 * 1024 * 1024;
 /** A clock that is further off than this is not corrected for: a day, and a minute to spare. */
 export const largestOffsetMs = 24 * 60 * 60_000 + 60_000;
 
-export function createSignedCaller({ runtimeId, key, clock, target, onTime }: SignedCallerDeps) {
+export function createSignedCaller({
+  runtimeId,
+  key,
+  clock,
+  target,
+  onTime,
+}: {
+  readonly runtimeId: string;
+  readonly key: string;
+  readonly clock: Clock;
+  /** The target, asked for each call, because ports change. Throws if there is none. */
+  readonly target: () => SignedTarget;
+  /** Called with each answer to a valid signature: how far the other side's clock is ahead, to about a second. */
+  readonly onTime?: (aheadMs: number) => void;
+}) {
   let offsetMs = 0;
   /** The calls of the last second with their signed times, oldest first. */
   const given = new Map<string, number>();

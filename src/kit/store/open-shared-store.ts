@@ -5,7 +5,7 @@ import { shareStore } from './share-store.ts';
 import type { OpenedSharedStore } from './shared-store.ts';
 import type { Migration } from './store.ts';
 
-interface OpenSharedStoreOptions {
+export async function openSharedStore(options: {
   /** Address of a PostgreSQL; null: use `file`. */
   readonly databaseUrl: string | null;
   readonly file: string;
@@ -13,9 +13,7 @@ interface OpenSharedStoreOptions {
   readonly clock: Clock;
   /** Called when a PostgreSQL went away, and when it is back. */
   readonly tell?: (sentence: string) => void;
-}
-
-export async function openSharedStore(options: OpenSharedStoreOptions): Promise<OpenedSharedStore> {
+}): Promise<OpenedSharedStore> {
   const { databaseUrl, migrations, clock } = options;
   if (databaseUrl === null) {
     const store = await openStore(options);

@@ -8,17 +8,6 @@ import type { Timers } from '../clock/timers.ts';
 import { away, awayBecause, database, postgresCode, tooMany } from './postgres-errors.ts';
 import { postgresTypes } from './postgres-sql.ts';
 
-interface ConnectionsDeps {
-  readonly url: string;
-  /** The most connections at the same time. */
-  readonly most: number;
-  readonly timers: Timers;
-  /** Called each time the database went away, with its place and the reason, and when it is back. */
-  readonly tell?: (sentence: string) => void;
-  /** How long to wait for a new one; default 5 s. */
-  readonly connectMs?: number;
-}
-
 export interface Connections {
   /** Lends a connection for `work`; discards it if `spoils` says so about an error. */
   lend<T>(work: (client: pg.ClientBase) => Promise<T>, spoils: (error: unknown) => boolean): Promise<T>;
@@ -67,7 +56,16 @@ export function whereOf(url: string): string {
   return `The database ${database ?? ''} at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
-export function createConnections(deps: ConnectionsDeps): Connections {
+export function createConnections(deps: {
+  readonly url: string;
+  /** The most connections at the same time. */
+  readonly most: number;
+  readonly timers: Timers;
+  /** Called each time the database went away, with its place and the reason, and when it is back. */
+  readonly tell?: (sentence: string) => void;
+  /** How long to wait for a new one; default 5 s. */
+  readonly connectMs?: number;
+}): Connections {
   const { url, most, timers, tell = () => {}, connectMs = usualConnectMs } = deps;
   const where = whereOf(url);
   const pool = new pg.Pool({

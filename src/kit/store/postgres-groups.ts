@@ -27,11 +27,6 @@ interface StatementGroups {
   ask(query: Query): Promise<Answer | null>;
 }
 
-interface GroupsDeps {
-  readonly connections: Pick<Connections, 'lend'>;
-  readonly timers: Timers;
-}
-
 /** A group that takes longer waits for a lock or a disk: newer statements go over another connection. */
 const patienceMs = 10;
 const mostTogether = 100;
@@ -44,7 +39,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function createStatementGroups({ connections, timers }: GroupsDeps): StatementGroups {
+export function createStatementGroups({
+  connections,
+  timers,
+}: {
+  readonly connections: Pick<Connections, 'lend'>;
+  readonly timers: Timers;
+}): StatementGroups {
   const texts = new WeakMap<object, KnownTexts>();
   const waiting: Waiting[] = [];
   let scheduled = false;

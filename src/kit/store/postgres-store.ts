@@ -14,16 +14,6 @@ import { numbered } from './postgres-sql.ts';
 import type { Asked, Op, SharedReader, SharedStore, SharedTx, Sql, Statement, WriteOptions } from './shared-store.ts';
 import type { Value } from './store.ts';
 
-interface PostgresStoreDeps {
-  readonly connections: Connections;
-  readonly timers: Timers;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-  readonly wake: Wake;
-  /** An effect after a commit threw: a fault of the program. */
-  readonly onFault: (error: unknown) => void;
-}
-
 /** One run of an operation. */
 interface Run {
   /** Statements created but not asked. */
@@ -48,7 +38,15 @@ const longestPauseMs = 250;
 const lostTries = 12;
 const keptTexts = 1000;
 
-export function createPostgresStore(deps: PostgresStoreDeps): SharedStore {
+export function createPostgresStore(deps: {
+  readonly connections: Connections;
+  readonly timers: Timers;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly wake: Wake;
+  /** An effect after a commit threw: a fault of the program. */
+  readonly onFault: (error: unknown) => void;
+}): SharedStore {
   const { connections, timers, random, wake } = deps;
   const texts = new Map<string, Pick<Query, 'name' | 'text'>>();
   const groups = createStatementGroups({ connections, timers });

@@ -8,13 +8,6 @@ import { createLocalWake } from '../wake/local-wake.ts';
 import type { Wake } from '../wake/wake.ts';
 import { settingsOf } from './postgres-connections.ts';
 
-interface PostgresWakeDeps {
-  readonly url: string;
-  readonly timers: Timers;
-  /** This process, among those that share the database. */
-  readonly id: string;
-}
-
 interface PostgresWake extends Wake {
   close(): Promise<void>;
 }
@@ -27,7 +20,16 @@ const againMs = [250, 500, 1000, 2000, 5000];
 /** This query detects a connection that was cut silently. */
 const askMs = 15_000;
 
-export function createPostgresWake({ url, timers, id }: PostgresWakeDeps): PostgresWake {
+export function createPostgresWake({
+  url,
+  timers,
+  id,
+}: {
+  readonly url: string;
+  readonly timers: Timers;
+  /** This process, among those that share the database. */
+  readonly id: string;
+}): PostgresWake {
   const local = createLocalWake(timers);
   const outgoing = new Set<string>();
   let client: pg.Client | null = null;

@@ -21,18 +21,6 @@ export interface WatchedTable {
   readonly key?: string;
 }
 
-interface RowChecksDeps {
-  readonly store: SharedStore;
-  /** The store's file: rows are read from it, and not from the store's memory. */
-  readonly file: string;
-  readonly tables: readonly WatchedTable[];
-  readonly clock: { now(): number };
-  readonly timers: Timers;
-  /** Called once for each row that is found. */
-  readonly tell: (sentence: string) => void;
-  readonly onFault: (fault: unknown) => void;
-}
-
 export interface Checked {
   /** Rows that were compared with their checksums, and rows that got their first one. */
   readonly rows: number;
@@ -77,7 +65,25 @@ const keep =
   'INSERT INTO row_check (tbl, key, sum) VALUES (?, ?, ?) ON CONFLICT (tbl, key) DO UPDATE SET sum = excluded.sum';
 const forget = `DELETE FROM row_check WHERE tbl = ? AND key IN (SELECT key FROM row_check WHERE tbl = ? LIMIT ${removedAtOnce})`;
 
-export function createRowChecks({ store, file, tables, clock, timers, tell, onFault }: RowChecksDeps): RowChecks {
+export function createRowChecks({
+  store,
+  file,
+  tables,
+  clock,
+  timers,
+  tell,
+  onFault,
+}: {
+  readonly store: SharedStore;
+  /** The store's file: rows are read from it, and not from the store's memory. */
+  readonly file: string;
+  readonly tables: readonly WatchedTable[];
+  readonly clock: { now(): number };
+  readonly timers: Timers;
+  /** Called once for each row that is found. */
+  readonly tell: (sentence: string) => void;
+  readonly onFault: (fault: unknown) => void;
+}): RowChecks {
   const found = new Map<string, string>();
   let closed = false;
   let cancel = () => {};

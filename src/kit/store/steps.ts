@@ -18,13 +18,14 @@ export interface Step extends AppliedStep {
   readonly sql: string;
 }
 
-interface StepsDeps {
+export function stepsOf({
+  migrations,
+  textOf,
+}: {
   readonly migrations: readonly Migration[];
   /** The engine's SQL for a migration. */
   readonly textOf: (migration: Migration) => string;
-}
-
-export function stepsOf({ migrations, textOf }: StepsDeps): Step[] {
+}): Step[] {
   checkOrder(migrations);
   return migrations.map((migration) => {
     const sql = textOf(migration);

@@ -10,17 +10,6 @@ import { isBusy, isDamage, isTrouble, refusal, sqliteCode } from './sqlite-error
 import type { Statements } from './statements.ts';
 import type { Tx, Value, WriteGroupOptions } from './store.ts';
 
-interface WriteGroupsDeps {
-  readonly database: Database;
-  readonly statements: Statements;
-  readonly file: string;
-  readonly timers: Timers;
-  /** Whether to try writing again after the disk was full. */
-  readonly hasSpace: () => boolean;
-  /** An effect after a commit threw: a fault of the program. The write itself is durable. */
-  readonly onFault: (error: unknown) => void;
-}
-
 interface Pending {
   readonly operation: (tx: Tx) => unknown;
   readonly savepoint: boolean;
@@ -81,7 +70,16 @@ interface WriteGroups {
   close(): void;
 }
 
-export function createWriteGroups(deps: WriteGroupsDeps): WriteGroups {
+export function createWriteGroups(deps: {
+  readonly database: Database;
+  readonly statements: Statements;
+  readonly file: string;
+  readonly timers: Timers;
+  /** Whether to try writing again after the disk was full. */
+  readonly hasSpace: () => boolean;
+  /** An effect after a commit threw: a fault of the program. The write itself is durable. */
+  readonly onFault: (error: unknown) => void;
+}): WriteGroups {
   const { database, statements } = deps;
   let queue: Pending[] = [];
   let scheduled = false;

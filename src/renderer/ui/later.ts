@@ -7,14 +7,6 @@
 /** What a part is waited for: Gantry does not answer, or it is another build by now, whose parts have other names. */
 export type Wait = 'away' | 'other';
 
-interface LatePartsDeps {
-  /** Who answers at the address of this page. `same`: the build that this page is of. */
-  whoAnswers(): Promise<'nobody' | 'same' | 'other'>;
-  /** Loads a stylesheet that failed: the loader asks for each only once. */
-  mendStyle(address: string): Promise<void>;
-  sleep(ms: number): Promise<void>;
-}
-
 interface LateParts {
   /** A loader that fails only where the part itself is broken. */
   later<T>(load: () => Promise<T>): () => Promise<T>;
@@ -31,7 +23,17 @@ const triesWhereAnswered = 3;
 const styleFailed = /Unable to preload CSS for (\S+)/;
 const notLoaded = /dynamically imported module|Importing a module script failed|Unable to preload CSS/i;
 
-export function createLateParts({ whoAnswers, mendStyle, sleep }: LatePartsDeps): LateParts {
+export function createLateParts({
+  whoAnswers,
+  mendStyle,
+  sleep,
+}: {
+  /** Who answers at the address of this page. `same`: the build that this page is of. */
+  whoAnswers(): Promise<'nobody' | 'same' | 'other'>;
+  /** Loads a stylesheet that failed: the loader asks for each only once. */
+  mendStyle(address: string): Promise<void>;
+  sleep(ms: number): Promise<void>;
+}): LateParts {
   const waits = new Map<symbol, Wait>();
   const listeners = new Set<() => void>();
   let wait: Wait | null = null;

@@ -48,11 +48,6 @@ interface RunRow {
 }
 const head = 'id, bot_id, source_kind, source_ref, status, started_at, ended_at, usage, error';
 
-interface AgentRunsDeps extends Pick<EnginePartDeps, 'store' | 'workspace'> {
-  /** Usage of a run whose end did not report it; null: none. */
-  readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
-}
-
 interface AgentRuns {
   /** For whatever runs bots. */
   readonly writer: AgentRunWriter;
@@ -62,7 +57,12 @@ interface AgentRuns {
   part(parties: Parties): EnginePart;
 }
 
-export function createAgentRuns(deps: AgentRunsDeps): AgentRuns {
+export function createAgentRuns(
+  deps: Pick<EnginePartDeps, 'store' | 'workspace'> & {
+    /** Usage of a run whose end did not report it; null: none. */
+    readonly usageOf?: (tx: Pick<Tx, 'get'>, id: string) => Record<string, number> | null;
+  },
+): AgentRuns {
   const { store, workspace } = deps;
   const wire = (tx: Pick<Tx, 'get'>) => (row: RunRow) =>
     shape(row, row.usage === null ? (deps.usageOf?.(tx, row.id) ?? null) : null);

@@ -13,7 +13,13 @@ export interface AgentViews {
   show(member: Member): Agent;
 }
 
-interface AgentViewsDeps {
+export function createAgentViews({
+  registry,
+  panes,
+  computerId,
+  queueDepth,
+  workOf,
+}: {
   readonly registry: Pick<Registry, 'members' | 'bot'>;
   readonly panes: Pick<PaneEngine, 'engine'>;
   readonly computerId: string;
@@ -21,9 +27,7 @@ interface AgentViewsDeps {
   readonly queueDepth: (agentId: string) => number;
   /** The node that a bot holds now, by its address. */
   readonly workOf: (address: string) => Pick<Agent, 'currentNode' | 'proof'>;
-}
-
-export function createAgentViews({ registry, panes, computerId, queueDepth, workOf }: AgentViewsDeps): AgentViews {
+}): AgentViews {
   const show = (member: Member) =>
     showAgent(member, {
       stale: !panes.engine().running,

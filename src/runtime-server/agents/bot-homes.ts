@@ -19,15 +19,13 @@ export interface BotHomes {
   writeToken(agentId: string, token: string): Promise<void>;
 }
 
-interface BotHomesOptions {
+export function createBotHomes(options: {
   /** `GANTRY_HOME`. */
   readonly home: string;
   readonly urlFile: string;
   readonly workspace: string;
   readonly gantry: readonly string[];
-}
-
-export function createBotHomes(options: BotHomesOptions): BotHomes {
+}): BotHomes {
   const { urlFile, workspace, gantry } = options;
   const open = async (agentId: string): Promise<BotDoors> => {
     const folder = join(options.home, 'run', 'bots', agentId);

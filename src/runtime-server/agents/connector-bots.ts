@@ -4,15 +4,13 @@ import type { ConnectorBots } from '../connectors/ports.ts';
 import { nameOf } from '../events/bot-events.ts';
 import type { Member } from './member.ts';
 
-interface ConnectorBotDeps {
-  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
-  readonly tell: ConnectorBots['tell'];
-}
-
 export function createConnectorBots({
   registry,
   tell,
-}: ConnectorBotDeps): Pick<ConnectorBots, 'find' | 'list' | 'tell'> {
+}: {
+  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+  readonly tell: ConnectorBots['tell'];
+}): Pick<ConnectorBots, 'find' | 'list' | 'tell'> {
   const shown = (member: Member) => ({ id: member.id, name: nameOf(member) });
   return {
     // One that its team file no longer names gets no new work.

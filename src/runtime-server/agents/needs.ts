@@ -2,18 +2,12 @@
  * Emits `thread.needs_user` once each time a bot begins to need its person. It waits a little after the state changed, so that it announces neither
  * a dialog that is answered at once nor one that becomes an approval, which announces itself. Must not know where events go.
  */
-import type { Base } from '../base/base.ts';
+
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { Registry } from './registry.ts';
 import { readAgents } from './store/agents.ts';
-
-interface NeedsDeps extends Pick<Base, 'store' | 'timers' | 'log'> {
-  readonly registry: Pick<Registry, 'onState' | 'find'>;
-  readonly events: BotEvents;
-  /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
-  readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
-}
 
 export interface Needs {
   /** Before bots are restored: events from before a restart are not repeated. */
@@ -25,7 +19,19 @@ export interface Needs {
 const settledAfterMs = 2_000;
 const longestReason = 500;
 
-export function createNeeds({ registry, events, store, timers, log, asks }: NeedsDeps): Needs {
+export function createNeeds({
+  registry,
+  events,
+  store,
+  timers,
+  log,
+  asks,
+}: Pick<Base, 'store' | 'timers' | 'log'> & {
+  readonly registry: Pick<Registry, 'onState' | 'find'>;
+  readonly events: BotEvents;
+  /** Whether a question of this bot waits as an approval, or did since then: its state follows an answer a little later. */
+  readonly asks: (tx: Tx, agentId: string, since: number) => boolean;
+}): Needs {
   /** Bots that need a person, with the function that cancels a pending event. */
   const needing = new Map<string, () => void>();
   const told = () => {};

@@ -52,17 +52,6 @@ export interface Registry {
   close(): void;
 }
 
-interface RegistryDeps extends Pick<Base, 'store' | 'clock' | 'ids' | 'log'> {
-  readonly panes: PaneEngine;
-  readonly harnesses: Pick<Harnesses, 'attach'>;
-  readonly workspace: string;
-  readonly placements: Placements;
-  /** Starts bots again that their pane host took along; absent: they end with it. */
-  readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
-  /** Its state while a limit holds it. */
-  readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
-}
-
 interface Entry extends RestartingEntry {
   readonly id: string;
   readonly team: string;
@@ -76,7 +65,18 @@ interface Entry extends RestartingEntry {
   bot: PlacedBot | null;
 }
 
-export function createRegistry(deps: RegistryDeps): Registry {
+export function createRegistry(
+  deps: Pick<Base, 'store' | 'clock' | 'ids' | 'log'> & {
+    readonly panes: PaneEngine;
+    readonly harnesses: Pick<Harnesses, 'attach'>;
+    readonly workspace: string;
+    readonly placements: Placements;
+    /** Starts bots again that their pane host took along; absent: they end with it. */
+    readonly restarts?: Pick<Restarts, 'wanted' | 'restart'>;
+    /** Its state while a limit holds it. */
+    readonly shownHeld?: ((agentId: string, own: Shown) => Shown) | undefined;
+  },
+): Registry {
   const entries = new Map<string, Entry>();
   const byAddress = new Map<string, Entry>();
   const byPane = new Map<string, Entry>();

@@ -11,18 +11,6 @@ import type { BotSecrets } from '../vault/vault.ts';
 import type { BotHomes, BotTokens } from './bot-homes.ts';
 import { labelsFor } from './pane-labels.ts';
 
-interface RestartsDeps {
-  readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;
-  readonly harnesses: Pick<Harnesses, 'prepare'>;
-  readonly homes: BotHomes;
-  readonly tokens: BotTokens;
-  readonly secrets: BotSecrets;
-  readonly clock: Clock;
-  readonly workspace: string;
-  /** `panes.restartBots` of settings.json. */
-  readonly enabled: boolean;
-}
-
 interface Restarted {
   readonly pane: PaneInfo;
   /** It continues its conversation; otherwise it began a new one. */
@@ -49,7 +37,17 @@ const tries = 5;
 const hostGone = (reason: string | null): boolean =>
   reason === hostEnded || reason?.startsWith('the pane host was ended by ') === true;
 
-export function createRestarts(deps: RestartsDeps): Restarts {
+export function createRestarts(deps: {
+  readonly panes: Pick<PaneEngine, 'engine' | 'givenUp' | 'listen' | 'revive' | 'kill'>;
+  readonly harnesses: Pick<Harnesses, 'prepare'>;
+  readonly homes: BotHomes;
+  readonly tokens: BotTokens;
+  readonly secrets: BotSecrets;
+  readonly clock: Clock;
+  readonly workspace: string;
+  /** `panes.restartBots` of settings.json. */
+  readonly enabled: boolean;
+}): Restarts {
   const { panes } = deps;
   const begun = Promise.withResolvers<void>();
   let closed = false;

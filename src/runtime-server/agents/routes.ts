@@ -30,7 +30,7 @@ import type { Member, Registry } from './registry.ts';
 const captureLines = 80;
 const scrollbackLines = 200;
 
-interface AgentRoutesDeps {
+export function agentRoutes(deps: {
   readonly registry: Registry;
   readonly views: AgentViews;
   readonly panes: PaneEngine;
@@ -41,9 +41,7 @@ interface AgentRoutesDeps {
   readonly store: Pick<Store, 'trouble'>;
   /** Conversations of hosted bots. */
   readonly conversations: Conversations;
-}
-
-export function agentRoutes(deps: AgentRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const { registry, views, panes } = deps;
   const here: PaneView = { ...panes, sizeOf: (pane) => panes.get(pane) };
 

@@ -3,12 +3,12 @@
  * harness is started, nor HTTP.
  */
 
-import type { Base } from '../base/base.ts';
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { InvalidTeam, Team, TeamPlanStep, TeamProblem } from '../../contracts/factory/agent.ts';
 import { mostTeams } from '../../contracts/factory/team-file.ts';
 import { type Actor, engineActor } from '../base/actor.ts';
+import type { Base } from '../base/base.ts';
 import type { BotDoors, BotSpec, Harnesses, Launch } from '../harness/harness.ts';
 import type { Models } from '../models/index.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -60,33 +60,33 @@ export interface TeamService {
   close(): void;
 }
 
-interface TeamServiceDeps extends Pick<Base, 'store' | 'ledger' | 'ids' | 'log'> {
-  readonly registry: Registry;
-  readonly views: Pick<AgentViews, 'agents'>;
-  readonly folder: TeamFolder;
-  readonly panes: PaneEngine;
-  readonly harnesses: Harnesses;
-  readonly tokens: BotTokens;
-  readonly homes: BotHomes;
-  readonly worktrees: Worktrees;
-  /** Sets up a new worktree. Only messages to the bot wait for it. */
-  readonly setUp: (address: string) => void;
-  readonly secrets: BotSecrets;
-  readonly abroad: Abroad;
-  /** Where models of hosted bots are asked; absent where no bot is hosted. */
-  readonly models?: Pick<Models, 'find'>;
-  readonly workspace: string;
-  readonly userHome: string;
-  readonly computerId: string;
-}
-
 /** A bot with everything that its start needs. */
 interface Prepared {
   readonly spec: BotSpec;
   readonly launch: Launch;
 }
 
-export function createTeamService(deps: TeamServiceDeps): TeamService {
+export function createTeamService(
+  deps: Pick<Base, 'store' | 'ledger' | 'ids' | 'log'> & {
+    readonly registry: Registry;
+    readonly views: Pick<AgentViews, 'agents'>;
+    readonly folder: TeamFolder;
+    readonly panes: PaneEngine;
+    readonly harnesses: Harnesses;
+    readonly tokens: BotTokens;
+    readonly homes: BotHomes;
+    readonly worktrees: Worktrees;
+    /** Sets up a new worktree. Only messages to the bot wait for it. */
+    readonly setUp: (address: string) => void;
+    readonly secrets: BotSecrets;
+    readonly abroad: Abroad;
+    /** Where models of hosted bots are asked; absent where no bot is hosted. */
+    readonly models?: Pick<Models, 'find'>;
+    readonly workspace: string;
+    readonly userHome: string;
+    readonly computerId: string;
+  },
+): TeamService {
   const { store, registry, folder } = deps;
   const around = { workspace: deps.workspace, userHome: deps.userHome };
   let rows = new Map<string, TeamRecord>();

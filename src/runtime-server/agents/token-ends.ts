@@ -3,19 +3,17 @@ import type { Log } from '../base/base.ts';
 import type { BotTokens } from './bot-homes.ts';
 import type { Registry } from './registry.ts';
 
-interface TokenEndsDeps {
-  readonly tokens: Pick<BotTokens, 'revoke'>;
-  /** Retries what waits for the agent. */
-  readonly wake: (agentId: string) => void;
-  readonly log: Log;
-}
-
 /** Follows the agents of a registry. Returns the function that stops it. */
 export function createTokenEnds({
   tokens,
   wake,
   log,
-}: TokenEndsDeps): (registry: Pick<Registry, 'onState'>) => () => void {
+}: {
+  readonly tokens: Pick<BotTokens, 'revoke'>;
+  /** Retries what waits for the agent. */
+  readonly wake: (agentId: string) => void;
+  readonly log: Log;
+}): (registry: Pick<Registry, 'onState'>) => () => void {
   return (registry) => {
     const live = new Set<string>();
     return registry.onState(({ agentId, pane }) => {

@@ -2,7 +2,7 @@
  * Asks questions and takes their answers over durable holds: asking, answering, deadlines, restarts. Owns how long a hold lives and who gets its
  * answer; an answer and its changes in the database are one transaction. Must not know HTTP or the cloud's table.
  */
-import type { Base } from '../base/base.ts';
+
 import { hash } from 'node:crypto';
 import {
   type Approval,
@@ -14,6 +14,7 @@ import { visible, visibleLine } from '../../contracts/approvals/visible.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { ApprovalAnswer, ApprovalAsk, ApprovalDesk, ApprovalVerdict, Asked, AskOptions } from './desk.ts';
 import {
   endHold,

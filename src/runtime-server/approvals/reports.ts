@@ -20,18 +20,6 @@ export type CallHome = (request: {
 
 export type OpenReportLanes = (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
 
-interface ReportsDeps {
-  readonly openLanes: OpenReportLanes;
-  readonly call: CallHome;
-  /** The home cloud's capabilities; requested from it if not known yet. */
-  readonly knows: () => Promise<ReadonlySet<Capability>>;
-  readonly clock: Clock;
-  readonly engineId: string;
-  /** Its person's name for a bot; null for an unknown one. */
-  readonly botName?: (agentId: string) => string | null;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 export interface Reports {
   /** The hold's current state, in the transaction that created or ended it, or moved its end: then with the earlier end. */
   queue(tx: Tx, hold: Hold, before?: number): void;
@@ -53,7 +41,25 @@ const moved = '.until-';
 /** The row as stored, also for a cloud that cannot be told of an early end. */
 type Kept = ApprovalReport & { readonly longest?: string };
 
-export function createReports({ openLanes, call, knows, clock, engineId, botName, log }: ReportsDeps): Reports {
+export function createReports({
+  openLanes,
+  call,
+  knows,
+  clock,
+  engineId,
+  botName,
+  log,
+}: {
+  readonly openLanes: OpenReportLanes;
+  readonly call: CallHome;
+  /** The home cloud's capabilities; requested from it if not known yet. */
+  readonly knows: () => Promise<ReadonlySet<Capability>>;
+  readonly clock: Clock;
+  readonly engineId: string;
+  /** Its person's name for a bot; null for an unknown one. */
+  readonly botName?: (agentId: string) => string | null;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): Reports {
   const lanes = openLanes(async (item, signal) => {
     const path = putApproval.path.replace(':id', item.id.split('.')[0] ?? '');
     const known = await knows();

@@ -2,13 +2,14 @@
  * Questions to a person about calls, and their answers. One answer allows one action, once, and only while the screen still shows what it showed
  * when the question was asked. Must not know who is asked or how.
  */
-import type { Base } from '../base/base.ts';
+
 import { createHmac, hash } from 'node:crypto';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { ToolsetApproval } from '../../contracts/computer-use/toolset.ts';
 import { canonicalJson } from '../../kit/ledger/canonical.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import { json, nullable, type RowOf, table, text, time, word } from '../../kit/store/table.ts';
+import type { Base } from '../base/base.ts';
 import type { ApprovalState } from './gate.ts';
 import type { Answer, Question, Questions } from './questions.ts';
 
@@ -43,13 +44,6 @@ export interface Ask extends Omit<Question, 'expiresInMs' | 'key'> {
 type Ended = Exclude<ApprovalState, 'pending'>;
 type Listener = (id: string, state: Ended, by: string | null) => void;
 
-interface ApprovalsDeps extends Pick<Base, 'store' | 'clock'> {
-  readonly questions: Questions;
-  readonly secret: string;
-  readonly approveUrl: (id: string) => string;
-  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
-}
-
 /** A person may be away for a while; a later request is a new question. */
 const expiresInMs = 60 * 60_000;
 /** Callers that wait for one of the newest questions may check without reading the database. */
@@ -57,7 +51,19 @@ const mostStates = 1000;
 /** How long a yes stays valid while its caller does not return. Milliseconds. */
 const usedWithinMs = 10 * 60_000;
 
-export function createApprovals({ store, questions, clock, secret, approveUrl, log }: ApprovalsDeps) {
+export function createApprovals({
+  store,
+  questions,
+  clock,
+  secret,
+  approveUrl,
+  log,
+}: Pick<Base, 'store' | 'clock'> & {
+  readonly questions: Questions;
+  readonly secret: string;
+  readonly approveUrl: (id: string) => string;
+  readonly log: { error(message: string, facts?: Record<string, unknown>): void };
+}) {
   const listeners = new Set<Listener>();
   const states = new Map<string, ApprovalState>();
   const remember = (id: string, state: ApprovalState) => {

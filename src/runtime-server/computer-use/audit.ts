@@ -76,10 +76,7 @@ const longestMessage = 1000;
  */
 const endWaitsMs = 25;
 
-interface AuditDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
-}
-
-export function createAudit({ store, clock, timers, ids }: AuditDeps) {
+export function createAudit({ store, clock, timers, ids }: Pick<Base, 'store' | 'clock' | 'timers' | 'ids'>) {
   /** Ends that are not written yet. */
   let ends: (() => void)[] = [];
   let cancelFlush = () => {};

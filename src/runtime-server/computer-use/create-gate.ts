@@ -21,20 +21,19 @@ import { judgeTurn } from './turns.ts';
 import { createEnds, createScreens, type Ended, type Way } from './way.ts';
 import { maskedInput } from './words.ts';
 
-interface GateDeps
-  extends Pick<LookingDeps, 'hosts' | 'uploads' | 'watched'>,
-    Pick<JudgingDeps, 'policy' | 'defaults' | 'approver'>,
-    Pick<ActingDeps, 'announce' | 'log'> {
-  readonly audit: Audit;
-  readonly approvals: Approvals;
-  readonly lease: Lease;
-  readonly sessions: Sessions;
-  readonly program: ExecutorProgram;
-}
-
 interface Gate extends Pick<ToolsetGate, 'call'>, Omit<ReturnType<typeof createActing>, 'act' | 'actAsSeen'> {}
 
-export function createGate(deps: GateDeps): Gate {
+export function createGate(
+  deps: Pick<LookingDeps, 'hosts' | 'uploads' | 'watched'> &
+    Pick<JudgingDeps, 'policy' | 'defaults' | 'approver'> &
+    Pick<ActingDeps, 'announce' | 'log'> & {
+      readonly audit: Audit;
+      readonly approvals: Approvals;
+      readonly lease: Lease;
+      readonly sessions: Sessions;
+      readonly program: ExecutorProgram;
+    },
+): Gate {
   const { audit, lease } = deps;
   const lanes = createPlaceLanes();
   const origins = createOrigins();

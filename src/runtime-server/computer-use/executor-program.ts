@@ -47,16 +47,6 @@ export interface ExecutorProgram {
   close(): Promise<void>;
 }
 
-interface ExecutorProgramDeps {
-  readonly command: readonly [string, ...string[]];
-  /** Beside the plain environment. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly onEvent: (event: ProgramEvent, bytes: Uint8Array) => void;
-  /** It ended unexpectedly; open requests are lost. */
-  readonly onDeath: (fault: Fault) => void;
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 interface Waiting {
   readonly request: Request;
   readonly resolve: (answer: ExecutorAnswer) => void;
@@ -68,7 +58,15 @@ interface Live {
   readonly waiting: Map<number, Waiting>;
 }
 
-export function createExecutorProgram(deps: ExecutorProgramDeps): ExecutorProgram {
+export function createExecutorProgram(deps: {
+  readonly command: readonly [string, ...string[]];
+  /** Beside the plain environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly onEvent: (event: ProgramEvent, bytes: Uint8Array) => void;
+  /** It ended unexpectedly; open requests are lost. */
+  readonly onDeath: (fault: Fault) => void;
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): ExecutorProgram {
   let live: Promise<Live> | null = null;
   let running: Live | null = null;
   let generation = 0;

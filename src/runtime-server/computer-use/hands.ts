@@ -2,10 +2,11 @@
  * The hands of one computer as a program composes them: the gate, the routes of the device, the program that acts. The same for a person's computer
  * and for a hosted one, which differ in who is asked, and about what. Must not know its composer.
  */
-import type { Base } from '../base/base.ts';
+
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Log } from '../../kit/log/log.ts';
 import type { Store } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/index.ts';
 import type { ToolsetGate } from './gate.ts';
 import type { Questions } from './questions.ts';

@@ -27,13 +27,6 @@ export interface Hosts {
   judge(question: HostQuestion, opened: (host: string) => boolean): { readonly allow: boolean; readonly why: string };
 }
 
-interface HostsDeps {
-  readonly policy: Pick<Policy, 'decide'>;
-  readonly ownPorts: () => readonly number[];
-  /** Of this computer; default: those of its interfaces. */
-  readonly ownAddresses?: () => readonly string[];
-}
-
 const moves = new Set(['back', 'forward', 'reload']);
 /** Names that lead to this computer or its network by definition. */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
@@ -41,7 +34,16 @@ const usualPorts = new Set([80, 443]);
 const notOpened = 'it is not a public address; a rule in .gantry/policy.yaml that names this host can allow it';
 const own = 'Gantry itself listens there';
 
-export function createHosts({ policy, ownPorts, ownAddresses = interfaceAddresses }: HostsDeps): Hosts {
+export function createHosts({
+  policy,
+  ownPorts,
+  ownAddresses = interfaceAddresses,
+}: {
+  readonly policy: Pick<Policy, 'decide'>;
+  readonly ownPorts: () => readonly number[];
+  /** Of this computer; default: those of its interfaces. */
+  readonly ownAddresses?: () => readonly string[];
+}): Hosts {
   const isOwn = (addresses: readonly string[], port: number) =>
     ownPorts().includes(port) && addresses.some((address) => isHere(address, ownAddresses()));
 

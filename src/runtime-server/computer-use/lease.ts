@@ -2,10 +2,11 @@
  * The right to act. At most one holder at a time, for 60 s unless renewed. A person outranks runs and keys; only a person or
  * another run keeps others out. In memory: after a restart nobody holds it. Must not know calls.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import { type Control, controlSeconds } from '../../contracts/computer-use/toolset.ts';
 import { iso } from '../../kit/clock/clock.ts';
+import type { Base } from '../base/base.ts';
 import type { Holder } from './gate.ts';
 
 export type ControlChange = 'taken' | 'released' | 'expired' | 'elsewhere';
@@ -32,14 +33,16 @@ interface Held {
   cancel: () => void;
 }
 
-interface LeaseDeps extends Pick<Base, 'clock' | 'timers'> {
-  /** `lost`: who had it until now. */
-  readonly changed: (why: ControlChange, lost: Holder | null) => void;
-}
-
 const leaseMs = controlSeconds * 1000;
 
-export function createLease({ clock, timers, changed }: LeaseDeps): Lease {
+export function createLease({
+  clock,
+  timers,
+  changed,
+}: Pick<Base, 'clock' | 'timers'> & {
+  /** `lost`: who had it until now. */
+  readonly changed: (why: ControlChange, lost: Holder | null) => void;
+}): Lease {
   let held: Held | null = null;
 
   const same = (one: Holder, other: Holder) => one.kind === other.kind && one.id === other.id;

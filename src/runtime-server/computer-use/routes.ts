@@ -23,18 +23,21 @@ import type { Holder, ToolsetCaller, ToolsetGate } from './gate.ts';
 import { usualSession } from './read-call.ts';
 import type { View } from './view.ts';
 
-interface DeviceRoutesDeps {
+/** The id by which a computer is asked about itself. */
+const thisDevice = 'this-device';
+
+export function deviceRoutesOf({
+  gate,
+  view,
+  oneBrowser,
+  livingRun,
+}: {
   readonly gate: Pick<ToolsetGate, 'call' | 'control'>;
   readonly view: Pick<View, 'watch'>;
   /** Everybody has the same browser, which the display shows: in a computer that has one caller. */
   readonly oneBrowser: boolean;
   readonly livingRun: (runId: string) => Promise<boolean>;
-}
-
-/** The id by which a computer is asked about itself. */
-const thisDevice = 'this-device';
-
-export function deviceRoutesOf({ gate, view, oneBrowser, livingRun }: DeviceRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const { control } = gate;
   return [
     bind(callToolset, async ({ principal, params, body, signal }) => {

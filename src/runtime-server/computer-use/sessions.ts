@@ -48,16 +48,18 @@ interface Known {
   secret: boolean;
 }
 
-interface SessionsDeps {
-  readonly program: Pick<ExecutorProgram, 'request' | 'generation'>;
-  readonly folder: string;
-  readonly proxy: string | null;
-}
-
 /** Each is a separate browser. */
 const mostOpen = 8;
 
-export function createSessions({ program, folder, proxy }: SessionsDeps): Sessions {
+export function createSessions({
+  program,
+  folder,
+  proxy,
+}: {
+  readonly program: Pick<ExecutorProgram, 'request' | 'generation'>;
+  readonly folder: string;
+  readonly proxy: string | null;
+}): Sessions {
   const known = new Map<string, Known>();
   /** Calls under way. */
   const calls = new Map<string, number>();

@@ -33,16 +33,17 @@ interface Watcher {
   readonly listener: (event: ViewEvent) => void;
 }
 
-interface ViewDeps {
-  readonly control: () => Control;
-  /** Asks the executor; its errors do not matter here. False: it does not run. */
-  readonly tell: (request: Request) => boolean;
-}
-
 /** Frames a second at most. */
 const fps = 10;
 
-export function createView({ control, tell }: ViewDeps): View {
+export function createView({
+  control,
+  tell,
+}: {
+  readonly control: () => Control;
+  /** Asks the executor; its errors do not matter here. False: it does not run. */
+  readonly tell: (request: Request) => boolean;
+}): View {
   const watchers = new Set<Watcher>();
   let last: Place | null = null;
   /** Places of which frames are made now. */

@@ -55,18 +55,20 @@ export function createScreens(): Screens {
   };
 }
 
-interface EndsDeps {
-  readonly audit: Pick<Audit, 'write'>;
-  readonly screens: Screens;
-  readonly sessions: Pick<Sessions, 'lost'>;
-}
-
 type More = Omit<AuditEnd, 'stage' | 'outcome'>;
 /** Records its end; returns the id of its row. */
 type Finish = (outcome: Outcome, more: More) => Promise<string>;
 
 /** The ends of calls that are no success. */
-export function createEnds({ audit, screens, sessions }: EndsDeps) {
+export function createEnds({
+  audit,
+  screens,
+  sessions,
+}: {
+  readonly audit: Pick<Audit, 'write'>;
+  readonly screens: Screens;
+  readonly sessions: Pick<Sessions, 'lost'>;
+}) {
   const row = (call: AuditCall, stage: Stage, outcome: Outcome, more: More = {}): Promise<string> =>
     audit.write(call, { stage, outcome, ...more });
 

@@ -22,15 +22,16 @@ export interface BotEvents {
   ): void;
 }
 
-interface BotEventsDeps {
-  readonly events: RuntimeEvents;
-  readonly registry: { find(idOrAddress: string): NamedBot | null };
-}
-
 /** Longer titles are no titles; the registry takes no more. */
 const longestTitle = 200;
 
-export function createBotEvents({ events, registry }: BotEventsDeps): BotEvents {
+export function createBotEvents({
+  events,
+  registry,
+}: {
+  readonly events: RuntimeEvents;
+  readonly registry: { find(idOrAddress: string): NamedBot | null };
+}): BotEvents {
   return {
     emit(tx, bot, event) {
       const member = bot === null ? null : registry.find(bot);

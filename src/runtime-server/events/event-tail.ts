@@ -2,11 +2,12 @@
  * The newest events and states as the texts that all streams send: read from the ledger once and serialised once, however many streams are at the
  * tail. Must not know its readers.
  */
-import type { Base } from '../base/base.ts';
+
 import type { AgentState, PaneRef } from '../../contracts/factory/agent.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { eventText } from '../../kit/http/sse.ts';
 import type { LedgerRow } from '../../kit/ledger/ledger.ts';
+import type { Base } from '../base/base.ts';
 import { eventOfRow, eventRowTypes } from './event-rows.ts';
 
 /** Rows read, and sent, at once. */

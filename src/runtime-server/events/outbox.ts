@@ -36,7 +36,23 @@ export interface Outbox extends RuntimeEvents {
   close(): Promise<void>;
 }
 
-interface OutboxDeps {
+/** A waiting row: its event, and the home it is for if this computer was paired at that time. */
+interface Waiting {
+  readonly paired?: string;
+}
+
+const lane = { events: 'events', usage: 'usage' } as const;
+/** Events older than a week are dropped; money is reported however late. */
+const eventsKeptMs = 7 * 24 * 60 * 60_000;
+const microPerCent = 10_000;
+
+export function createOutbox({
+  openLanes,
+  call,
+  home,
+  clock,
+  log,
+}: {
   readonly openLanes: (send: (item: LaneItem, signal: AbortSignal) => Promise<LaneOutcome>) => Lanes;
   /** Calls the home cloud as this computer's device, signed. Throws when it cannot be reached. */
   readonly call: (request: {
@@ -49,19 +65,7 @@ interface OutboxDeps {
   readonly home: () => string | null;
   readonly clock: Clock;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
-/** A waiting row: its event, and the home it is for if this computer was paired at that time. */
-interface Waiting {
-  readonly paired?: string;
-}
-
-const lane = { events: 'events', usage: 'usage' } as const;
-/** Events older than a week are dropped; money is reported however late. */
-const eventsKeptMs = 7 * 24 * 60 * 60_000;
-const microPerCent = 10_000;
-
-export function createOutbox({ openLanes, call, home, clock, log }: OutboxDeps): Outbox {
+}): Outbox {
   const lanes = openLanes(async (item, signal) => {
     const { paired, ...told } = item.body as Waiting;
     // Events from one pairing must not reach the next home.

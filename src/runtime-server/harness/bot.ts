@@ -2,8 +2,9 @@
  * One live bot, as far as it is the same for every harness. Feeds the judge, keeps the gate, serialises typing, waits for conditions. Must not know
  * how a harness takes a text (drivers do) nor teams, queues and the ledger (the factory does).
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
+import type { Base } from '../base/base.ts';
 import type { PaneFacts, PaneInfo, PaneOsc } from '../panes/pane-engine.ts';
 import { type Adapter, createMutex, type DriverContext, type HarnessPanes } from './adapter.ts';
 import type { BotMemory, BotSpec, BotState, Gate, HarnessBot, PermissionDesk, PermissionPolicy } from './harness.ts';
@@ -24,19 +25,6 @@ const cannotTakeMs = 60_000;
 /** A person's input is recorded once a burst, or it would push all other evidence out of `explain`. */
 const personBurstMs = 5000;
 
-interface BotOptions extends Pick<Base, 'clock' | 'timers'> {
-  readonly adapter: Adapter;
-  readonly matcher: Matcher;
-  readonly bot: BotSpec;
-  readonly paneId: string;
-  readonly panes: HarnessPanes;
-  readonly memory: BotMemory;
-  readonly desk: PermissionDesk;
-  readonly policy: PermissionPolicy;
-  readonly home: string;
-  readonly onClose: () => void;
-}
-
 /** A bot, and the side on which the panes' reports come in. */
 export interface LiveBot extends HarnessBot {
   takeFacts(facts: PaneFacts): void;
@@ -45,7 +33,20 @@ export interface LiveBot extends HarnessBot {
   takeEngine(): void;
 }
 
-export function createBot(options: BotOptions): LiveBot {
+export function createBot(
+  options: Pick<Base, 'clock' | 'timers'> & {
+    readonly adapter: Adapter;
+    readonly matcher: Matcher;
+    readonly bot: BotSpec;
+    readonly paneId: string;
+    readonly panes: HarnessPanes;
+    readonly memory: BotMemory;
+    readonly desk: PermissionDesk;
+    readonly policy: PermissionPolicy;
+    readonly home: string;
+    readonly onClose: () => void;
+  },
+): LiveBot {
   const { adapter, bot, paneId, panes, clock, timers, memory } = options;
   const remembered = recall();
   const judge = createJudge({

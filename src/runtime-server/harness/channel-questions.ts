@@ -27,13 +27,6 @@ interface ChannelDecision {
   readonly note: string;
 }
 
-interface ChannelQuestionsOptions {
-  /** Prefix of the key by which approvals recognise a repeated question. */
-  readonly harness: string;
-  /** Delivers the decision. `gone`: the program no longer asks. Rejects where delivery failed. */
-  readonly reply: (id: string, decision: ChannelDecision) => Promise<'taken' | 'gone'>;
-}
-
 interface ChannelQuestions {
   asked(question: ChannelQuestion): void;
   /** Somebody answered in the pane. */
@@ -60,7 +53,15 @@ interface Open {
   replied: boolean;
 }
 
-export function createChannelQuestions(context: DriverContext, options: ChannelQuestionsOptions): ChannelQuestions {
+export function createChannelQuestions(
+  context: DriverContext,
+  options: {
+    /** Prefix of the key by which approvals recognise a repeated question. */
+    readonly harness: string;
+    /** Delivers the decision. `gone`: the program no longer asks. Rejects where delivery failed. */
+    readonly reply: (id: string, decision: ChannelDecision) => Promise<'taken' | 'gone'>;
+  },
+): ChannelQuestions {
   const { bot } = context;
   const desk = createDeskQuestions(context, options.harness);
   const { note } = desk;

@@ -26,7 +26,7 @@ import { quote } from './shell/start-file.ts';
 /** How long a lookup of the installed harnesses is valid. */
 const foundForMs = 30_000;
 
-interface HarnessesDeps {
+export function createHarnesses(deps: {
   readonly panes: HarnessPanes;
   readonly clock: Clock;
   readonly timers?: Timers;
@@ -42,9 +42,7 @@ interface HarnessesDeps {
   readonly env: Environment;
   /** The person's home folder; only read. */
   readonly home: string;
-}
-
-export function createHarnesses(deps: HarnessesDeps): Harnesses {
+}): Harnesses {
   const { panes, clock, timers = systemTimers, memory } = deps;
   const around = { env: deps.env, home: deps.home, processes: deps.processes };
   const adapters: Partial<Record<HarnessName, Adapter>> = {

@@ -9,20 +9,19 @@ import { createJail } from '../tool-server/jail.ts';
 import type { HostedDeps } from './deps.ts';
 import { createHosted, createReportTools, type Hosted } from './index.ts';
 
-interface HostedBotsDeps
-  extends Omit<HostedDeps, 'tools' | 'reply' | 'orderOf' | 'modeOf' | 'envOf' | 'folderOf'> {
-  /** `GANTRY_HOME`, which no bot sees. */
-  readonly home: string;
-  /** The native tools and these. */
-  tools(more: readonly Tool[]): ToolRegistry;
-  readonly sends: SendService;
-  readonly registry: Pick<Registry, 'find'>;
-  readonly worktrees: Worktrees;
-  readonly setUp: (address: string) => Promise<unknown>;
-  openSecrets(env: Readonly<Record<string, string>>): Promise<Record<string, string>>;
-}
-
-export function composeHosted(deps: HostedBotsDeps): Hosted {
+export function composeHosted(
+  deps: Omit<HostedDeps, 'tools' | 'reply' | 'orderOf' | 'modeOf' | 'envOf' | 'folderOf'> & {
+    /** `GANTRY_HOME`, which no bot sees. */
+    readonly home: string;
+    /** The native tools and these. */
+    tools(more: readonly Tool[]): ToolRegistry;
+    readonly sends: SendService;
+    readonly registry: Pick<Registry, 'find'>;
+    readonly worktrees: Worktrees;
+    readonly setUp: (address: string) => Promise<unknown>;
+    openSecrets(env: Readonly<Record<string, string>>): Promise<Record<string, string>>;
+  },
+): Hosted {
   const { nodes } = deps;
   const freshName = () => deps.ids.next('tmp');
   const reply: Parameters<typeof createReportTools>[0]['reply'] = async ({ agentId, address }, threadId, text, key) => {

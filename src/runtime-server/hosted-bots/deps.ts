@@ -1,7 +1,8 @@
 /** The interfaces that hosted bots need from outside. Composed by the factory. */
-import type { Base } from '../base/base.ts';
+
 import type { HostedMode } from '../../contracts/factory/team-file.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { Models } from '../models/index.ts';
 import type { ToolRegistry } from '../tool-server/index.ts';
 import type { HostedSpec } from './spec.ts';
@@ -66,4 +67,3 @@ export interface HostedDeps extends Base {
   /** The folder that the bot works in, made if need be. */
   folderOf(spec: HostedSpec): Promise<string>;
 }
-

@@ -9,7 +9,6 @@ import type { HostedDeps } from './deps.ts';
 import type { HostedSpec } from './spec.ts';
 import { dropTurn, lastTurn, linesAfter, moveTurn, openTurns, type TurnRecord } from './store.ts';
 
-
 export type { HostedBot } from './bot.ts';
 
 export { hostedMigrations } from './migrations.ts';

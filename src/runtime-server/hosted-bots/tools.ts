@@ -32,15 +32,13 @@ export const reportTools: ReadonlySet<string> = new Set([
   'thread.reply',
 ]);
 
-interface ReportToolsDeps {
+export function createReportTools(deps: {
   readonly nodes: NodeWork;
   readonly reply: HostedDeps['reply'];
   /** Opens a file inside the root. */
   openFile(root: string, path: string): Promise<{ fd: number; close(): Promise<void> }>;
   readonly freshKey: () => string;
-}
-
-export function createReportTools(deps: ReportToolsDeps): Tool[] {
+}): Tool[] {
   const report = { report: true, readOnly: false, forNodes: true } as const;
   const botOf = ({ bot }: ToolCaller) => {
     if (bot !== null) return bot;

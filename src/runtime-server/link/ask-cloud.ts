@@ -3,11 +3,6 @@ import type { z } from 'zod';
 import { AppError } from '../../contracts/common/errors.ts';
 import { beginPairing, PairingGrant, pollPairing } from '../../contracts/link/pairings.ts';
 
-interface AskCloudDeps {
-  readonly now: () => number;
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-}
-
 /** `remainingMs`: how long the code is valid from now on, whatever the clocks show. `aheadMs`: of the cloud's clock; null: unknown. */
 type Begun = z.infer<(typeof beginPairing.answers)[201]> & {
   readonly remainingMs: number;
@@ -31,7 +26,13 @@ const largestAnswer = 64 * 1024;
 const Begin = beginPairing.answers[201].strip();
 const Grant = PairingGrant.strip();
 
-export function createAskCloud({ fetch, now }: AskCloudDeps): AskCloud {
+export function createAskCloud({
+  fetch,
+  now,
+}: {
+  readonly now: () => number;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}): AskCloud {
   async function post(url: string, body: unknown): Promise<{ status: number; body: unknown; date: number }> {
     const response = await fetch(url, {
       method: 'POST',

@@ -3,10 +3,11 @@
  * `runtime.db`. Requests in both directions are signed with the key made from it. The secrets for a paired cloud are in
  * `home-secrets.ts`. Must not know routes.
  */
-import type { Base } from '../base/base.ts';
+
 import type { Sealer } from '../../kit/secrets/sealer.ts';
 import { newToken } from '../../kit/secrets/token-file.ts';
 import type { Migration } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 
 export const deviceMigrations: readonly Migration[] = [
   {
@@ -42,14 +43,18 @@ export const deviceMigrations: readonly Migration[] = [
   },
 ];
 
-interface DeviceDeps extends Pick<Base, 'store' | 'clock'> {
+/** The device token; created when there is none, or when the master key that sealed it is gone: then pairing has to be repeated. */
+export async function ensureDeviceToken({
+  store,
+  sealer,
+  clock,
+  computerId,
+  log,
+}: Pick<Base, 'store' | 'clock'> & {
   readonly sealer: Sealer;
   readonly computerId: string;
   readonly log: { warn(message: string): void };
-}
-
-/** The device token; created when there is none, or when the master key that sealed it is gone: then pairing has to be repeated. */
-export async function ensureDeviceToken({ store, sealer, clock, computerId, log }: DeviceDeps): Promise<string> {
+}): Promise<string> {
   const place = `device|token|${computerId}`;
   return store.write((tx) => {
     const row = tx.get<{ token: string }>('SELECT token FROM device WHERE one = 1 AND computer_id = ?', computerId);

@@ -3,13 +3,14 @@
  * gone. The runtime always dials, so that a computer behind a firewall needs no open port. Owns when to dial; must not know
  * routes, or how a computer is paired.
  */
-import type { Base } from '../base/base.ts';
+
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { dialInHeaders, linkPath } from '../../contracts/link/dial-in.ts';
 import { type Carrier, type CarrierEnd, createCarrier, setupMs } from '../../kit/link/carrier.ts';
 import { signedHeaders } from '../../kit/signing/signature.ts';
 import { largestOffsetMs } from '../../kit/signing/signed-call.ts';
+import type { Base } from '../base/base.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
 
 interface Home {

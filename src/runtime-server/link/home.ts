@@ -49,17 +49,6 @@ export interface Home {
   onChange(listener: (home: HomeNow) => void): () => void;
 }
 
-interface HomeDeps {
-  readonly clock: Clock;
-  readonly computerId: string;
-  readonly user: { readonly id: string; readonly name: string };
-  /** The token that signs requests to the embedded cloud. */
-  readonly token: string;
-  /** The listener of the embedded cloud; null where there is none. */
-  readonly embedded: () => { readonly host: string; readonly port: number } | null;
-  readonly onFault: (fault: unknown) => void;
-}
-
 export interface SwitchableHome extends Home {
   /** The pairing that holds from now on; null: back to the embedded one. Says nothing to listeners when nothing changed. */
   become(paired: PairedHome | null): void;
@@ -69,7 +58,16 @@ export interface SwitchableHome extends Home {
 
 const noHome = 'This computer is not paired with a cloud.';
 
-export function createHome(deps: HomeDeps): SwitchableHome {
+export function createHome(deps: {
+  readonly clock: Clock;
+  readonly computerId: string;
+  readonly user: { readonly id: string; readonly name: string };
+  /** The token that signs requests to the embedded cloud. */
+  readonly token: string;
+  /** The listener of the embedded cloud; null where there is none. */
+  readonly embedded: () => { readonly host: string; readonly port: number } | null;
+  readonly onFault: (fault: unknown) => void;
+}): SwitchableHome {
   const { clock, computerId, user, embedded } = deps;
   const localKey = signingKey(deps.token);
   const listeners = new Set<(home: HomeNow) => void>();

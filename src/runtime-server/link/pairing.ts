@@ -3,7 +3,7 @@
  * minute, replacing the keys every thirty days, and unpairing. Owns changes of the home cloud; must not know links, screens or
  * what goes home.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import { describeDevice, rotateDevice, unpairDevice } from '../../contracts/link/device.ts';
 import { type Capability, capabilities, readKnows } from '../../contracts/link/knows.ts';
@@ -12,6 +12,7 @@ import type { PairingGrant } from '../../contracts/link/pairings.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import { signingKey } from '../../kit/signing/signature.ts';
 import type { SignedAnswer } from '../../kit/signing/signed-call.ts';
+import type { Base } from '../base/base.ts';
 import type { AskCloud } from './ask-cloud.ts';
 import { parseCloudUrl } from './cloud-url.ts';
 import type { SwitchableHome } from './home.ts';

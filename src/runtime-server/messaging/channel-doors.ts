@@ -2,22 +2,15 @@
  * The part of the factory for outside channels: a channel's thread and bot, and the delivery of replies. Used by the phone. Must not know providers.
  */
 
-import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { SendRequest } from '../../contracts/factory/delivery.ts';
 import type { Member, Registry } from '../agents/registry.ts';
+import type { Base } from '../base/base.ts';
 import type { BotEvents } from '../events/bot-events.ts';
 import type { Channel, ChannelDoors } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { SendService } from './send.ts';
 import { findChannelThread, insertThread } from './store/threads.ts';
-
-interface ChannelDoorsDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
-  readonly registry: Pick<Registry, 'find'>;
-  readonly sends: SendService;
-  readonly deliverer: Pick<Deliverer, 'move'>;
-  readonly events: BotEvents;
-}
 
 const asComments = (text: string) => text.replace(/^/gm, '# ');
 
@@ -31,7 +24,14 @@ export function strangersWords(bot: Pick<Member, 'spec'> | null, text: string): 
   return bot?.spec?.harness === 'custom' ? asComments(text) : asWords(bot, text);
 }
 
-export function createChannelDoors(deps: ChannelDoorsDeps): ChannelDoors {
+export function createChannelDoors(
+  deps: Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
+    readonly registry: Pick<Registry, 'find'>;
+    readonly sends: SendService;
+    readonly deliverer: Pick<Deliverer, 'move'>;
+    readonly events: BotEvents;
+  },
+): ChannelDoors {
   const { store, ledger, clock, ids, registry } = deps;
 
   /** Senders outside are named as the carrier names them; they are not the owner, whatever they write. */

@@ -2,12 +2,13 @@
  * Takes queued sends out of a bot's outbox, one at a time, and settles each by the evidence for it. Never types unless the bot's gate is open; never
  * types again what may have arrived. Must not know who sent it, nor HTTP.
  */
-import type { Base } from '../base/base.ts';
+
 import type { DeliveryVia } from '../../contracts/factory/delivery.ts';
 import type { LaneItem, LaneOutcome, Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { PlacedBot } from '../agents/placement.ts';
 import type { Member } from '../agents/registry.ts';
+import type { Base } from '../base/base.ts';
 import type { DeliverResult, Outgoing } from '../harness/harness.ts';
 import { obstacleInWords } from '../harness/wording.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
@@ -26,13 +27,6 @@ interface LaneWorker {
 /** Makes the lanes that hold queued sends. */
 export type OpenLanes = (worker: LaneWorker) => Lanes;
 
-interface DelivererDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
-  readonly panes: Pick<PaneEngine, 'engine'>;
-  readonly registry: { find(agentId: string): Member | null; bot(agentId: string): PlacedBot | null };
-  /** Limits that hold bots; absent where usage is not counted. */
-  readonly limits?: { held(agentId: string): string | null };
-}
-
 export interface Deliverer extends LaneWorker {
   /** Why nothing can be typed into this bot now; null when it can take a message. */
   obstacle(agentId: string): string | null;
@@ -50,7 +44,14 @@ export interface Deliverer extends LaneWorker {
   onTried(listener: (agentId: string) => void): () => void;
 }
 
-export function createDeliverer(deps: DelivererDeps): Deliverer {
+export function createDeliverer(
+  deps: Pick<Base, 'store' | 'ledger' | 'clock'> & {
+    readonly panes: Pick<PaneEngine, 'engine'>;
+    readonly registry: { find(agentId: string): Member | null; bot(agentId: string): PlacedBot | null };
+    /** Limits that hold bots; absent where usage is not counted. */
+    readonly limits?: { held(agentId: string): string | null };
+  },
+): Deliverer {
   const underWay = new Map<string, string>();
   /** Each bot head's last reason to wait: while it is unchanged, the outbox need not be tried. */
   const heldFor = new Map<string, string>();

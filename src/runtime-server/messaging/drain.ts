@@ -20,15 +20,13 @@ interface DrainResult {
 
 export type Drain = (agent: string | undefined, dryRun: boolean) => Promise<DrainResult>;
 
-interface DrainDeps {
+export function createDrain(deps: {
   readonly lanes: Lanes;
   readonly timers: Timers;
   readonly store: Pick<Store, 'write'>;
   readonly deliverer: Deliverer;
   readonly registry: { find(idOrAddress: string): Member | null };
-}
-
-export function createDrain(deps: DrainDeps): Drain {
+}): Drain {
   const { lanes, deliverer } = deps;
 
   const wanted = (agent: string | undefined): string[] => {

@@ -22,16 +22,14 @@ import * as deliveries from './store/deliveries.ts';
 import * as threads from './store/threads.ts';
 import type { ThreadService } from './thread-service.ts';
 
-interface OrchestrationRoutesDeps {
+export function orchestrationRoutes(deps: {
   readonly store: Store;
   readonly registry: Registry;
   readonly sends: SendService;
   readonly drain: Drain;
   readonly threads: ThreadService;
   readonly events: EventStreamDeps;
-}
-
-export function orchestrationRoutes(deps: OrchestrationRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const { store, registry } = deps;
   const events = createEventStreams(deps.events);
 

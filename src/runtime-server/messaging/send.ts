@@ -3,13 +3,13 @@
  * Owns acceptance; typing belongs to the deliverer. Must not know SQL or HTTP.
  */
 
-import type { Base } from '../base/base.ts';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery, SendPlan, SendRequest, Thread } from '../../contracts/factory/delivery.ts';
 import type { Lanes } from '../../kit/lane/lane.ts';
 import type { Tx } from '../../kit/store/store.ts';
 import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
+import type { Base } from '../base/base.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import type { ChannelOut } from '../phone/ports.ts';
 import type { Deliverer } from './deliverer.ts';
@@ -24,17 +24,6 @@ const answerWithinMs = 9700;
 
 export interface SendService {
   send(request: SendRequest, sender: Sender, headerKey: string | undefined): Promise<Delivery | SendPlan>;
-}
-
-interface SendDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'ids'> {
-  readonly lanes: Lanes;
-  readonly panes: Pick<PaneEngine, 'engine'>;
-  readonly deliverer: Deliverer;
-  readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
-  readonly tickets: Tickets;
-  readonly hasStep: SendRouteDeps['hasStep'];
-  /** Takes over what leaves by the outside channel of a thread; absent where no thread has one. */
-  readonly channelOut?: ChannelOut | undefined;
 }
 
 /** Work for bots of vendors. */
@@ -53,7 +42,18 @@ interface Tickets {
   ): void;
 }
 
-export function createSendService(deps: SendDeps): SendService {
+export function createSendService(
+  deps: Pick<Base, 'store' | 'ledger' | 'clock' | 'timers' | 'ids'> & {
+    readonly lanes: Lanes;
+    readonly panes: Pick<PaneEngine, 'engine'>;
+    readonly deliverer: Deliverer;
+    readonly registry: { find(idOrAddress: string): Member | null; members(): readonly Member[] };
+    readonly tickets: Tickets;
+    readonly hasStep: SendRouteDeps['hasStep'];
+    /** Takes over what leaves by the outside channel of a thread; absent where no thread has one. */
+    readonly channelOut?: ChannelOut | undefined;
+  },
+): SendService {
   const { store, ledger, lanes, deliverer } = deps;
   const resolve = createFindRoute(deps);
   /** First sends under way by key: a duplicate waits for the first one's answer. */

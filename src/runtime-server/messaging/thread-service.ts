@@ -1,10 +1,11 @@
 /** Opens threads. Messages come into them by sends (`send.ts`). Must not know HTTP. */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Thread } from '../../contracts/factory/delivery.ts';
 import { iso } from '../../kit/clock/clock.ts';
 import type { Member } from '../agents/registry.ts';
 import type { Actor } from '../base/actor.ts';
+import type { Base } from '../base/base.ts';
 import { insertThread } from './store/threads.ts';
 
 interface ThreadPlan {
@@ -18,11 +19,11 @@ export interface ThreadService {
   create(plan: ThreadPlan, by: Actor): Promise<Thread>;
 }
 
-interface ThreadServiceDeps extends Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> {
-  readonly registry: { find(idOrAddress: string): Member | null };
-}
-
-export function createThreadService(deps: ThreadServiceDeps): ThreadService {
+export function createThreadService(
+  deps: Pick<Base, 'store' | 'ledger' | 'clock' | 'ids'> & {
+    readonly registry: { find(idOrAddress: string): Member | null };
+  },
+): ThreadService {
   return {
     plan(title, bot, opener) {
       if (bot === undefined) return { title, botId: opener ?? null };

@@ -2,8 +2,9 @@
  * Models: which ones can be asked, over which wire, at which price, and the one loop over them. No SDK is loaded before the first
  * request, so that a start without hosted bots pays nothing for them. Must not know bots or tools.
  */
-import type { Base } from '../base/base.ts';
+
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import { askAnthropic } from './anthropic.ts';
 import {
   type AskWire,

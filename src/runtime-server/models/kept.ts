@@ -2,7 +2,7 @@
  * Keys and servers of models that a person gave in the app: sealed in the database, opened in memory, never returned. Values from the environment or
  * settings.json take precedence and are not changed here. Must not know who asks models.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   forgetModelPlace,
@@ -14,6 +14,7 @@ import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind, type Principal } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { Sealer } from '../../kit/secrets/sealer.ts';
+import type { Base } from '../base/base.ts';
 import { askPlace } from './ask-place.ts';
 import { type Endpoint, listEndpoints, vendors } from './endpoints.ts';
 import type { Wire } from './model.ts';
@@ -28,14 +29,6 @@ interface KeptModels {
   readonly routes: readonly BoundRoute[];
 }
 
-interface KeptModelsDeps extends Pick<Base, 'store' | 'clock'> {
-  readonly ledger: Pick<Ledger, 'append'>;
-  readonly sealer: Sealer;
-  readonly env: Variables;
-  readonly endpoints?: Readonly<Record<string, Endpoint>> | undefined;
-  readonly log: { error(message: string, facts: Record<string, unknown>): void };
-}
-
 interface Row {
   name: string;
   wire: Wire;
@@ -47,7 +40,15 @@ interface Row {
 const variableOf = (name: string) => `the saved key of ${name}`;
 const sealPlace = (name: string) => `model_place|key_sealed|${name}`;
 
-export async function createKeptModels(deps: KeptModelsDeps): Promise<KeptModels> {
+export async function createKeptModels(
+  deps: Pick<Base, 'store' | 'clock'> & {
+    readonly ledger: Pick<Ledger, 'append'>;
+    readonly sealer: Sealer;
+    readonly env: Variables;
+    readonly endpoints?: Readonly<Record<string, Endpoint>> | undefined;
+    readonly log: { error(message: string, facts: Record<string, unknown>): void };
+  },
+): Promise<KeptModels> {
   const { store, sealer } = deps;
   const given = deps.endpoints ?? {};
   const env: Record<string, string | undefined> = { ...deps.env };

@@ -2,9 +2,10 @@
  * One turn: the model is asked, its calls are carried out, it is asked again, until it has nothing more to do or a limit is reached. Each step is
  * stored before anything acts on it, so records describe even a turn that is cut off. Must not know bots, stores, tools or vendors.
  */
-import type { Base } from '../base/base.ts';
+
 import type { Toolset } from '../../contracts/computer-use/members.ts';
 import type { Timers } from '../../kit/clock/timers.ts';
+import type { Base } from '../base/base.ts';
 import {
   type Answer,
   type FaultKind,

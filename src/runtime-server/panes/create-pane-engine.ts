@@ -12,22 +12,6 @@ import type { PaneEngine, PaneInfo, PaneListener } from './pane-engine.ts';
 import { createStreams } from './streams.ts';
 import { createWatchers } from './watchers.ts';
 
-interface PaneEngineDeps {
-  /** The data folder (`GANTRY_HOME`). */
-  readonly home: string;
-  /** How the host is started: `programCommand('pane-host')`. */
-  readonly command: readonly [string, ...string[]];
-  /** A listener or viewer threw. */
-  readonly onError: (error: unknown) => void;
-  readonly timers?: Timers;
-  /** How often the host is asked whether it is there, ms. */
-  readonly heartbeatMs?: number;
-  /** Which Gantry this is. */
-  readonly build?: string;
-  readonly settings?: PaneSettings | undefined;
-  readonly onNotice?: (message: string) => void;
-}
-
 export interface PaneSettings {
   /** A pane that nobody uses for this long sleeps; null: never; default two minutes. */
   readonly sleepAfterMs?: number | null | undefined;
@@ -41,7 +25,21 @@ const heartbeatMs = 5000;
 /** Waits between tries to reach a host, ms: the first hides a host that is being replaced, the last spares the computer. */
 const backoffMs = [50, 200, 1000, 5000];
 
-export function createPaneEngine(deps: PaneEngineDeps): PaneEngine {
+export function createPaneEngine(deps: {
+  /** The data folder (`GANTRY_HOME`). */
+  readonly home: string;
+  /** How the host is started: `programCommand('pane-host')`. */
+  readonly command: readonly [string, ...string[]];
+  /** A listener or viewer threw. */
+  readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
+  /** How often the host is asked whether it is there, ms. */
+  readonly heartbeatMs?: number;
+  /** Which Gantry this is. */
+  readonly build?: string;
+  readonly settings?: PaneSettings | undefined;
+  readonly onNotice?: (message: string) => void;
+}): PaneEngine {
   const timers = deps.timers ?? systemTimers;
   const panes = new Map<string, PaneInfo>();
   const oscSeen = new Map<string, number>();

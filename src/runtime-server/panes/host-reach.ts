@@ -10,18 +10,6 @@ import { hostCommand, hostToken, startHost } from './host-starter.ts';
 /** No host is started any more: what ran in the last one is gone. */
 export class HostGivenUp extends AppError {}
 
-interface HostReachOptions {
-  /** The data folder (`GANTRY_HOME`). */
-  readonly home: string;
-  readonly command: readonly [string, ...string[]];
-  /** Which Gantry this is; an older host is asked to hand its panes over. */
-  readonly build?: string | undefined;
-  /** How often in a row a host that died soon is started again; default 5. */
-  readonly restarts?: number | undefined;
-  readonly log: (message: string) => void;
-  readonly closed: () => boolean;
-}
-
 interface HostReach {
   /** Rejects with an error for a person. */
   connect(events: ConnectionEvents): Promise<HostConnection>;
@@ -41,7 +29,17 @@ const restartWaitsMs = [0, 250, 1000, 2000, 4000];
 /** Three phases of at most 30, 10 and 10 s, and the programs’ input and output before. */
 const handOverMs = 60_000;
 
-export function createHostReach(options: HostReachOptions): HostReach {
+export function createHostReach(options: {
+  /** The data folder (`GANTRY_HOME`). */
+  readonly home: string;
+  readonly command: readonly [string, ...string[]];
+  /** Which Gantry this is; an older host is asked to hand its panes over. */
+  readonly build?: string | undefined;
+  /** How often in a row a host that died soon is started again; default 5. */
+  readonly restarts?: number | undefined;
+  readonly log: (message: string) => void;
+  readonly closed: () => boolean;
+}): HostReach {
   const { home, build = '', log } = options;
   const files = hostFiles(home);
   const most = options.restarts ?? mostRestarts;

@@ -36,11 +36,11 @@ export interface Parties {
   name(id: string): string;
 }
 
-interface PartiesDeps {
+export function createParties({
+  registry,
+}: {
   readonly registry: { find(idOrAddress: string): PartyBot | null; members(): readonly PartyBot[] };
-}
-
-export function createParties({ registry }: PartiesDeps): Parties {
+}): Parties {
   const bot = (to: string): PartyBot => {
     const member = registry.find(to);
     if (member !== null) return member;

@@ -23,7 +23,7 @@ import { uploadHash } from './upload-hash.ts';
 type Brought = { readonly ok: boolean; readonly result: PeerUpResult };
 export type Bring = (user: string, name: string, request: PeerUpRequest, by: Actor) => Promise<Brought>;
 
-interface BringDeps {
+export function createBring(deps: {
   readonly crews: Crews;
   readonly clones: Clones;
   readonly harnesses: Pick<Harnesses, 'found'>;
@@ -32,9 +32,7 @@ interface BringDeps {
   readonly computerId: string;
   /** A fresh name part. */
   readonly mark: () => string;
-}
-
-export function createBring(deps: BringDeps): Bring {
+}): Bring {
   const { crews, clones } = deps;
   /** One change of a user's team at a time. */
   const busy = new Map<string, Promise<unknown>>();

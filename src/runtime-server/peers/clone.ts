@@ -24,16 +24,6 @@ export interface Clones {
   prepare(root: string, repo: Repository, live: boolean): Promise<void>;
 }
 
-interface ClonesDeps {
-  readonly run: (options: RunOptions) => Promise<RunResult>;
-  readonly timers: Timers;
-  /** A fresh name part. */
-  readonly mark: () => string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Bytes that a clone may have; default 4 GiB. */
-  readonly largest?: number;
-}
-
 const deadlineMs = 15 * 60_000;
 const quickMs = 60_000;
 const largestClone = 4 * 1024 ** 3;
@@ -56,7 +46,15 @@ const settings = [
   'gc.auto=0',
 ];
 
-export function createClones(deps: ClonesDeps): Clones {
+export function createClones(deps: {
+  readonly run: (options: RunOptions) => Promise<RunResult>;
+  readonly timers: Timers;
+  /** A fresh name part. */
+  readonly mark: () => string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Bytes that a clone may have; default 4 GiB. */
+  readonly largest?: number;
+}): Clones {
   const largest = deps.largest ?? largestClone;
   const env: Record<string, string> = {
     ...plainEnvironment({ ...deps.env }),

@@ -15,15 +15,6 @@ import { peerRoutes } from './routes.ts';
 export { createTicketAuthenticator, type TicketFacts } from './authenticator.ts';
 export { peerMigrations } from './store.ts';
 
-interface PeersDeps extends CrewDeps, Omit<GuestDoorsDeps, 'crews'> {
-  /** The environment that git is run with. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** How git is run for what other computers bring; by default as any child. */
-  readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
-  /** A guest has none, and asks by the same routes as who has. */
-  readonly remote: RemotePanes;
-}
-
 interface Peers {
   /** For the person at this computer. */
   readonly ownRoutes: readonly BoundRoute[];
@@ -37,7 +28,17 @@ interface Peers {
   close(): void;
 }
 
-export function createPeers(deps: PeersDeps): Peers {
+export function createPeers(
+  deps: CrewDeps &
+    Omit<GuestDoorsDeps, 'crews'> & {
+      /** The environment that git is run with. */
+      readonly env: Readonly<Record<string, string | undefined>>;
+      /** How git is run for what other computers bring; by default as any child. */
+      readonly runGit?: ((options: RunOptions) => Promise<RunResult>) | undefined;
+      /** A guest has none, and asks by the same routes as who has. */
+      readonly remote: RemotePanes;
+    },
+): Peers {
   const crews = createCrews(deps);
   const mark = () => deps.ids.next('new').toLowerCase();
   const clones = createClones({ run: deps.runGit ?? runProcess, timers: deps.timers, env: deps.env, mark });

@@ -2,7 +2,7 @@
  * The peer routes, answered by crews. Every name is looked up among the crews of the ticket's user only, so that another user's
  * bot answers exactly like one that does not exist.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import {
   type PeerAgent,
@@ -26,6 +26,7 @@ import { iso } from '../../kit/clock/clock.ts';
 import { type BoundRoute, bind, type Principal, type SseSink } from '../../kit/http/types.ts';
 import type { BotTokens } from '../agents/bot-homes.ts';
 import { type Member, paneOf } from '../agents/member.ts';
+import type { Base } from '../base/base.ts';
 import type { PaneEngine } from '../panes/pane-engine.ts';
 import { streamScreens } from '../panes/pane-stream.ts';
 import { readTranscript } from '../panes/pane-transcript.ts';
@@ -42,17 +43,17 @@ const graceMs = 30_000;
 /** Several changes of a moment are sent as one. */
 const gatherMs = 50;
 
-interface PeerRoutesDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly crews: Crews;
-  readonly bring: Bring;
-  readonly panes: PaneEngine;
-  readonly sizes: SizeOwners;
-  readonly tokens: BotTokens;
-  readonly computerId: string;
-  readonly engineId: string;
-}
-
-export function peerRoutes(deps: PeerRoutesDeps): BoundRoute[] {
+export function peerRoutes(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly crews: Crews;
+    readonly bring: Bring;
+    readonly panes: PaneEngine;
+    readonly sizes: SizeOwners;
+    readonly tokens: BotTokens;
+    readonly computerId: string;
+    readonly engineId: string;
+  },
+): BoundRoute[] {
   const { crews, panes } = deps;
   const find = (principal: Principal, address: string) => {
     const found = crews.member(principal.userId, address);

@@ -2,22 +2,17 @@
  * The phone on this computer. Texts that the cloud brings become messages in their bot's thread, replies in that thread go out as
  * texts, and the list of numbers is read again whenever the cloud says so. Carriers, consent and STOP belong to the cloud.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import { deliverText, type RelayedText, resync } from '../../contracts/phone/texts.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
+import type { Base } from '../base/base.ts';
 import { createPhoneNumbers, type NumbersDeps } from './numbers.ts';
 import { createOutgoing, type OutgoingDeps } from './outgoing.ts';
 import type { ChannelDoors, ChannelMessage, ChannelOut } from './ports.ts';
 
 export { phoneMigrations } from './migrations.ts';
 export type { ChannelOut } from './ports.ts';
-
-interface PhoneDeps extends Pick<Base, 'store' | 'clock'>, NumbersDeps, Pick<OutgoingDeps, 'openLanes' | 'call'> {
-  readonly doors: () => ChannelDoors;
-  readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
 
 export interface Phone {
   readonly routes: readonly BoundRoute[];
@@ -32,7 +27,15 @@ export interface Phone {
 /** The cloud brings a text for one day. */
 const knownMs = 7 * 24 * 60 * 60_000;
 
-export function createPhone(deps: PhoneDeps): Phone {
+export function createPhone(
+  deps: Pick<Base, 'store' | 'clock'> &
+    NumbersDeps &
+    Pick<OutgoingDeps, 'openLanes' | 'call'> & {
+      readonly doors: () => ChannelDoors;
+      readonly call: NumbersDeps['call'] & OutgoingDeps['call'];
+      readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+    },
+): Phone {
   const { store, clock, log } = deps;
   const numbers = createPhoneNumbers(deps);
   const outgoing = createOutgoing({ ...deps, numbers });

@@ -11,7 +11,18 @@ import { type Policy, type PolicyProblem, type PolicyVerdict, strictest } from '
 export { type Policy, type PolicyAction, type PolicyVerdict, strictest } from './policy.ts';
 export { classOf, riskOf } from './risk.ts';
 
-interface PolicyDeps {
+type Read = Rules & { readonly problems: readonly PolicyProblem[] };
+
+const nothing: Read = { rules: [], broken: null, problems: [] };
+/** A file without its person's yes is read only while that costs little: a larger one counts as unreadable. Bytes. */
+const largestUnasked = 64 * 1024;
+const waitsNote = `a change of ${policyFile} waits for your yes`;
+
+export function createPolicy({
+  workspace,
+  trust,
+  log,
+}: {
   /** Absolute path. */
   readonly workspace: string;
   /** Which content of the file counts, and whether the current one waits for its person's yes. */
@@ -20,16 +31,7 @@ interface PolicyDeps {
     onAnswer?(listener: () => void): () => void;
   };
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
-type Read = Rules & { readonly problems: readonly PolicyProblem[] };
-
-const nothing: Read = { rules: [], broken: null, problems: [] };
-/** A file without its person's yes is read only while that costs little: a larger one counts as unreadable. Bytes. */
-const largestUnasked = 64 * 1024;
-const waitsNote = `a change of ${policyFile} waits for your yes`;
-
-export function createPolicy({ workspace, trust, log }: PolicyDeps): Policy {
+}): Policy {
   const path = join(workspace, policyFile);
   let print: string | null = null;
   /** The content that the person agreed to. */

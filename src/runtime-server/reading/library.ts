@@ -9,17 +9,20 @@ import type { Workflows } from '../workflows/index.ts';
 import { readCampaigns, recentRuns } from '../workflows/store/campaigns.ts';
 import { fillIn, type Reference } from '../workflows/template/references.ts';
 
-interface FactoryLibraryDeps {
+/** The most entries of each kind in a list. */
+const mostListed = 50;
+
+export function createLibrary({
+  store,
+  workspace,
+  workflows,
+  agentRuns,
+}: {
   readonly store: Pick<Store, 'read'>;
   readonly workspace: string;
   readonly workflows: Pick<Workflows, 'templates' | 'pages'>;
   readonly agentRuns: AgentRunReader;
-}
-
-/** The most entries of each kind in a list. */
-const mostListed = 50;
-
-export function createLibrary({ store, workspace, workflows, agentRuns }: FactoryLibraryDeps): Library {
+}): Library {
   const { templates, pages } = workflows;
   const there = async <T>(found: Promise<T>): Promise<T | null> => {
     try {

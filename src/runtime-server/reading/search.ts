@@ -20,11 +20,6 @@ const usually = 6;
 const before = 24;
 const after = 120;
 
-interface SearchDeps {
-  readonly store: Pick<Store, 'read'>;
-  readonly workspace: string;
-}
-
 interface Look {
   readonly words: readonly string[];
   readonly limit: number;
@@ -38,7 +33,7 @@ interface Kind {
   find(tx: Read, look: Look, from: number): Found[];
 }
 
-export function searchRoutes(deps: SearchDeps): BoundRoute[] {
+export function searchRoutes(deps: { readonly store: Pick<Store, 'read'>; readonly workspace: string }): BoundRoute[] {
   return [
     bind(search, async ({ query }) => {
       const words = query.q.trim().split(/\s+/).filter(Boolean);

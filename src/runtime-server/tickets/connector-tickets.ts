@@ -1,15 +1,10 @@
 /** Tickets of connectors' events: the part of tickets that incoming events need. Must not know subscriptions. */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import { engineActor, sha256 } from '../base/actor.ts';
+import type { Base } from '../base/base.ts';
 import type { ConnectorTickets } from '../connectors/ports.ts';
 import { mostOpenTickets, type TicketWriter } from './tickets.ts';
-
-interface ConnectorTicketDeps extends Pick<Base, 'ledger' | 'ids'> {
-  readonly tickets: TicketWriter;
-  readonly workspace: string;
-  readonly nameOf: (botId: string) => string | null;
-}
 
 const kind = 'connector';
 /** Above every character that may follow in an event's id. */
@@ -21,7 +16,11 @@ export function createConnectorTickets({
   ids,
   workspace,
   nameOf,
-}: ConnectorTicketDeps): ConnectorTickets {
+}: Pick<Base, 'ledger' | 'ids'> & {
+  readonly tickets: TicketWriter;
+  readonly workspace: string;
+  readonly nameOf: (botId: string) => string | null;
+}): ConnectorTickets {
   return {
     open(tx, { botId, ref, title, data, at }) {
       const source = { kind, ref } as const;

@@ -27,11 +27,6 @@ export type Answered =
   /** No answer yet; the question stays. */
   | { readonly how: 'open'; readonly id: string };
 
-interface AskerDeps {
-  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
-  readonly timers: Timers;
-}
-
 /** For a caller that waits until there is an answer. */
 const answerWithinMs = 24 * 3600 * 1000;
 /** For a caller that comes back: as long as the gate "may I?". A later call is a new question. */
@@ -39,7 +34,13 @@ const openForMs = 60 * 60 * 1000;
 /** An answer that is being written when the patience ends is waited for: it could not be taken a second time. */
 const writtenWithinMs = 5000;
 
-export function createAsker({ approvals, timers }: AskerDeps) {
+export function createAsker({
+  approvals,
+  timers,
+}: {
+  readonly approvals: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly timers: Timers;
+}) {
   const turns = createTurns();
 
   async function ask({ key, ...question }: CallQuestion, caller: Waiting): Promise<Answered> {

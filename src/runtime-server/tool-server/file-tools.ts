@@ -31,15 +31,13 @@ const Path = z
   .meta({ description: 'Relative to your working folder, or absolute inside it.' });
 const Encoding = z.enum(['utf8', 'base64']).optional().meta({ description: 'Default utf8.' });
 
-interface FileToolsDeps {
+export function createFileTools(deps: {
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
   readonly freshName: () => string;
   /** Finds files that decide what may run, in a folder to be removed. */
   readonly finder: Finder;
-}
-
-export function createFileTools(deps: FileToolsDeps): Tool[] {
+}): Tool[] {
   const jailOf = ({ root }: ToolCaller): Promise<Jail> => createJail({ ...deps, root });
   /** The real path: a link must not give a guarded folder, or the subject of a rule, another name. */
   const at = async (jail: Jail, path: string, last = true) => {

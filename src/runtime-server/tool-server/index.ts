@@ -2,12 +2,13 @@
  * The tool server's half on this computer: one registry of native tools, tools of other areas and those of attached servers, and its surfaces: MCP,
  * REST, bots in Gantry's own loop. Composes the parts; must not know who the bots are.
  */
-import type { Base } from '../base/base.ts';
+
 import type { BoundRoute } from '../../kit/http/types.ts';
 import type { Ledger } from '../../kit/ledger/ledger.ts';
 import type { ServerInfo } from '../../kit/mcp/service.ts';
 import type { Store } from '../../kit/store/store.ts';
 import type { ApprovalDesk } from '../approvals/desk.ts';
+import type { Base } from '../base/base.ts';
 import type { Policy } from '../policy/policy.ts';
 import { createAsker } from './ask.ts';
 import { type CallersDeps, createToolCallers } from './callers.ts';

@@ -58,20 +58,18 @@ interface WriteOptions {
   readonly check?: (now: Uint8Array | null) => void;
 }
 
-interface JailDeps {
-  readonly root: string;
-  /** Folders that are refused and not listed: Gantry's own. One that the root itself lies in is not: a worktree lies there. */
-  readonly hidden: readonly string[];
-  /** A name that nothing has yet. */
-  readonly freshName: () => string;
-}
-
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_DIRECTORY = 0 } = constants;
 const linux = process.platform === 'linux';
 /** Files that are read whole to be compared. Bytes. */
 const largestCompared = 64 * 1024 * 1024;
 
-export async function createJail(deps: JailDeps): Promise<Jail> {
+export async function createJail(deps: {
+  readonly root: string;
+  /** Folders that are refused and not listed: Gantry's own. One that the root itself lies in is not: a worktree lies there. */
+  readonly hidden: readonly string[];
+  /** A name that nothing has yet. */
+  readonly freshName: () => string;
+}): Promise<Jail> {
   const given = resolve(deps.root);
   const root = await realpath(given).catch((cause) => {
     throw new AppError('not_found', `The folder ${given} is not there.`, 'Create it, or name another one.', { cause });

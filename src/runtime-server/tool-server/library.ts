@@ -33,13 +33,6 @@ export interface Library {
   run(id: string, agentId: string | null): Promise<object | null>;
 }
 
-interface LibraryDeps {
-  readonly library: Library;
-  readonly calls: WireCalls;
-  /** Prompts of attached servers. */
-  readonly foreign: Pick<ForeignTools, 'prompts'>;
-}
-
 const json = 'application/json';
 const { boards, runs } = resourcePlaces;
 const files = 'file:///';
@@ -57,7 +50,16 @@ const templates = [
   },
 ];
 
-export function libraryProviders({ library, calls, foreign }: LibraryDeps): {
+export function libraryProviders({
+  library,
+  calls,
+  foreign,
+}: {
+  readonly library: Library;
+  readonly calls: WireCalls;
+  /** Prompts of attached servers. */
+  readonly foreign: Pick<ForeignTools, 'prompts'>;
+}): {
   readonly prompts: PromptProvider;
   readonly resources: ResourceProvider;
 } {

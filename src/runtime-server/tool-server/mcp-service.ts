@@ -7,17 +7,20 @@ import { type Library, libraryProviders } from './library.ts';
 import { toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
-interface ToolMcpDeps {
+const instructions =
+  'Tools of this computer and of the tool servers attached to it. A call that needs approval waits up to 50 seconds for a person. If it then returns approval_required, make the same call again later: it runs once after they approve.';
+
+export function createToolMcp({
+  calls,
+  library,
+  foreign,
+  info,
+}: {
   readonly calls: WireCalls;
   readonly library: Library;
   readonly foreign: Pick<ForeignTools, 'prompts'>;
   readonly info: ServerInfo;
-}
-
-const instructions =
-  'Tools of this computer and of the tool servers attached to it. A call that needs approval waits up to 50 seconds for a person. If it then returns approval_required, make the same call again later: it runs once after they approve.';
-
-export function createToolMcp({ calls, library, foreign, info }: ToolMcpDeps): McpService {
+}): McpService {
   return createMcpService({
     info,
     instructions,

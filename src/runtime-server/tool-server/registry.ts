@@ -58,19 +58,20 @@ export interface ToolRegistry {
   call(name: string, input: unknown, caller: ToolCaller, watch?: CallWatch): Promise<ToolOutcome>;
 }
 
-interface ToolRegistryDeps {
-  readonly tools: readonly Tool[];
-  readonly foreign: ForeignTools;
-  readonly policy: Pick<Policy, 'decide'>;
-  readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
-  readonly log: { error(message: string, fields?: Record<string, unknown>): void };
-}
-
 /** A result beyond this is cut for a model: it reads all of it, again with each step. Characters. */
 const longestText = 60_000;
 
 /** `more`: tools only for callers of one area; their names go before those of attached servers. */
-export function createToolRegistry(deps: ToolRegistryDeps, more: readonly Tool[] = []): ToolRegistry {
+export function createToolRegistry(
+  deps: {
+    readonly tools: readonly Tool[];
+    readonly foreign: ForeignTools;
+    readonly policy: Pick<Policy, 'decide'>;
+    readonly ask: (question: CallQuestion, caller: Waiting) => Promise<Answered>;
+    readonly log: { error(message: string, fields?: Record<string, unknown>): void };
+  },
+  more: readonly Tool[] = [],
+): ToolRegistry {
   const { foreign } = deps;
   const special = new Map(more.map((tool) => [tool.name, ownTool(tool)]));
   const own = new Map(deps.tools.map((tool) => [tool.name, ownTool(tool)]));

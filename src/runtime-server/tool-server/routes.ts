@@ -12,13 +12,15 @@ import type { McpService } from '../../kit/mcp/service.ts';
 import { type ToolOutcome, toResult } from './registry.ts';
 import type { WireCalls } from './wire-calls.ts';
 
-interface ToolRoutesDeps {
+export function toolServerRoutes({
+  calls,
+  service,
+  log,
+}: {
   readonly calls: WireCalls;
   readonly service: McpService;
   readonly log: { error(message: string, fields?: Record<string, unknown>): void };
-}
-
-export function toolServerRoutes({ calls, service, log }: ToolRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const endpoint = createMcpEndpoint({ service, log });
   const find = spellings(calls);
   return [

@@ -47,7 +47,20 @@ export interface ShellSandbox {
   recover(): Promise<string[]>;
 }
 
-interface ShellSandboxDeps {
+const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
+/** Sockets of services that would do outside what is not allowed inside. */
+const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
+/** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
+const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
+
+export function createShellSandbox({
+  env,
+  hidden,
+  notes,
+  wanted,
+  clock,
+  freshName,
+}: {
   /** PATH, HOME and the like are taken from here. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that no command sees: Gantry's own. */
@@ -57,15 +70,7 @@ interface ShellSandboxDeps {
   readonly wanted: boolean;
   readonly clock: Pick<Clock, 'now'>;
   readonly freshName: () => string;
-}
-
-const namespaces = ['--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'];
-/** Sockets of services that would do outside what is not allowed inside. */
-const doors = ['/run/user', '/run/docker.sock', '/run/podman', '/run/containerd'];
-/** Programs that keep a cache at home, which they cannot change, keep it in `/tmp`. */
-const caches: Environment = { XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' };
-
-export function createShellSandbox({ env, hidden, notes, wanted, clock, freshName }: ShellSandboxDeps): ShellSandbox {
+}): ShellSandbox {
   const finder = createFinder({ now: () => clock.now() });
   const begun = notes === undefined ? null : createCommandNotes(notes, freshName);
   const plain = plainEnvironment(env as NodeJS.ProcessEnv);

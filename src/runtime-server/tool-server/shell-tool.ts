@@ -19,7 +19,7 @@ const longestTimeoutMs = 30 * 60_000;
 /** Of each stream, bytes. */
 const outputCap = 256 * 1024;
 
-interface ShellToolDeps {
+export function createShellTool(deps: {
   readonly sandbox: Pick<ShellSandbox, 'place'>;
   /** As {@link createJail} has it. */
   readonly hidden: readonly string[];
@@ -28,9 +28,7 @@ interface ShellToolDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a rule lets this caller write a file of this absolute path. */
   readonly mayWrite: (path: string, caller: ToolCaller) => boolean;
-}
-
-export function createShellTool(deps: ShellToolDeps): Tool {
+}): Tool {
   return defineTool({
     name: 'shell.exec',
     title: 'Run a command',

@@ -6,16 +6,17 @@ import { plainEnvironment } from '../../kit/process/run-process.ts';
 import type { ShellSandbox } from './shell-sandbox.ts';
 import { defineTool, type Tool } from './tool.ts';
 
-interface SystemToolsDeps {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly sandbox: Pick<ShellSandbox, 'about'>;
-}
-
 /** Replaces a value that no caller may read. */
 const masked = '•••';
 const secretName = /key|token|secret|pass|credential|cookie|auth|private|session|signature|dsn|^pg|database_url/i;
 
-export function createSystemTools({ env, sandbox }: SystemToolsDeps): Tool[] {
+export function createSystemTools({
+  env,
+  sandbox,
+}: {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandbox: Pick<ShellSandbox, 'about'>;
+}): Tool[] {
   const info = defineTool({
     name: 'system.info',
     title: 'Describe this computer',

@@ -46,12 +46,13 @@ interface Folder {
   readonly inner: readonly { readonly name: string; readonly as: As }[];
 }
 
-interface FinderDeps {
+export function createFinder({
+  now,
+  limit = maxFolders,
+}: {
   readonly now: () => number;
   readonly limit?: number;
-}
-
-export function createFinder({ now, limit = maxFolders }: FinderDeps): Finder {
+}): Finder {
   /** By path, the one that changed last at the end. */
   const known = new Map<string, Folder>();
   /** A file found once is checked at its place again, also beyond the limit of folders. */

@@ -192,17 +192,17 @@ export async function settleLater(
   })();
 }
 
-interface AftermathDeps extends Pick<CommandNote, 'roots' | 'found' | 'kept' | 'links'> {
-  readonly freshName: () => string;
-  readonly look: Ground['look'];
-  /** Its place now; null where unknown. */
-  readonly lies: (one: Omit<Kept, 'handle'>) => string | null | Promise<string | null>;
-  /** Half a sentence, such as "while the command ran". */
-  readonly while: string;
-}
-
 /** Reverts the command's changes; returns sentences about them. */
-function createAftermath(deps: AftermathDeps): () => Promise<string[]> {
+function createAftermath(
+  deps: Pick<CommandNote, 'roots' | 'found' | 'kept' | 'links'> & {
+    readonly freshName: () => string;
+    readonly look: Ground['look'];
+    /** Its place now; null where unknown. */
+    readonly lies: (one: Omit<Kept, 'handle'>) => string | null | Promise<string | null>;
+    /** Half a sentence, such as "while the command ran". */
+    readonly while: string;
+  },
+): () => Promise<string[]> {
   const { roots, freshName, look } = deps;
   const root = roots[0]!;
   const shown = (path: string) => relative(root, path) || path;

@@ -8,13 +8,6 @@ import type { ToolOutcome, ToolRegistry } from './registry.ts';
 import { toolCalled } from './told.ts';
 import type { ToolCaller } from './tool.ts';
 
-interface WireCallsDeps {
-  readonly registry: ToolRegistry;
-  readonly callers: ToolCallers;
-  readonly ledger: Pick<Ledger, 'append'>;
-  readonly store: Pick<Store, 'write'>;
-}
-
 export interface WireCalls {
   /** Throws `refused` for a caller without tools here. */
   admit(principal: Principal): void;
@@ -22,7 +15,17 @@ export interface WireCalls {
   call(name: string, input: unknown, principal: Principal, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-export function createWireCalls({ registry, callers, ledger, store }: WireCallsDeps): WireCalls {
+export function createWireCalls({
+  registry,
+  callers,
+  ledger,
+  store,
+}: {
+  readonly registry: ToolRegistry;
+  readonly callers: ToolCallers;
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly store: Pick<Store, 'write'>;
+}): WireCalls {
   /** Reads are not recorded: there may be thousands, and they change nothing. A call that a person was asked about always is. */
   async function tell(name: string, outcome: ToolOutcome, caller: ToolCaller): Promise<void> {
     const told = outcome.looked ? null : toolCalled(name, outcome);

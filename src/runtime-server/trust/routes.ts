@@ -4,13 +4,14 @@ import { surfaceOf } from '../../kit/http/principals.ts';
 import { type BoundRoute, bind } from '../../kit/http/types.ts';
 import type { WorkspaceTrusts } from './index.ts';
 
-interface TrustRoutesDeps {
+export function trustRoutes({
+  trust,
+  taken,
+}: {
   readonly trust: Pick<WorkspaceTrusts, 'show' | 'answer'>;
   /** Applied before the next read, so that it sees the teams as agreed. */
   readonly taken: () => Promise<void>;
-}
-
-export function trustRoutes({ trust, taken }: TrustRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   return [
     bind(getTrust, () => ({ body: trust.show() })),
     bind(answerTrust, async ({ body, principal }) => {

@@ -2,11 +2,12 @@
  * The person's agreement to files that decide what may run: one row a file with the hash of its content, kept in Gantry's own database, out of reach
  * of the folder. A file counts only while it has that content. Must not know what files mean.
  */
-import type { Base } from '../base/base.ts';
+
 import { createHash } from 'node:crypto';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 
 /** One file, compared with its agreed content. */
 interface Judged {

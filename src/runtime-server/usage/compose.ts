@@ -5,12 +5,12 @@ import type { BotEvents } from '../events/bot-events.ts';
 import type { MeteredBot, MeteringDeps } from './deps.ts';
 import { createMetering, type Metering } from './index.ts';
 
-interface BotMeteringDeps extends Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> {
-  readonly registry: Registry;
-  readonly botEvents: BotEvents;
-}
-
-export function composeMetering(deps: BotMeteringDeps): Metering {
+export function composeMetering(
+  deps: Omit<MeteringDeps, 'bots' | 'needsPerson' | 'changed'> & {
+    readonly registry: Registry;
+    readonly botEvents: BotEvents;
+  },
+): Metering {
   const { registry } = deps;
   return createMetering({
     ...deps,

@@ -1,7 +1,8 @@
 /** The interfaces that usage needs from outside. Composed by the factory. */
-import type { Base } from '../base/base.ts';
+
 import type { AgentState, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { Harnesses } from '../harness/harness.ts';
 import type { UsageLimit } from '../harness/usage.ts';
 import type { Models } from '../models/index.ts';

@@ -76,14 +76,21 @@ export function createVault(deps: VaultDeps): Vault {
   };
 }
 
-interface DoorsDeps extends VaultDeps {
+function createDoors({
+  store,
+  ledger,
+  clock,
+  sealer,
+  parties,
+  registry,
+  place,
+  find,
+}: VaultDeps & {
   readonly parties: Parties;
   readonly registry: SecretUsers;
   place(name: string): string;
   find(tx: Read, name: string): SecretRow | undefined;
-}
-
-function createDoors({ store, ledger, clock, sealer, parties, registry, place, find }: DoorsDeps): EnginePart {
+}): EnginePart {
   /** Addresses by the name that their team file asks for. */
   function users(): Map<string, string[]> {
     const found = new Map<string, string[]>();

@@ -22,15 +22,17 @@ export interface BotRuns {
   asked(tx: Tx, node: RunNode, at: number): boolean;
 }
 
-interface BotRunsDeps {
+type End = 'completed' | 'failed' | 'cancelled' | 'interrupted';
+
+export function createBotRuns({
+  ids,
+  agentRuns,
+  workforce,
+}: {
   readonly ids: Ids;
   readonly agentRuns: AgentRunBook;
   readonly workforce: Pick<Workforce, 'inTerminal'>;
-}
-
-type End = 'completed' | 'failed' | 'cancelled' | 'interrupted';
-
-export function createBotRuns({ ids, agentRuns, workforce }: BotRunsDeps): BotRuns {
+}): BotRuns {
   function begin(tx: Tx, node: RunNode, address: string | null, at: number): boolean {
     const botId = address === null || node.agentRun !== null ? null : workforce.inTerminal(address);
     if (botId === null) return false;

@@ -2,9 +2,10 @@
  * Nodes and bots: one bot works on one node at a time. A node is handed over by one message whose key is its attempt, so that it arrives at most
  * once even if a process dies in between. Knows dispatches; must not know processes.
  */
-import type { Base } from '../base/base.ts';
+
 import { AppError } from '../../contracts/common/errors.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
+import type { Base } from '../base/base.ts';
 import type { DispatchTo, OverBudget, StopBot, WorkPlaces } from './deps.ts';
 import { cancelledFor, goOnFor, instructionFor, reviewFor } from './instruction.ts';
 import { isClosed, type RunNode } from './model.ts';
@@ -33,15 +34,6 @@ interface BotTurns {
   close(): void;
 }
 
-interface BotTurnsDeps extends Pick<Base, 'timers' | 'log'> {
-  readonly queues: Queues;
-  readonly dispatch: DispatchTo;
-  readonly stopBot?: StopBot | undefined;
-  readonly overBudget?: OverBudget | undefined;
-  readonly places: WorkPlaces;
-  persist(dagId: string, change: (work: Work) => void): void;
-}
-
 /** A send that broke on the way is repeated with its key. */
 const repeatMs = 5000;
 /** A message that a person was asked about may arrive after all. */
@@ -49,7 +41,16 @@ const mayArrive: readonly string[] = ['unconfirmed', 'budget'];
 /** Fates that came before the answer of their send: kept until then, a few. */
 const mostEarly = 1000;
 
-export function createBotTurns(deps: BotTurnsDeps): BotTurns {
+export function createBotTurns(
+  deps: Pick<Base, 'timers' | 'log'> & {
+    readonly queues: Queues;
+    readonly dispatch: DispatchTo;
+    readonly stopBot?: StopBot | undefined;
+    readonly overBudget?: OverBudget | undefined;
+    readonly places: WorkPlaces;
+    persist(dagId: string, change: (work: Work) => void): void;
+  },
+): BotTurns {
   const { queues } = deps;
   const early = new Map<string, Delivery>();
   /** Bots that something waits for and that may be free. */

@@ -31,7 +31,12 @@ export interface CommandTurns {
   close(): void;
 }
 
-interface CommandTurnsDeps {
+type Ended = Extract<ShellEnd, { kind: 'ended' }>;
+
+/** Seconds between two runs of a gate's command, unless its template sets another value. */
+const gatePollSeconds = 30;
+
+export function createCommandTurns(deps: {
   readonly shell: Shell;
   readonly blobs: Blobs;
   readonly places: Pick<WorkPlaces, 'folderOf'>;
@@ -40,14 +45,7 @@ interface CommandTurnsDeps {
   readonly slots: number;
   readonly place?: PlaceCommand | undefined;
   persist(dagId: string, change: (work: Work) => void): void;
-}
-
-type Ended = Extract<ShellEnd, { kind: 'ended' }>;
-
-/** Seconds between two runs of a gate's command, unless its template sets another value. */
-const gatePollSeconds = 30;
-
-export function createCommandTurns(deps: CommandTurnsDeps): CommandTurns {
+}): CommandTurns {
   const { queues, shell } = deps;
   /** Jobs that hold a slot; false until the process has really been asked for. */
   const slots = new Map<string, { readonly dagId: string; begun: boolean }>();

@@ -1,9 +1,10 @@
 /** The interfaces that workflows need from outside. Composed by the factory. */
-import type { Base } from '../base/base.ts';
+
 import type { Approval } from '../../contracts/approvals/approval.ts';
 import type { bindingTypes, HarnessName } from '../../contracts/factory/agent.ts';
 import type { Delivery } from '../../contracts/factory/delivery.ts';
 import type { Tx } from '../../kit/store/store.ts';
+import type { Base } from '../base/base.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Run, RunNode } from './model.ts';
 import type { ShellJob } from './shell.ts';
@@ -166,4 +167,3 @@ export interface WorkflowDeps extends Base {
   /** The user whose runs these are. */
   readonly ownerId: string;
 }
-

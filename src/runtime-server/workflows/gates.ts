@@ -16,13 +16,6 @@ interface Gates {
   close(): void;
 }
 
-interface GatesDeps {
-  readonly desk: GateDesk;
-  readonly log: Log;
-  /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
-  answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
-}
-
 interface Where {
   readonly dagId: string;
   readonly nodeId: string;
@@ -42,7 +35,12 @@ interface Question {
   ended: string | null;
 }
 
-export function createGates(deps: GatesDeps): Gates {
+export function createGates(deps: {
+  readonly desk: GateDesk;
+  readonly log: Log;
+  /** Opens or rejects the gate inside the transaction that takes the answer; nothing when it no longer waits. */
+  answered(tx: Parameters<NonNullable<Parameters<GateDesk['ask']>[1]['apply']>>[0], where: Where): void;
+}): Gates {
   const questions = new Map<string, Question>();
   const surfaces = new Map<string, string>();
   let closed = false;

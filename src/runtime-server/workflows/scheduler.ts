@@ -45,17 +45,17 @@ export interface Scheduler {
   close(): void;
 }
 
-interface SchedulerDeps extends WorkflowDeps {
-  readonly shell: Shell;
-  readonly blobs: Blobs;
-}
-
 /** How often an operation is tried again while the disk refuses. */
 const refusedPauseMs = 1000;
 /** Timers hold at most 2^31 ms; longer waits are armed again. */
 const longestTimerMs = 24 * 3600 * 1000;
 
-export function createScheduler(deps: SchedulerDeps): Scheduler {
+export function createScheduler(
+  deps: WorkflowDeps & {
+    readonly shell: Shell;
+    readonly blobs: Blobs;
+  },
+): Scheduler {
   const live = new Map<string, Run>();
   const timers = new Map<string, { readonly at: number; readonly cancel: () => void }>();
   /** Which bot holds a node, and which node a bot holds, as of the last commit. */

@@ -71,14 +71,6 @@ export interface Shell {
   close(graceMs: number): Promise<void>;
 }
 
-interface ShellDeps {
-  readonly workspace: string;
-  /** Where running jobs print. */
-  readonly folder: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly timers: Timers;
-}
-
 /** The most output of a job, bytes: more is a mistake, and the disk is shared. */
 export const mostPrinted = 25 * 1024 * 1024;
 const sizeCheckMs = 1000;
@@ -94,7 +86,13 @@ interface Running {
 /** Nothing ran in it: closes its resources and ignores errors from that. */
 const letGo = (place: Placement): Promise<unknown> => place.settle({ code: null }).catch(() => {});
 
-export function createShell(deps: ShellDeps): Shell {
+export function createShell(deps: {
+  readonly workspace: string;
+  /** Where running jobs print. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timers: Timers;
+}): Shell {
   const running = new Map<string, Running>();
   /** Jobs without a process yet. */
   const placing = new Map<string, { stopped: StopReason | null; readonly abort: AbortController }>();

@@ -35,16 +35,20 @@ export interface Work extends Play {
   finish(): void;
 }
 
-interface WorkDeps {
-  readonly ledger: Ledger;
-  readonly botRuns: BotRuns;
-  readonly events: WorkEvents;
-  enqueue(node: RunNode): void;
-  check(work: Work, node: RunNode, by: 'command' | 'bot'): void;
-  pollGate(work: Work, node: RunNode): void;
-}
-
-export function createWork(deps: WorkDeps, tx: Tx, run: Run, now: number, by: Actor): Work {
+export function createWork(
+  deps: {
+    readonly ledger: Ledger;
+    readonly botRuns: BotRuns;
+    readonly events: WorkEvents;
+    enqueue(node: RunNode): void;
+    check(work: Work, node: RunNode, by: 'command' | 'bot'): void;
+    pollGate(work: Work, node: RunNode): void;
+  },
+  tx: Tx,
+  run: Run,
+  now: number,
+  by: Actor,
+): Work {
   const touched = new Set<RunNode>();
   const moves: { node: RunNode; from: NodeStatus }[] = [];
   const records: string[] = [];

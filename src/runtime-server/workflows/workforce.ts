@@ -5,14 +5,12 @@ import type { TeamFolder } from '../agents/team-file/folder.ts';
 import { type ResolvedBot, resolveTeam } from '../agents/team-file/resolve.ts';
 import type { Workforce } from './deps.ts';
 
-interface WorkforceDeps {
+export function createWorkforce(deps: {
   readonly folder: Pick<TeamFolder, 'all' | 'get' | 'look'>;
   readonly registry: { find(idOrAddress: string): Member | null; members(team?: string): readonly Member[] };
   readonly workspace: string;
   readonly userHome: string;
-}
-
-export function createWorkforce(deps: WorkforceDeps): Workforce {
+}): Workforce {
   const { folder, registry } = deps;
   const names = () => {
     folder.look();

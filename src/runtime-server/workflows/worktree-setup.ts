@@ -15,17 +15,17 @@ import { engineActor } from '../base/actor.ts';
 import type { Workflows } from './index.ts';
 import { readTemplate } from './template/read.ts';
 
-interface BotSetupDeps extends Omit<SetupDeps, 'ask' | 'find'> {
-  readonly desk: { readonly ask: SetupDeps['ask'] };
-  readonly registry: Pick<Registry, 'find'>;
-  readonly worktrees: Pick<WorktreeService, 'placeOf'>;
-  readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
-}
-
 /** Installing takes minutes; anything longer hangs. */
 const timeoutMinutes = 60;
 
-export function composeSetup(deps: BotSetupDeps): WorktreeSetup {
+export function composeSetup(
+  deps: Omit<SetupDeps, 'ask' | 'find'> & {
+    readonly desk: { readonly ask: SetupDeps['ask'] };
+    readonly registry: Pick<Registry, 'find'>;
+    readonly worktrees: Pick<WorktreeService, 'placeOf'>;
+    readonly secrets: { open(env: Readonly<Record<string, string>>): Promise<Record<string, string>> };
+  },
+): WorktreeSetup {
   return createWorktreeSetup({
     ...deps,
     ask: deps.desk.ask,

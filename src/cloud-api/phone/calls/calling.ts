@@ -16,16 +16,6 @@ import type { Targets } from './targets.ts';
 import { transferPurpose } from './transfer.ts';
 import type { VoiceWorker } from './worker.ts';
 
-interface CallingDeps extends Pick<PartDeps, 'clock'> {
-  readonly numbers: Pick<Numbers, 'read'>;
-  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
-  readonly consents: Pick<Consents, 'basisFor'>;
-  readonly refs: Refs;
-  readonly targets: Pick<Targets, 'isTarget'>;
-  readonly worker: Pick<VoiceWorker, 'dial' | 'control'>;
-  readonly limits: CallLimits;
-  readonly countries: readonly string[];
-}
 
 interface CallAsked {
   readonly numberId: string;
@@ -55,7 +45,18 @@ export interface Calling {
 
 const dayMs = 24 * 60 * 60_000;
 
-export function createCalling(deps: CallingDeps): Calling {
+export function createCalling(
+  deps: Pick<PartDeps, 'clock'> & {
+    readonly numbers: Pick<Numbers, 'read'>;
+    readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+    readonly consents: Pick<Consents, 'basisFor'>;
+    readonly refs: Refs;
+    readonly targets: Pick<Targets, 'isTarget'>;
+    readonly worker: Pick<VoiceWorker, 'dial' | 'control'>;
+    readonly limits: CallLimits;
+    readonly countries: readonly string[];
+  },
+): Calling {
   const { clock, numbers, optOuts, consents, refs, limits, countries } = deps;
 
   function* held(tx: SharedTx, by: Principal, numberId: string): Op<HeldNumber> {

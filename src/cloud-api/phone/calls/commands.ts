@@ -40,15 +40,6 @@ export interface Commands {
   close(): Promise<void>;
 }
 
-interface CommandsDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> {
-  readonly calls: CarrierCalls;
-  readonly steps: Pick<PaidSteps, 'run'>;
-  readonly numbers: Pick<Numbers, 'read'>;
-  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
-  readonly webhookUrl: string;
-  readonly outcomes: CommandOutcomes;
-}
-
 const backoffMs = [1_000, 2_000, 5_000, 15_000];
 /** Somebody waits on the line: a later command is of no use. */
 const keptMs = 60_000;
@@ -73,7 +64,16 @@ interface Placed {
   readonly sessionId: string;
 }
 
-export function createCommands(deps: CommandsDeps): Commands {
+export function createCommands(
+  deps: Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'openLanes'> & {
+    readonly calls: CarrierCalls;
+    readonly steps: Pick<PaidSteps, 'run'>;
+    readonly numbers: Pick<Numbers, 'read'>;
+    readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+    readonly webhookUrl: string;
+    readonly outcomes: CommandOutcomes;
+  },
+): Commands {
   const { store, clock, calls, steps, outcomes, log } = deps;
   const lanes: SharedLanes = deps.openLanes({ name: 'calls', send, onExpired, backoffMs, parallel: 32 });
 

@@ -20,27 +20,6 @@ import { createVoiceWorker, type VoiceWorker } from './worker.ts';
 
 export { phoneCallMigrations } from './migrations.ts';
 
-interface CallsDeps
-  extends Pick<
-      PartDeps,
-      'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events' | 'fees'
-    >,
-    Pick<ConsentsDeps, 'ownPhone'> {
-  readonly carrier: Pick<PartDeps['carrier'], 'calls' | 'name'>;
-  readonly steps: Pick<PaidSteps, 'run'>;
-  readonly numbers: Numbers;
-  readonly optOuts: OptOuts;
-  readonly invites: InviteProofs;
-  /** The business or person that a number is registered for; null: none. */
-  readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
-  readonly limits?: CallLimits;
-  /** Countries that may be called; default US and Canada. */
-  readonly countries?: readonly string[];
-  /** How long to wait for the carrier's answer; a slower call rings all the same. */
-  readonly patienceMs?: number;
-  readonly random?: (bytes: number) => Buffer;
-}
-
 export interface Calls extends PhonePart {
   readonly consents: Consents;
   readonly worker: VoiceWorker;
@@ -48,7 +27,27 @@ export interface Calls extends PhonePart {
   readonly hooks: NumberHooks;
 }
 
-export function createCalls(given: CallsDeps): Calls {
+export function createCalls(
+  given: Pick<
+    PartDeps,
+    'store' | 'clock' | 'timers' | 'ids' | 'log' | 'openLanes' | 'webhookOrigin' | 'events' | 'fees'
+  > &
+    Pick<ConsentsDeps, 'ownPhone'> & {
+      readonly carrier: Pick<PartDeps['carrier'], 'calls' | 'name'>;
+      readonly steps: Pick<PaidSteps, 'run'>;
+      readonly numbers: Numbers;
+      readonly optOuts: OptOuts;
+      readonly invites: InviteProofs;
+      /** The business or person that a number is registered for; null: none. */
+      readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
+      readonly limits?: CallLimits;
+      /** Countries that may be called; default US and Canada. */
+      readonly countries?: readonly string[];
+      /** How long to wait for the carrier's answer; a slower call rings all the same. */
+      readonly patienceMs?: number;
+      readonly random?: (bytes: number) => Buffer;
+    },
+): Calls {
   const { store, clock, log, numbers, carrier, limits = usualCallLimits } = given;
   const deps = { ...given, calls: carrier.calls, countries: given.countries ?? usualCountries, limits };
   const consents = createConsents(deps);

@@ -14,24 +14,22 @@ import { findCall, legsOf, listCalls, personOf } from './store.ts';
 import type { Targets } from './targets.ts';
 import { callsTopic } from './worker.ts';
 
-interface RoutesDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly calling: Calling;
-  readonly consents: ConsentLog;
-  readonly targets: Targets;
-  readonly countries: readonly string[];
-  /** See {@link import('./index.ts').CallsDeps}. */
-  readonly patienceMs?: number;
-}
-
 const usualLimit = 50;
 /** Shorter than the time-outs of clients. */
 const usualPatienceMs = 5_000;
 const lookMs = 500;
 const after = (cursor: string | undefined) => (cursor === undefined ? null : placeOf(cursor));
 
-export function createCallRoutes(deps: RoutesDeps): readonly BoundRoute[] {
+export function createCallRoutes(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly calling: Calling;
+  readonly consents: ConsentLog;
+  readonly targets: Targets;
+  readonly countries: readonly string[];
+  /** How long to wait for the carrier's answer; a slower call rings all the same. */
+  readonly patienceMs?: number;
+}): readonly BoundRoute[] {
   const { store, clock, calling, consents, targets } = deps;
 
   async function dial(by: Principal, consentRef: string, signal: AbortSignal) {

@@ -18,13 +18,15 @@ export interface Targets {
   isTarget(tx: SharedReader, userId: string, botId: string, e164: string): Op<boolean>;
 }
 
-interface TargetsDeps {
+export function createTargets({
+  numbers,
+  consents,
+  countries,
+}: {
   readonly numbers: Pick<Numbers, 'ofBot'>;
   readonly consents: Pick<Consents, 'record'>;
   readonly countries: readonly string[];
-}
-
-export function createTargets({ numbers, consents, countries }: TargetsDeps): Targets {
+}): Targets {
   function* read(tx: SharedReader, userId: string, botId: string): Op<BotConfig> {
     const sql = 'SELECT e164, label FROM phone_transfer_target WHERE user_id = ? AND bot_id = ? ORDER BY place';
     const rows = yield* tx.all<TransferTarget>(sql, userId, botId);

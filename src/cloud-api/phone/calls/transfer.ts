@@ -36,17 +36,21 @@ interface Transfers {
   adopt(tx: SharedTx, call: CallRow, event: HeardOnLeg): Op<LegRow | null>;
 }
 
-interface TransfersDeps extends Pick<PartDeps, 'clock' | 'ids'> {
-  readonly commands: Pick<Commands, 'append'>;
-  readonly refs: Pick<Refs, 'find' | 'use'>;
-  readonly speaker: (tx: SharedReader, call: CallRow) => Op<Speaker>;
-}
-
 export const transferPurpose = 'transfer';
 /** A call that changes is checked again this soon: an event may be lost. */
 export const soonMs = 20_000;
 
-export function createTransfers({ clock, ids, commands, refs, speaker }: TransfersDeps): Transfers {
+export function createTransfers({
+  clock,
+  ids,
+  commands,
+  refs,
+  speaker,
+}: Pick<PartDeps, 'clock' | 'ids'> & {
+  readonly commands: Pick<Commands, 'append'>;
+  readonly refs: Pick<Refs, 'find' | 'use'>;
+  readonly speaker: (tx: SharedReader, call: CallRow) => Op<Speaker>;
+}): Transfers {
   function* begin(tx: SharedTx, call: CallRow, person: LegRow, { to, mode, consentRef }: TransferAsked): Op<void> {
     if (mode === 'warm') yield* takeRef(tx, call, to, consentRef);
     const at = clock.now();

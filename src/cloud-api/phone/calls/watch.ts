@@ -10,12 +10,6 @@ import type { CallRow, LegRow } from './model.ts';
 import { claimDue, findCall, findLeg, legsOf } from './store.ts';
 import type { VoiceWorker } from './worker.ts';
 
-interface WatchDeps extends Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> {
-  readonly calls: Pick<CarrierCalls, 'isAlive'>;
-  readonly worker: Pick<VoiceWorker, 'legEnded' | 'speakUp' | 'giveUpAsking' | 'hangUp'>;
-  readonly longestCallMs: number;
-}
-
 interface Watch {
   start(): Promise<void>;
   close(): Promise<void>;
@@ -36,7 +30,19 @@ const longestRingingMs = 90_000;
 
 const lost = 'The carrier says that the call is over.';
 
-export function createWatch({ store, clock, timers, log, calls, worker, longestCallMs }: WatchDeps): Watch {
+export function createWatch({
+  store,
+  clock,
+  timers,
+  log,
+  calls,
+  worker,
+  longestCallMs,
+}: Pick<PartDeps, 'store' | 'clock' | 'timers' | 'log'> & {
+  readonly calls: Pick<CarrierCalls, 'isAlive'>;
+  readonly worker: Pick<VoiceWorker, 'legEnded' | 'speakUp' | 'giveUpAsking' | 'hangUp'>;
+  readonly longestCallMs: number;
+}): Watch {
   let closed = false;
   let cancel = () => {};
   let under: Promise<void> = Promise.resolve();

@@ -56,20 +56,20 @@ export interface VoiceWorker {
   released(tx: SharedTx, numberId: string): Op<void>;
 }
 
-interface WorkerDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids'> {
-  readonly commands: Pick<Commands, 'append'>;
-  readonly refs: Refs;
-  readonly invites: InviteProofs;
-  readonly events: Pick<EventBackbone, 'emit'>;
-  /** The registered business or person of a number. */
-  readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
-  readonly mostAtOnce: number;
-}
-
 /** Called whenever a call has changed. */
 export const callsTopic = 'phone-calls';
 
-export function createVoiceWorker(deps: WorkerDeps): VoiceWorker & { readonly outcomes: CommandOutcomes } {
+export function createVoiceWorker(
+  deps: Pick<PartDeps, 'store' | 'clock' | 'ids'> & {
+    readonly commands: Pick<Commands, 'append'>;
+    readonly refs: Refs;
+    readonly invites: InviteProofs;
+    readonly events: Pick<EventBackbone, 'emit'>;
+    /** The registered business or person of a number. */
+    readonly brandOf: (tx: SharedReader, numberId: string) => Op<string | null>;
+    readonly mostAtOnce: number;
+  },
+): VoiceWorker & { readonly outcomes: CommandOutcomes } {
   const { store, clock, ids, commands } = deps;
   const transfers = createTransfers({ ...deps, speaker });
 

@@ -27,14 +27,6 @@ export interface PaidSteps {
   forgetOld(now: number): Promise<void>;
 }
 
-interface PaidStepsDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly timers?: Timers;
-  /** How long the carrier may work on an unanswered request; until then "nothing found" is not believed. */
-  readonly settleMs?: number;
-}
-
 /** How long to wait for a replica that was killed. */
 const leaseMs = 30_000;
 const renewMs = 10_000;
@@ -56,7 +48,13 @@ type Claim =
   | { readonly is: 'mine'; readonly begunAt: number | null }
   | { readonly is: 'held' };
 
-export function createPaidSteps(deps: PaidStepsDeps): PaidSteps {
+export function createPaidSteps(deps: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  /** How long the carrier may work on an unanswered request; until then "nothing found" is not believed. */
+  readonly settleMs?: number;
+}): PaidSteps {
   const { store, clock, timers = systemTimers, settleMs = usualSettleMs } = deps;
   const holder = randomUUID();
   // Only one process has the file: a claim of another one is left over.

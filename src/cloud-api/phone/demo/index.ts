@@ -14,15 +14,16 @@ export interface DemoDoor {
   readonly apiKey: string;
 }
 
-interface DemoDeps {
+const patienceMs = 5_000;
+
+export function createDemo({
+  door,
+  fetch: dial = fetch,
+}: {
   /** Null: the carrier is real. */
   readonly door: DemoDoor | null;
   readonly fetch?: typeof fetch;
-}
-
-const patienceMs = 5_000;
-
-export function createDemo({ door, fetch: dial = fetch }: DemoDeps): PhonePart {
+}): PhonePart {
   if (door === null) return { routes: contract.demoRoutes.map(notHere) };
   const { origin, apiKey } = door;
 

@@ -25,18 +25,6 @@ import { createWork, type Work, type WorkDeps } from './work.ts';
 
 export { phoneNumberMigrations } from './migrations.ts';
 
-interface NumbersDeps extends PartDeps {
-  readonly steps: PaidSteps;
-  /** From all other parts; called only when something happens. */
-  readonly hooks: () => readonly NumberHooks[];
-  readonly consents: () => Pick<Consents, 'record'>;
-  /** The business that a number is registered for; null: none yet. */
-  readonly brandOf: (numberId: string) => Promise<string | null>;
-  /** Those of these numbers for which a registration was filed. */
-  readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
-  readonly random?: (bytes: number) => Buffer;
-}
-
 interface NumbersPart extends PhonePart {
   readonly numbers: Numbers;
   readonly invites: InviteProofs;
@@ -45,7 +33,19 @@ interface NumbersPart extends PhonePart {
 /** A failed number is shown for this long, unless its person dismisses it. */
 const failedKeptMs = 7 * 24 * 60 * 60_000;
 
-export function createNumbers(deps: NumbersDeps): NumbersPart {
+export function createNumbers(
+  deps: PartDeps & {
+    readonly steps: PaidSteps;
+    /** From all other parts; called only when something happens. */
+    readonly hooks: () => readonly NumberHooks[];
+    readonly consents: () => Pick<Consents, 'record'>;
+    /** The business that a number is registered for; null: none yet. */
+    readonly brandOf: (numberId: string) => Promise<string | null>;
+    /** Those of these numbers for which a registration was filed. */
+    readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
+    readonly random?: (bytes: number) => Buffer;
+  },
+): NumbersPart {
   const { store, clock, random = randomBytes } = deps;
   const rows = createNumberStore(store, () => clock.now());
   const { numbers } = rows;

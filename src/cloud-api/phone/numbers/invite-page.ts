@@ -13,17 +13,6 @@ import { refusedDestination } from '../e164.ts';
 import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 import type { Invites } from './invites.ts';
 
-interface InvitePageDeps {
-  readonly invites: Pick<Invites, 'open' | 'ask' | 'outcome'>;
-  readonly numbers: Pick<Numbers, 'byE164'>;
-  readonly clock: Clock;
-  /** The client address of a request, also behind a proxy. */
-  readonly addressOf: (request: IncomingMessage) => string;
-  /** The business that the number is registered for; null: none yet. */
-  readonly brandOf: (numberId: string) => Promise<string | null>;
-  readonly users: { find(userId: string): Promise<{ readonly name: string } | null> };
-}
-
 export interface InvitePage {
   show(token: string, response: ServerResponse): Promise<void>;
   /** The form as a browser sends it. */
@@ -41,7 +30,23 @@ const largestForm = 4096;
 /** Limit of a browser's name for itself, stored as evidence. */
 const maxUserAgent = 300;
 
-export function createInvitePage({ invites, numbers, users, brandOf, clock, addressOf }: InvitePageDeps): InvitePage {
+export function createInvitePage({
+  invites,
+  numbers,
+  users,
+  brandOf,
+  clock,
+  addressOf,
+}: {
+  readonly invites: Pick<Invites, 'open' | 'ask' | 'outcome'>;
+  readonly numbers: Pick<Numbers, 'byE164'>;
+  readonly clock: Clock;
+  /** The client address of a request, also behind a proxy. */
+  readonly addressOf: (request: IncomingMessage) => string;
+  /** The business that the number is registered for; null: none yet. */
+  readonly brandOf: (numberId: string) => Promise<string | null>;
+  readonly users: { find(userId: string): Promise<{ readonly name: string } | null> };
+}): InvitePage {
   function answer(response: ServerResponse, status: number, html: string): void {
     response.writeHead(status, headers);
     response.end(html);

@@ -11,12 +11,6 @@ import type { Consents, HeldNumber, InviteProofs, Numbers } from '../ports.ts';
 import { badRequest } from './model.ts';
 import { hashOf } from './store.ts';
 
-interface InvitesDeps extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'sealer' | 'origin'> {
-  readonly numbers: Pick<Numbers, 'read' | 'find'>;
-  readonly consents: () => Pick<Consents, 'record'>;
-  readonly random?: (bytes: number) => Buffer;
-}
-
 export interface Invites extends InviteProofs {
   /** Open or used, newest first. */
   list(numberId: string): Promise<Invite[]>;
@@ -63,7 +57,13 @@ const select = `SELECT id, number_id AS "numberId", token, expires_at AS "expire
   code_until AS "codeUntil", evidence FROM phone_invite`;
 const awaited = 'number_id = ? AND asked_e164 = ? AND used_at IS NULL AND code_until > ? AND expires_at > ?';
 
-export function createInvites(deps: InvitesDeps): Invites {
+export function createInvites(
+  deps: Pick<PartDeps, 'store' | 'clock' | 'ids' | 'sealer' | 'origin'> & {
+    readonly numbers: Pick<Numbers, 'read' | 'find'>;
+    readonly consents: () => Pick<Consents, 'record'>;
+    readonly random?: (bytes: number) => Buffer;
+  },
+): Invites {
   const { store, clock, ids, sealer, origin, numbers, random = randomBytes } = deps;
   const place = (id: string) => `phone_invite|token|${id}`;
 

@@ -10,10 +10,6 @@ import { isPorted, missingOf, type NumberRow, portProblem } from './model.ts';
 import type { Facts } from './store.ts';
 import { type DoJob, failed, profileOf, type Work, type WorkDeps } from './work.ts';
 
-interface PortDeps extends WorkDeps {
-  readonly begin: Work['begin'];
-}
-
 /** Ports take weeks, and the carrier posts each change: this catches posts that were missed. */
 const againMs = 30 * 60_000;
 
@@ -28,7 +24,11 @@ export function openDetails(sealer: Sealer, { id, portDetails }: NumberRow): Por
 
 const place = (id: string) => `phone_number|port_details|${id}`;
 
-export function createPortWork(deps: PortDeps): DoJob {
+export function createPortWork(
+  deps: WorkDeps & {
+    readonly begin: Work['begin'];
+  },
+): DoJob {
   const { carrier, rows, steps, store, sealer } = deps;
   const { numbers, ports } = carrier;
 

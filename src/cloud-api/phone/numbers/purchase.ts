@@ -9,11 +9,11 @@ import { countFees } from './fees.ts';
 import type { NumberRow } from './model.ts';
 import { type DoJob, failed, profileOf, type Work, type WorkDeps } from './work.ts';
 
-interface PurchaseDeps extends WorkDeps {
-  readonly begin: Work['begin'];
-}
-
-export function createPurchase(deps: PurchaseDeps): DoJob {
+export function createPurchase(
+  deps: WorkDeps & {
+    readonly begin: Work['begin'];
+  },
+): DoJob {
   const { carrier, rows, steps, store } = deps;
 
   async function order(row: NumberRow): Promise<NumberOrder> {

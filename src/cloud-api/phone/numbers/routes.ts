@@ -12,16 +12,6 @@ import { badRequest, carrierUnavailable, type NumberRow, portOf, toPhoneNumber }
 import type { Stay } from './stay.ts';
 import type { NumberStore } from './store.ts';
 
-interface NumberRoutesDeps {
-  readonly carrier: Pick<Carrier, 'name'>;
-  readonly rows: Pick<NumberStore, 'list' | 'ofComputer'>;
-  readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
-  readonly come: Come;
-  readonly stay: Stay;
-  readonly invites: Invites;
-  readonly page: InvitePage;
-}
-
 const usualLimit = 20;
 
 export function createNumberRoutes({
@@ -32,7 +22,15 @@ export function createNumberRoutes({
   stay,
   invites,
   page,
-}: NumberRoutesDeps): BoundRoute[] {
+}: {
+  readonly carrier: Pick<Carrier, 'name'>;
+  readonly rows: Pick<NumberStore, 'list' | 'ofComputer'>;
+  readonly registered: (numberIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly come: Come;
+  readonly stay: Stay;
+  readonly invites: Invites;
+  readonly page: InvitePage;
+}): BoundRoute[] {
   async function toNumbers(list: readonly NumberRow[]) {
     const ofThem = await registered(list.map(({ id }) => id));
     return list.map((row) => toPhoneNumber(row, ofThem.has(row.id)));

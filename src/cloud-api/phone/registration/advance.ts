@@ -9,13 +9,6 @@ import { withoutEins } from './ein.ts';
 import { type Move, type RegistrationRow, type Stage, underReview } from './model.ts';
 import { problemsOfFault, sentencesOf } from './refusal.ts';
 
-interface AdvanceDeps extends Bench {
-  readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
-  /** A registration whose number was released before it was filed completely. */
-  readonly endFees: (numberId: string) => Promise<void>;
-  readonly corrections: Pick<Corrections, 'openOf'>;
-}
-
 export interface Advance {
   /** Repeatable; one at a time for each registration of this process. Rejects only if the fault is ours. */
   advance(id: string): Promise<void>;
@@ -42,7 +35,14 @@ const refusedBy: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, 
 
 const isDecided = ({ stage }: Pick<RegistrationRow, 'stage'>) => stage === 'approved' || stage === 'blocked';
 
-export function createAdvance(deps: AdvanceDeps): Advance {
+export function createAdvance(
+  deps: Bench & {
+    readonly actions: Readonly<Record<RegistrationRow['kind'], Partial<Record<Stage, Action>>>>;
+    /** A registration whose number was released before it was filed completely. */
+    readonly endFees: (numberId: string) => Promise<void>;
+    readonly corrections: Pick<Corrections, 'openOf'>;
+  },
+): Advance {
   const { store, clock, registrations, log } = deps;
   const running = new Map<string, { again: boolean; readonly work: Promise<void> }>();
 

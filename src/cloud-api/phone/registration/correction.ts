@@ -14,15 +14,7 @@ import { readForm } from './preflight.ts';
  * toll-free number likewise. `replies`: the numbers' answers to STOP, START and HELP. `restoring`: the carriers refused after accepting a part, and
  * get the previous state.
  */
-const correctionStages = [
-  'brand',
-  'campaign',
-  'verification',
-  'replies',
-  'restoring',
-  'taken',
-  'refused',
-] as const;
+const correctionStages = ['brand', 'campaign', 'verification', 'replies', 'restoring', 'taken', 'refused'] as const;
 type CorrectionStage = (typeof correctionStages)[number];
 
 /** For each move: the stages that allow it, and the stage it leads to. */

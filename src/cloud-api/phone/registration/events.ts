@@ -3,15 +3,17 @@ import type { CarrierEvent, CarrierEventReader } from '../ports.ts';
 import type { Advance } from './advance.ts';
 import type { RegistrationStore } from './store.ts';
 
-interface EventsDeps {
+const prefixes = ['10dlc.', 'toll_free'] as const;
+
+export function createReaders({
+  registrations,
+  advance,
+  now,
+}: {
   readonly registrations: Pick<RegistrationStore, 'about' | 'lookAgain'>;
   readonly advance: Advance['advance'];
   readonly now: () => number;
-}
-
-const prefixes = ['10dlc.', 'toll_free'] as const;
-
-export function createReaders({ registrations, advance, now }: EventsDeps): readonly CarrierEventReader[] {
+}): readonly CarrierEventReader[] {
   return prefixes.map((prefix) => ({
     prefix,
     subject: (event) => {

@@ -36,10 +36,7 @@ import { createTenDlc } from './ten-dlc.ts';
 import { createTollFree } from './toll-free.ts';
 import { createWatch } from './watch.ts';
 
-
 export { phoneRegistrationMigrations } from './migrations.ts';
-
-
 
 interface PhoneRegistration extends PhonePart {
   /** The number's answers to STOP, START and HELP, as filed with the carriers. */

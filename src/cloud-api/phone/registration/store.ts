@@ -9,12 +9,6 @@ import type { Numbers } from '../ports.ts';
 import type { Problem } from './form.ts';
 import { einGone, type Move, moves, type RegistrationRow, type StepRow, stageSays } from './model.ts';
 
-interface StoreDeps {
-  readonly store: SharedStore;
-  readonly now: () => number;
-  readonly numbers: Pick<Numbers, 'setSmsState'>;
-}
-
 /** Other fields that change with a stage. Absent: unchanged. */
 export interface Changes {
   readonly brandId?: string;
@@ -147,7 +141,15 @@ function assigned(changes: Changes): { readonly sql: string[]; readonly values: 
   };
 }
 
-export function createRegistrationStore({ store, now, numbers }: StoreDeps): RegistrationStore {
+export function createRegistrationStore({
+  store,
+  now,
+  numbers,
+}: {
+  readonly store: SharedStore;
+  readonly now: () => number;
+  readonly numbers: Pick<Numbers, 'setSmsState'>;
+}): RegistrationStore {
   function* find(tx: SharedReader, id: string): Op<RegistrationRow | null> {
     const row = yield* tx.get<Kept>(`${select} WHERE id = ?`, id);
     return row === undefined ? null : toRow(row);

@@ -16,11 +16,6 @@ import { liesOutside, problemOf, problemsOfBrand, sentencesOf } from './refusal.
 import { repliesOf } from './replies.ts';
 import type { Changes, NewStep } from './store.ts';
 
-interface TenDlcDeps extends Bench {
-  readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
-  readonly codes: Pick<Codes, 'sendFirst'>;
-}
-
 type Step = (row: RegistrationRow, move: Move, changes: Changes, step: NewStep) => Promise<boolean>;
 
 export const mover =
@@ -31,7 +26,12 @@ export const mover =
     return true;
   };
 
-export function createTenDlc(deps: TenDlcDeps): Partial<Record<Stage, Action>> {
+export function createTenDlc(
+  deps: Bench & {
+    readonly corrections: Pick<Corrections, 'work' | 'tellBrand'>;
+    readonly codes: Pick<Codes, 'sendFirst'>;
+  },
+): Partial<Record<Stage, Action>> {
   const { store, clock, registrations, carrier, paid, numbers, codes, corrections, fees } = deps;
   const { registry } = carrier;
   const step = mover(deps);

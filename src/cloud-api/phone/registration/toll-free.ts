@@ -8,11 +8,11 @@ import { problemOf } from './refusal.ts';
 import { repliesOf } from './replies.ts';
 import { mover } from './ten-dlc.ts';
 
-interface TollFreeDeps extends Bench {
-  readonly corrections: Pick<Corrections, 'work'>;
-}
-
-export function createTollFree(deps: TollFreeDeps): Partial<Record<Stage, Action>> {
+export function createTollFree(
+  deps: Bench & {
+    readonly corrections: Pick<Corrections, 'work'>;
+  },
+): Partial<Record<Stage, Action>> {
   const { store, registrations, carrier, paid, numbers } = deps;
   const { registry } = carrier;
   const step = mover(deps);

@@ -9,24 +9,6 @@ import { isOfBots, type Numbers, type OptOuts } from '../ports.ts';
 import type { Outbound } from './outbound.ts';
 import type { OwnPhones } from './own-phone.ts';
 
-interface ApprovalTextsDeps {
-  readonly store: SharedStore;
-  readonly events: Pick<EventBackbone, 'follow'>;
-  /** Throws if it cannot be answered any more. */
-  readonly approvals: {
-    check(
-      id: string,
-      userId: string,
-    ): Promise<Pick<Approval, 'title' | 'summary' | 'details' | 'reason' | 'expiresAt'>>;
-  };
-  readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
-  readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
-  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
-  readonly outbound: Pick<Outbound, 'queue'>;
-  readonly countries: readonly string[];
-  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
 /** Characters; a few parts of a text. */
 const longestAsked = 300;
 const longestTitle = 90;
@@ -46,7 +28,23 @@ const reasonLine = (reason: string | undefined) =>
 const shortened = (title: string) => (title.length > longestTitle ? `${title.slice(0, longestTitle - 1)}…` : title);
 
 /** Returns a function that unsubscribes. */
-export function followApprovals(deps: ApprovalTextsDeps): () => void {
+export function followApprovals(deps: {
+  readonly store: SharedStore;
+  readonly events: Pick<EventBackbone, 'follow'>;
+  /** Throws if it cannot be answered any more. */
+  readonly approvals: {
+    check(
+      id: string,
+      userId: string,
+    ): Promise<Pick<Approval, 'title' | 'summary' | 'details' | 'reason' | 'expiresAt'>>;
+  };
+  readonly own: Pick<OwnPhones, 'confirmed' | 'codeFor'>;
+  readonly numbers: Pick<Numbers, 'read' | 'byE164'>;
+  readonly optOuts: Pick<OptOuts, 'isOptedOut'>;
+  readonly outbound: Pick<Outbound, 'queue'>;
+  readonly countries: readonly string[];
+  readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
+}): () => void {
   const { store, own } = deps;
 
   async function ask(approvalId: string, userId: string): Promise<void> {

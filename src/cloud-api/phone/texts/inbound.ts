@@ -19,7 +19,16 @@ import type { Relay } from './relay.ts';
 import type { Stops } from './stop.ts';
 import { addText, findByCarrier, saidSince } from './store.ts';
 
-interface InboundDeps {
+/** `kept_back`: the service answered it, no bot sees it. */
+type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
+
+/** Stops two machines that answer each other with HELP or START. */
+const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
+
+/** Returns the operation that stores it, to be run in one transaction; undefined: it was stored before. */
+type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
+
+export function createInbound(deps: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -34,18 +43,7 @@ interface InboundDeps {
   /** The number's answers to its keywords. */
   readonly replies: (number: HeldNumber) => Promise<Replies>;
   readonly countries: readonly string[];
-}
-
-/** `kept_back`: the service answered it, no bot sees it. */
-type Taken = 'relayed' | 'kept_back' | 'duplicate' | 'released';
-
-/** Stops two machines that answer each other with HELP or START. */
-const quietMs: Readonly<Record<Exclude<Keyword, 'stop'>, number>> = { help: 60_000, start: 10 * 60_000 };
-
-/** Returns the operation that stores it, to be run in one transaction; undefined: it was stored before. */
-type TakeText = (text: InboundText, number: HeldNumber) => Promise<((tx: SharedTx) => Op<Taken>) | undefined>;
-
-export function createInbound(deps: InboundDeps): TakeText {
+}): TakeText {
   const { store, clock } = deps;
 
   /** Sends the reply, if that is possible. */

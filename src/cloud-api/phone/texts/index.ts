@@ -36,27 +36,6 @@ import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
 
-interface TextsDeps
-  extends Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes' | 'fees'>,
-    Pick<RelayDeps, 'isLinked' | 'pushDirectly'> {
-  readonly carrier: Pick<PartDeps['carrier'], 'texts'>;
-  readonly steps: Pick<PaidSteps, 'run'>;
-  readonly numbers: Numbers;
-  readonly consents: Pick<Consents, 'basisFor'>;
-  readonly invites: Pick<InviteProofs, 'prove'>;
-  /** Called in the transaction of each STOP. */
-  readonly onStop: readonly OnStop[];
-  /** The number's answers to STOP, START and HELP. */
-  readonly replies: (number: HeldNumber) => Promise<Replies>;
-  readonly limits: OutboundDeps['limits'];
-  readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
-  readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
-  readonly admits?: (userId: string) => boolean | Promise<boolean>;
-  /** Countries that texts may go to; default US and Canada. */
-  readonly countries?: readonly string[];
-  /** See {@link import('./send.ts').SendDeps}. */
-  readonly patienceMs?: number;
-}
 
 export interface Texts extends PhonePart {
   readonly optOuts: OptOuts;
@@ -70,7 +49,28 @@ export interface Texts extends PhonePart {
   close(): Promise<void>;
 }
 
-export function createTexts(given: TextsDeps): Texts {
+export function createTexts(
+  given: Pick<PartDeps, 'store' | 'clock' | 'ids' | 'log' | 'call' | 'openLanes' | 'fees'> &
+    Pick<RelayDeps, 'isLinked' | 'pushDirectly'> & {
+      readonly carrier: Pick<PartDeps['carrier'], 'texts'>;
+      readonly steps: Pick<PaidSteps, 'run'>;
+      readonly numbers: Numbers;
+      readonly consents: Pick<Consents, 'basisFor'>;
+      readonly invites: Pick<InviteProofs, 'prove'>;
+      /** Called in the transaction of each STOP. */
+      readonly onStop: readonly OnStop[];
+      /** The number's answers to STOP, START and HELP. */
+      readonly replies: (number: HeldNumber) => Promise<Replies>;
+      readonly limits: OutboundDeps['limits'];
+      readonly events: Pick<EventBackbone, 'emit' | 'follow'>;
+      readonly approvals: Pick<ApprovalService, 'check' | 'resolve'>;
+      readonly admits?: (userId: string) => boolean | Promise<boolean>;
+      /** Countries that texts may go to; default US and Canada. */
+      readonly countries?: readonly string[];
+      /** How long to wait for the carrier's answer; a slower text stays queued. */
+      readonly patienceMs?: number;
+    },
+): Texts {
   const { log, numbers } = given;
   const deps = { ...given, texts: given.carrier.texts, countries: given.countries ?? usualCountries };
   const optOuts = createOptOuts(deps);

@@ -10,26 +10,6 @@ import type { Clock } from '../../../kit/clock/clock.ts';
 import type { Op, SharedReader, SharedStore, SharedTx } from '../../../kit/store/shared-store.ts';
 import { type HeldNumber, isOfBots, type Numbers } from '../ports.ts';
 
-interface OwnPhonesDeps {
-  readonly store: SharedStore;
-  readonly clock: Clock;
-  readonly approvals: {
-    /** Throws `AppError` that says who answered before, or that it has expired. */
-    resolve(
-      id: string,
-      by: {
-        readonly decision: ApprovalDecision;
-        readonly note: null;
-        readonly userId: string;
-        readonly surface: string;
-      },
-    ): Promise<{ readonly title: string }>;
-  };
-  readonly numbers: Pick<Numbers, 'byE164'>;
-  /** Whether this person may act at all. */
-  readonly admits: (userId: string) => boolean | Promise<boolean>;
-}
-
 /** A text from the own phone: kept back, answered, and recorded with it. */
 interface Heard {
   readonly reason: string;
@@ -79,7 +59,31 @@ const answerWords = /^\s*(yes|no)[\s,:.-]+(\d{6})\s*[.!]*\s*$/i;
 export const codeIn = (text: string): string | null =>
   /^\s*(\d{6})\s*\.?\s*$/.exec(text.normalize('NFKC'))?.[1] ?? null;
 
-export function createOwnPhones({ store, clock, approvals, numbers, admits }: OwnPhonesDeps): OwnPhones {
+export function createOwnPhones({
+  store,
+  clock,
+  approvals,
+  numbers,
+  admits,
+}: {
+  readonly store: SharedStore;
+  readonly clock: Clock;
+  readonly approvals: {
+    /** Throws `AppError` that says who answered before, or that it has expired. */
+    resolve(
+      id: string,
+      by: {
+        readonly decision: ApprovalDecision;
+        readonly note: null;
+        readonly userId: string;
+        readonly surface: string;
+      },
+    ): Promise<{ readonly title: string }>;
+  };
+  readonly numbers: Pick<Numbers, 'byE164'>;
+  /** Whether this person may act at all. */
+  readonly admits: (userId: string) => boolean | Promise<boolean>;
+}): OwnPhones {
   const nothing = function* (): Op<void> {};
 
   function* wrongAgain(tx: SharedTx, { userId, e164 }: Row): Op<void> {

@@ -5,17 +5,15 @@ import type { Numbers } from '../ports.ts';
 import type { OptOutLog } from './opt-outs.ts';
 import type { Stops } from './stop.ts';
 
-interface ReconcileDeps {
+/** Only adds: a person who is only on our list opted out in another way. Returns how many were missing. */
+export async function reconcileOptOuts(deps: {
   readonly store: SharedStore;
   readonly texts: Pick<CarrierTexts, 'optOuts'>;
   readonly numbers: Pick<Numbers, 'all' | 'read'>;
   readonly optOuts: Pick<OptOutLog, 'changedAt'>;
   readonly stops: Stops;
   readonly log: { warn(message: string, facts?: Record<string, unknown>): void };
-}
-
-/** Only adds: a person who is only on our list opted out in another way. Returns how many were missing. */
-export async function reconcileOptOuts(deps: ReconcileDeps): Promise<number> {
+}): Promise<number> {
   let missing = 0;
   for (const number of await deps.numbers.all()) {
     if (number.profileId === null) continue;

@@ -15,7 +15,12 @@ import { type Outbound, type OutboundDeps, textsTopic } from './outbound.ts';
 import { tooLong } from './parts.ts';
 import { countSince, findText, nthSince } from './store.ts';
 
-interface SendDeps {
+const dayMs = 24 * 60 * 60_000;
+/** Shorter than the time-outs of clients. */
+const usualPatienceMs = 8_000;
+const lookMs = 1_000;
+
+export function sendRoute(deps: {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly numbers: Pick<Numbers, 'read'>;
@@ -25,14 +30,7 @@ interface SendDeps {
   readonly countries: readonly string[];
   /** How long to wait for the carrier's answer; a slower text stays queued. */
   readonly patienceMs?: number;
-}
-
-const dayMs = 24 * 60 * 60_000;
-/** Shorter than the time-outs of clients. */
-const usualPatienceMs = 8_000;
-const lookMs = 1_000;
-
-export function sendRoute(deps: SendDeps): BoundRoute {
+}): BoundRoute {
   const { store, clock } = deps;
   return bind(sendText, async ({ principal, body: { numberId, to, text }, signal }) => {
     if (text.trim() === '') throw refusal('usage', 'The text is empty.', 'Give a text to send.', 'bad_request');

@@ -30,13 +30,17 @@ export interface Delivery {
   close(): Promise<void>;
 }
 
-interface DeliveryDeps extends Pick<PhoneDeps, 'openLanes' | 'log'> {
+export function createDelivery({
+  store,
+  clock,
+  readers,
+  openLanes,
+  log,
+}: Pick<PhoneDeps, 'openLanes' | 'log'> & {
   readonly store: SharedStore;
   readonly clock: Clock;
   readonly readers: readonly CarrierEventReader[];
-}
-
-export function createDelivery({ store, clock, readers, openLanes, log }: DeliveryDeps): Delivery {
+}): Delivery {
   const lanes = openLanes({ name: 'webhooks', send, onExpired, backoffMs: readingBackoffMs });
   const receipts = createReceipts(store, 'phone_webhook_receipt', lanes);
 

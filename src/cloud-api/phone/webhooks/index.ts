@@ -16,14 +16,14 @@ import { createReceiver, type Taken } from './receiver.ts';
 
 export { phoneWebhookMigrations } from './migrations.ts';
 
-interface WebhooksDeps extends Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> {
-  readonly carrier: Pick<PartDeps['carrier'], 'name'>;
-  readonly numbers: Pick<Numbers, 'byAddress'>;
-  /** The first matching prefix takes an event. */
-  readonly readers: readonly CarrierEventReader[];
-}
-
-export function createWebhooks(deps: WebhooksDeps): PhonePart {
+export function createWebhooks(
+  deps: Pick<PartDeps, 'store' | 'clock' | 'log' | 'publicKey' | 'openLanes'> & {
+    readonly carrier: Pick<PartDeps['carrier'], 'name'>;
+    readonly numbers: Pick<Numbers, 'byAddress'>;
+    /** The first matching prefix takes an event. */
+    readonly readers: readonly CarrierEventReader[];
+  },
+): PhonePart {
   const { log, carrier, numbers, publicKey } = deps;
   const delivery = createDelivery(deps);
   const receive = createReceiver({ ...deps, delivery });

@@ -26,16 +26,18 @@ type Receive = (
   query: { readonly tag?: string | undefined },
 ) => Promise<Taken>;
 
-interface ReceiverDeps {
+const invalidSignature = () => notSigned('Sign it with the account’s key and the current time.');
+
+export function createReceiver({
+  clock,
+  publicKey,
+  delivery,
+}: {
   readonly clock: Clock;
   /** Base64 of 32 bytes; with any other value, every post is refused. */
   readonly publicKey: string;
   readonly delivery: Pick<Delivery, 'readerOf' | 'laneOf' | 'isFull' | 'take'>;
-}
-
-const invalidSignature = () => notSigned('Sign it with the account’s key and the current time.');
-
-export function createReceiver({ clock, publicKey, delivery }: ReceiverDeps): Receive {
+}): Receive {
   const key = readPublicKey(publicKey);
 
   return async (request, to, { tag }) => {

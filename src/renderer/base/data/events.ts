@@ -39,14 +39,20 @@ export interface Events {
   stop(): void;
 }
 
-interface EventsDeps {
-  readonly api: Api;
-  readonly client: QueryClient;
-  readonly keys: Keys;
-  readonly slots: StreamSlots;
-}
-
-export function createEvents({ api, client, keys, slots }: EventsDeps, now: () => number = Date.now): Events {
+export function createEvents(
+  {
+    api,
+    client,
+    keys,
+    slots,
+  }: {
+    readonly api: Api;
+    readonly client: QueryClient;
+    readonly keys: Keys;
+    readonly slots: StreamSlots;
+  },
+  now: () => number = Date.now,
+): Events {
   const cache = createEventCache(client, keys);
   const listeners = new Set<() => void>();
   let link: LinkState = { kind: 'linking', retryAt: null, error: null, since: now() };

@@ -2,7 +2,7 @@
  * Adopts a conversation that a person began with a harness outside of Gantry as a bot: finds it, refuses while a process has it open, writes the bot
  * into a team file and starts it with the harness's own resume. Must not know HTTP or how a harness is resumed.
  */
-import type { Base } from '../../base/base.ts';
+
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -12,6 +12,7 @@ import type { Adoptable, adoptKeptSession, KeptSession } from '../../../contract
 import { iso } from '../../../kit/clock/clock.ts';
 import { readTextWithin, writeWithin } from '../../../kit/files/within.ts';
 import type { Actor } from '../../base/actor.ts';
+import type { Base } from '../../base/base.ts';
 import { createMutex } from '../../harness/adapter.ts';
 import type { PaneEngine } from '../../panes/pane-engine.ts';
 import { type Trust, waitsForYes } from '../../trust/index.ts';

@@ -15,13 +15,11 @@ export interface Demo {
   add(dryRun: boolean, by: By): Promise<{ team: string; written: string[]; applied: boolean }>;
 }
 
-interface DemoOptions {
+export function createDemo(options: {
   readonly workspace: string;
   readonly trust: Pick<Trust, 'sayYes'>;
   readonly onAdded: () => Promise<void>;
-}
-
-export function createDemo(options: DemoOptions): Demo {
+}): Demo {
   const { workspace } = options;
   return {
     isSample: () => existsSync(join(workspace, sampleMark)),

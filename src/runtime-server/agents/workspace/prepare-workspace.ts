@@ -7,16 +7,6 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { copySample, notWritable } from './demo.ts';
 
-interface WorkspaceOptions {
-  /** `--workspace`; relative to `from`. */
-  readonly asked: string | null;
-  /** The last one used, from the settings. */
-  readonly last: string | null;
-  /** `GANTRY_HOME`. */
-  readonly home: string;
-  readonly from: string;
-}
-
 export interface PreparedWorkspace {
   /** Absolute, without links. */
   readonly path: string;
@@ -27,7 +17,15 @@ export interface PreparedWorkspace {
 }
 
 /** `usage`: not a folder, or Gantry's own checkout. `refused`: it cannot be written to. */
-export async function prepareWorkspace(options: WorkspaceOptions): Promise<PreparedWorkspace> {
+export async function prepareWorkspace(options: {
+  /** `--workspace`; relative to `from`. */
+  readonly asked: string | null;
+  /** The last one used, from the settings. */
+  readonly last: string | null;
+  /** `GANTRY_HOME`. */
+  readonly home: string;
+  readonly from: string;
+}): Promise<PreparedWorkspace> {
   if (options.asked !== null)
     return { path: checked(resolve(options.from, options.asked)), created: false, written: [] };
   // A last workspace that is gone is no reason not to start.

@@ -7,15 +7,13 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Demo } from './demo.ts';
 import { isWritable } from './prepare-workspace.ts';
 
-interface WorkspaceRoutesDeps {
+export function workspaceRoutes(deps: {
   readonly workspace: string;
   readonly computerId: string;
   readonly engineId: string;
   readonly demo: Demo;
   readonly examine: () => Promise<DoctorCheck[]>;
-}
-
-export function workspaceRoutes(deps: WorkspaceRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const { workspace, computerId, engineId, demo } = deps;
   return [
     bind(doctor, async () => ({ body: { checks: await deps.examine() } })),

@@ -2,7 +2,7 @@
  * Worktrees of bots (`worktree: true` in a team file): each has its own folder and branch, named after bot and node; a person sees its diff, and
  * merges, keeps or discards it. Composes the parts; must not know panes or runs.
  */
-import type { Base } from '../../base/base.ts';
+
 import { join, relative, sep } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type WorktreeEnding,
 } from '../../../contracts/factory/worktree-routes.ts';
 import { createGit } from '../../../kit/process/git.ts';
+import type { Base } from '../../base/base.ts';
 import { catchUp, type EndingRequest, planDiscard, planKeep, planMerge } from './endings.ts';
 import { changesOf, lookAt, treeOf } from './look.ts';
 import { branchOf, createPlaces, nodeBranch, type Place } from './places.ts';
@@ -59,17 +60,17 @@ export interface WorktreeService {
   patchOf(address: string): Promise<string | null>;
 }
 
-interface WorktreeDeps extends Pick<Base, 'store' | 'ledger' | 'clock'> {
-  readonly home: string;
-  readonly workspace: string;
-  /** By agent id or address; null for one that does not exist. */
-  readonly findBot: (idOrAddress: string) => WorktreeBot | null;
-}
-
 /** The most characters in a proof: below the limit of proofs in any script. */
 const mostProof = 6_000_000;
 
-export function createWorktrees(deps: WorktreeDeps): Worktrees & WorktreeService {
+export function createWorktrees(
+  deps: Pick<Base, 'store' | 'ledger' | 'clock'> & {
+    readonly home: string;
+    readonly workspace: string;
+    /** By agent id or address; null for one that does not exist. */
+    readonly findBot: (idOrAddress: string) => WorktreeBot | null;
+  },
+): Worktrees & WorktreeService {
   const git = createGit();
   const places = createPlaces({ home: deps.home, git });
   /** Changes of one repository come one after the other. */

@@ -2,7 +2,7 @@
  * Sets up a bot's worktree (`setup:` of a team file): copies git-ignored files, then runs a command in the sandbox of commands, as a run of one step
  * with its output. Once a worktree, and again when a lock file lists other packages. Must not know panes or how a run is scheduled.
  */
-import type { Base } from '../../base/base.ts';
+
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { AppError } from '../../../contracts/common/errors.ts';
 import { createGit } from '../../../kit/process/git.ts';
 import type { ApprovalAnswer, ApprovalAsk } from '../../approvals/desk.ts';
+import type { Base } from '../../base/base.ts';
 import type { PolicyAction, PolicyVerdict } from '../../policy/policy.ts';
 import { nameInRules } from '../../tool-server/registry.ts';
 import type { Placed, ShellSandbox } from '../../tool-server/shell-sandbox.ts';

@@ -13,12 +13,6 @@ import type { PlannedCall, Planner, PlannerEnd, PlannerHooks } from '../runs/pla
 import { carryOut } from './call.ts';
 import { firstMessage, goOn, systemFor } from './instructions.ts';
 
-interface PlannerDeps {
-  readonly models: Pick<Models, 'findForComputer' | 'priced' | 'run' | 'maxOutputTokens'>;
-  /** The platform of the computer that is used. */
-  readonly platform: NodeJS.Platform;
-}
-
 const toolsetsOf: Readonly<Record<TargetScope, readonly Toolset[]>> = {
   auto: ['browser', 'computer'],
   browser: ['browser'],
@@ -52,7 +46,14 @@ const faultCodes: Readonly<Record<FaultKind, string>> = {
   stopped: 'model_stopped',
 };
 
-export function createPlanner({ models, platform }: PlannerDeps): Planner {
+export function createPlanner({
+  models,
+  platform,
+}: {
+  readonly models: Pick<Models, 'findForComputer' | 'priced' | 'run' | 'maxOutputTokens'>;
+  /** The platform of the computer that is used. */
+  readonly platform: NodeJS.Platform;
+}): Planner {
   return {
     find(model) {
       const found = models.findForComputer(model);

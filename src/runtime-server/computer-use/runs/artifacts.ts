@@ -35,13 +35,15 @@ export interface Artifacts {
   fileOf(sha256: string): string;
 }
 
-interface ArtifactsDeps {
+export function createArtifacts({
+  journal,
+  blobs,
+  ids,
+}: {
   readonly journal: Journal;
   readonly blobs: Blobs;
   readonly ids: Ids;
-}
-
-export function createArtifacts({ journal, blobs, ids }: ArtifactsDeps): Artifacts {
+}): Artifacts {
   /** The last picture of each run that lives. */
   const last = new Map<string, string>();
 

@@ -2,10 +2,11 @@
  * Controls one live run: pausing, being paused by somebody who takes control, resuming, ending, and the time that counts. One object a run; its row
  * is the truth, and every move goes through the guard there. Must not know actions or models.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { RunStatus } from '../../../contracts/computer-use/run.ts';
 import { cancelSeconds } from '../../../contracts/computer-use/run.ts';
 import { iso } from '../../../kit/clock/clock.ts';
+import type { Base } from '../../base/base.ts';
 import type { Holder, ToolsetGate } from '../gate.ts';
 import type { Journal, RunTx } from './journal.ts';
 import { Ended, moveRun, type Pause, type PendingApproval, patchRun, type Result } from './records.ts';
@@ -51,24 +52,24 @@ export interface Course {
   readonly over: Promise<void>;
 }
 
-interface CourseDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly runId: string;
-  readonly timeoutMs: number;
-  readonly gate: Pick<ToolsetGate, 'control'>;
-  readonly journal: Journal;
-  /** Stops the action under way, at once. */
-  readonly stopAction: () => Promise<void>;
-  /** Ends a session that was opened only for this run, in the transaction of its end. */
-  readonly onEnd: (run: RunTx) => void;
-  /** It no longer holds control, or has ended. */
-  readonly onIdle: () => void;
-  readonly onFault: (what: string, fault: unknown) => void;
-}
-
 /** A lease lasts 60 s. */
 const renewMs = 20_000;
 
-export function createCourse(deps: CourseDeps): Course {
+export function createCourse(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly runId: string;
+    readonly timeoutMs: number;
+    readonly gate: Pick<ToolsetGate, 'control'>;
+    readonly journal: Journal;
+    /** Stops the action under way, at once. */
+    readonly stopAction: () => Promise<void>;
+    /** Ends a session that was opened only for this run, in the transaction of its end. */
+    readonly onEnd: (run: RunTx) => void;
+    /** It no longer holds control, or has ended. */
+    readonly onIdle: () => void;
+    readonly onFault: (what: string, fault: unknown) => void;
+  },
+): Course {
   const { runId, gate, journal, clock, timers } = deps;
   const holder: Holder = { kind: 'run', id: runId };
   const abort = new AbortController();

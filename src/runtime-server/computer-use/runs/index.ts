@@ -2,12 +2,13 @@
  * Computer-use runs and their sessions: rows with events numbered without gaps. Runs act through the gate and are planned by a
  * planner. Must not know how something is clicked, or which model answers.
  */
-import type { Base } from '../../base/base.ts';
+
 import { join } from 'node:path';
 import { createBlobs } from '../../../kit/blobs/blobs.ts';
 import type { BoundRoute, OwnerLookups } from '../../../kit/http/types.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Store } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { Models } from '../../models/index.ts';
 import type { ToolsetGate } from '../gate.ts';
 import { createArtifacts } from './artifacts.ts';
@@ -23,18 +24,6 @@ export { runMigrations } from './migrations.ts';
 export type { Planner } from './planner-port.ts';
 export { isLiving } from './records.ts';
 
-interface ComputerUseDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
-  /** With {@link runMigrations} applied. */
-  readonly store: Store;
-  readonly gate: ToolsetGate;
-  readonly planner: Planner;
-  /** `record` of the models. */
-  readonly spent: Models['record'];
-  readonly log: Pick<Log, 'warn'>;
-  /** Absolute; artifacts lie in `artifacts`, recordings under way in `recordings`. */
-  readonly folder: string;
-}
-
 export interface ComputerUse {
   readonly routes: readonly BoundRoute[];
   readonly owners: OwnerLookups;
@@ -46,7 +35,19 @@ export interface ComputerUse {
   close(): Promise<void>;
 }
 
-export function createComputerUse(deps: ComputerUseDeps): ComputerUse {
+export function createComputerUse(
+  deps: Pick<Base, 'clock' | 'timers' | 'ids'> & {
+    /** With {@link runMigrations} applied. */
+    readonly store: Store;
+    readonly gate: ToolsetGate;
+    readonly planner: Planner;
+    /** `record` of the models. */
+    readonly spent: Models['record'];
+    readonly log: Pick<Log, 'warn'>;
+    /** Absolute; artifacts lie in `artifacts`, recordings under way in `recordings`. */
+    readonly folder: string;
+  },
+): ComputerUse {
   const { store, clock, log, folder } = deps;
   const onFault = (what: string, fault: unknown) => log.warn(what, { fault: String(fault) });
   const journal = createJournal({ store, clock });

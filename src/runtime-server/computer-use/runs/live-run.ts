@@ -2,11 +2,12 @@
  * One run from its start to its end: its actions one after the other (`direct`) or as a planner chooses them (`intent`, `assist`), its
  * limits, its recording. Must not know HTTP, queues or who may see it.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { ExecuteRequest, RunAction, TargetScope } from '../../../contracts/computer-use/run.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Place } from '../../../programs/executor/protocol.ts';
+import type { Base } from '../../base/base.ts';
 import type { Models } from '../../models/index.ts';
 import type { ToolsetCaller, ToolsetGate } from '../gate.ts';
 import { acts, errorOf, textOf } from './actions.ts';

@@ -20,13 +20,15 @@ export interface Caller {
   readonly person: boolean;
 }
 
-interface OrderDeps {
-  readonly store: Store;
-  readonly planner: Pick<Planner, 'find'>;
-  readonly ids: Pick<Ids, 'next'>;
-}
-
-export async function orderOf(deps: OrderDeps, request: ExecuteRequest, caller: Caller): Promise<RunOrder> {
+export async function orderOf(
+  deps: {
+    readonly store: Store;
+    readonly planner: Pick<Planner, 'find'>;
+    readonly ids: Pick<Ids, 'next'>;
+  },
+  request: ExecuteRequest,
+  caller: Caller,
+): Promise<RunOrder> {
   const { mode, options = {}, actions = [], task = '' } = request;
   const session = await sessionOf(deps.store, request, caller);
   const scope = request.target_scope ?? session?.target_scope ?? 'auto';

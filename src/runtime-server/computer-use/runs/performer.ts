@@ -17,7 +17,11 @@ import type { CallAnswer, Picture, PlannedCall } from './planner-port.ts';
 import { createProgress, mostRepeats } from './progress.ts';
 import { patchRun } from './records.ts';
 
-interface PerformerDeps {
+type Perform = (call: PlannedCall) => Promise<CallAnswer>;
+
+type Asked = Extract<ToolsetOutcome, { kind: 'approval_required' }>;
+
+export function createPerformer(deps: {
   readonly runId: string;
   readonly sessionId: string;
   readonly scope: TargetScope;
@@ -36,13 +40,7 @@ interface PerformerDeps {
   /** Whether it counts when this is done again and again without a change of the screen. */
   readonly mustChange: (call: PlannedCall) => boolean;
   readonly onFault: (what: string, fault: unknown) => void;
-}
-
-type Perform = (call: PlannedCall) => Promise<CallAnswer>;
-
-type Asked = Extract<ToolsetOutcome, { kind: 'approval_required' }>;
-
-export function createPerformer(deps: PerformerDeps): Perform {
+}): Perform {
   const { runId, gate, journal, course, clock } = deps;
   const progress = createProgress();
   let actions = 0;

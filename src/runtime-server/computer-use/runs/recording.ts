@@ -14,16 +14,6 @@ interface Recording {
   finish(): Promise<void>;
 }
 
-interface RecordingDeps {
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly gate: Pick<ToolsetGate, 'record' | 'saveTrace'>;
-  readonly artifacts: Artifacts;
-  /** On the file system of the artifacts: finished files move. */
-  readonly folder: string;
-  readonly onFault: (what: string, fault: unknown) => void;
-}
-
 const mediaTypes: Readonly<Record<string, string>> = {
   '.webm': 'video/webm',
   '.mp4': 'video/mp4',
@@ -34,7 +24,22 @@ const typeOf = (file: string) => mediaTypes[extname(file)] ?? 'application/octet
 
 export const noRecording: Recording = { begin: async () => {}, finish: async () => {} };
 
-export function createRecording({ runId, sessionId, gate, artifacts, folder, onFault }: RecordingDeps): Recording {
+export function createRecording({
+  runId,
+  sessionId,
+  gate,
+  artifacts,
+  folder,
+  onFault,
+}: {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly gate: Pick<ToolsetGate, 'record' | 'saveTrace'>;
+  readonly artifacts: Artifacts;
+  /** On the file system of the artifacts: finished files move. */
+  readonly folder: string;
+  readonly onFault: (what: string, fault: unknown) => void;
+}): Recording {
   let video: { stop(): Promise<string | null> } | null = null;
   let ofBrowser = false;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

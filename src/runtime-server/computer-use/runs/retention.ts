@@ -8,14 +8,19 @@ export const keptMs = 30 * 24 * 3600_000;
 /** Runs removed in one transaction: a run has up to some thousand events. */
 const portion = 10;
 
-interface RetentionDeps {
-  readonly store: Store;
-  readonly artifacts: Pick<Artifacts, 'remove'>;
-  readonly gate: Pick<ToolsetGate, 'sessions'>;
-}
-
 /** `now`: milliseconds since the epoch. */
-export async function forgetOld({ store, artifacts, gate }: RetentionDeps, now: number): Promise<void> {
+export async function forgetOld(
+  {
+    store,
+    artifacts,
+    gate,
+  }: {
+    readonly store: Store;
+    readonly artifacts: Pick<Artifacts, 'remove'>;
+    readonly gate: Pick<ToolsetGate, 'sessions'>;
+  },
+  now: number,
+): Promise<void> {
   const before = now - keptMs;
   for (let left = true; left; ) {
     const { runs, files } = await store.write((tx) => {

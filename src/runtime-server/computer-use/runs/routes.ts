@@ -15,14 +15,6 @@ import type { Runs } from './runs.ts';
 import type { Sessions } from './sessions.ts';
 import type { RunRequest } from './states.ts';
 
-interface RunRoutesDeps {
-  readonly store: Store;
-  readonly runs: Runs;
-  readonly reading: Reading;
-  readonly sessions: Sessions;
-  readonly artifacts: Pick<Artifacts, 'fileOf'>;
-}
-
 const callerOf = (principal: Principal): Caller => ({
   userId: principal.userId,
   surface: surfaceOf(principal),
@@ -33,7 +25,19 @@ const askerOf = (principal: Principal, body: { actor_id?: string; comment?: stri
   comment: body?.comment,
 });
 
-export function runRoutesOf({ store, runs, reading, sessions, artifacts }: RunRoutesDeps): readonly BoundRoute[] {
+export function runRoutesOf({
+  store,
+  runs,
+  reading,
+  sessions,
+  artifacts,
+}: {
+  readonly store: Store;
+  readonly runs: Runs;
+  readonly reading: Reading;
+  readonly sessions: Sessions;
+  readonly artifacts: Pick<Artifacts, 'fileOf'>;
+}): readonly BoundRoute[] {
   const controls = (
     [
       ['cancel', table.cancelRun],

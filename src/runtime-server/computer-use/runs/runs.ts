@@ -21,10 +21,6 @@ import {
 } from './records.ts';
 import { guardRequest, hasEnded, liveStatuses, type RunRequest } from './states.ts';
 
-interface RunsDeps extends LiveRunDeps {
-  readonly store: Store;
-}
-
 export interface Runs {
   /** Returns the existing run where `run_id` names one. */
   execute(request: ExecuteRequest, caller: Caller): Promise<Run>;
@@ -42,7 +38,11 @@ const pauseMs = 5_000;
 const actingStatuses: readonly RunStatus[] = ['running', 'awaiting_approval', 'cancelling'];
 const closeMs = 1_500;
 
-export function createRuns(deps: RunsDeps): Runs {
+export function createRuns(
+  deps: LiveRunDeps & {
+    readonly store: Store;
+  },
+): Runs {
   const { store, gate, journal, clock, timers } = deps;
   const live = new Map<string, LiveRun>();
   /** Until nothing of a run is left, its browser too. */

@@ -2,10 +2,11 @@
  * Sessions: a separate browser profile that several runs use one after the other. Its browser starts with the first run that needs it. Must not know
  * HTTP or what runs do.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { Session, TargetScope } from '../../../contracts/computer-use/run.ts';
 import type { Ids } from '../../../kit/ids/ids.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { ToolsetGate } from '../gate.ts';
 import { sessionNotFound } from './order.ts';
 import { findSession, insertSession, runIdsOf, type SessionRow, sessionWire } from './records.ts';
@@ -20,12 +21,15 @@ export interface Sessions {
   close(id: string, wipe: boolean): Promise<Session>;
 }
 
-interface SessionsDeps extends Pick<Base, 'store' | 'clock'> {
+export function createSessions({
+  store,
+  gate,
+  clock,
+  ids,
+}: Pick<Base, 'store' | 'clock'> & {
   readonly gate: Pick<ToolsetGate, 'sessions'>;
   readonly ids: Pick<Ids, 'next'>;
-}
-
-export function createSessions({ store, gate, clock, ids }: SessionsDeps): Sessions {
+}): Sessions {
   const pageOf = (row: SessionRow) => (row.closed_at === null ? gate.sessions.page(row.id) : null);
   const wire = (tx: Pick<Tx, 'get' | 'all'>, row: SessionRow) => sessionWire(row, pageOf(row), runIdsOf(tx, row.id));
 

@@ -3,11 +3,12 @@
  * interrupted and never replayed automatically. One pass at a time; each ends by setting one timer for whatever comes due next. Must not know bots,
  * models or HTTP.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { Rule } from '../../../contracts/connectors/rule.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import { pause } from '../../../kit/clock/timers.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { ConnectorTickets, ExecutionEnd, Executor, RunRecords } from '../ports.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { dayMs, liveStates, mostRunning } from './model.ts';
@@ -30,14 +31,6 @@ import {
   ticketsDoneBy,
 } from './store.ts';
 
-interface DispatchDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
-  readonly jobs: Jobs;
-  readonly executor: Executor;
-  readonly runs: RunRecords;
-  readonly tickets: Pick<ConnectorTickets, 'read' | 'close'>;
-  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
-}
-
 interface Dispatch {
   /** A job that ran when Gantry ended is interrupted, and never restarted automatically. */
   recover(): Promise<void>;
@@ -58,7 +51,15 @@ const interruptedWords = 'Gantry stopped during this run. What was done stays do
 const heldWords =
   'The run did not confirm within 15 seconds that it stopped. Check what it did before you run it again.';
 
-export function createDispatch(deps: DispatchDeps): Dispatch {
+export function createDispatch(
+  deps: Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> & {
+    readonly jobs: Jobs;
+    readonly executor: Executor;
+    readonly runs: RunRecords;
+    readonly tickets: Pick<ConnectorTickets, 'read' | 'close'>;
+    readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+  },
+): Dispatch {
   const { store, clock, timers, jobs, executor, runs } = deps;
   /** By run: one that was held for inspection may still be here while its job is run again. */
   const live = new Map<

@@ -3,10 +3,10 @@
  * bots, schemas and approvals. Must not know connectors' servers or the cloud.
  */
 
-import type { Base } from '../../base/base.ts';
 import type { BoundRoute } from '../../../kit/http/types.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { ApprovalDesk } from '../../approvals/index.ts';
+import type { Base } from '../../base/base.ts';
 import type { AutomationPort, FactoryDoors, Schemas, SubscriptionLookup } from '../ports.ts';
 import { createDispatch } from './dispatch.ts';
 import { createJobs } from './jobs.ts';
@@ -17,17 +17,6 @@ import { runsOfEvents, withJobs } from './store.ts';
 
 export { automationMigrations } from './migrations.ts';
 
-interface AutomationDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'>, FactoryDoors {
-  readonly ledger: Pick<Ledger, 'append'>;
-  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
-  readonly schemas: Pick<Schemas, 'check'>;
-  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
-  /** Asked once there are requests: subscriptions know automation, and automation them. */
-  readonly subscriptions: () => SubscriptionLookup;
-  /** Whether there is such a connector. */
-  readonly connector: (id: string) => boolean;
-}
-
 export interface AutomationArea extends AutomationPort {
   readonly routes: readonly BoundRoute[];
   /** Before anything is dispatched: what ran when Gantry ended is interrupted. */
@@ -35,7 +24,19 @@ export interface AutomationArea extends AutomationPort {
   close(): Promise<void>;
 }
 
-export function createAutomation(deps: AutomationDeps): AutomationArea {
+export function createAutomation(
+  deps: Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> &
+    FactoryDoors & {
+      readonly ledger: Pick<Ledger, 'append'>;
+      readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+      readonly schemas: Pick<Schemas, 'check'>;
+      readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+      /** Asked once there are requests: subscriptions know automation, and automation them. */
+      readonly subscriptions: () => SubscriptionLookup;
+      /** Whether there is such a connector. */
+      readonly connector: (id: string) => boolean;
+    },
+): AutomationArea {
   const { bots } = deps;
   let looking: Promise<void> | null = null;
   let lookAgain = false;

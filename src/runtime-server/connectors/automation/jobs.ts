@@ -2,11 +2,12 @@
  * Jobs: created from events in the transaction that opens the ticket, moved by one guard, answered by people. Each move is a row that can be read
  * and one in the ledger, in the same transaction. Must not know how a job is run (`dispatch.ts`) or asked about (`questions.ts`).
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { JobStatus, Rule, RuleMode } from '../../../contracts/connectors/rule.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { TakenEvent } from '../ports.ts';
 import { canBecome, mostGathered, pendingStates, retryable, stopDeadlineMs, stricter } from './model.ts';
 import { configOfRule, readRule } from './rule-store.ts';
@@ -31,12 +32,6 @@ export interface Mover {
 }
 export const engine: Mover = { actor: 'engine', surface: 'engine' };
 
-interface JobsDeps extends Pick<Base, 'clock' | 'ids'> {
-  readonly ledger: Pick<Ledger, 'append'>;
-  /** A job moved: dispatcher and questions check again. Called after the commit. */
-  moved(): void;
-}
-
 export interface Jobs {
   /** The one guard. Null: it was moved since it was read. Throws 409 `invalid_transition` for a move outside the table. */
   move(tx: Tx, job: JobRecord, to: JobStatus, by: Mover, change: JobChange): JobRecord | null;
@@ -55,7 +50,16 @@ export interface Jobs {
   cancelPending(tx: Tx, ruleId: string, by: Mover, reason: string): void;
 }
 
-export function createJobs({ ledger, clock, ids, moved }: JobsDeps): Jobs {
+export function createJobs({
+  ledger,
+  clock,
+  ids,
+  moved,
+}: Pick<Base, 'clock' | 'ids'> & {
+  readonly ledger: Pick<Ledger, 'append'>;
+  /** A job moved: dispatcher and questions check again. Called after the commit. */
+  moved(): void;
+}): Jobs {
   const move: Jobs['move'] = (tx, job, to, by, change) => {
     if (!canBecome(job.status, to)) throw invalidTransition(job, to);
     // Each time that it comes to wait for a person is another question.

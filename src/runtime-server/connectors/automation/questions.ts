@@ -3,21 +3,14 @@
  * takes it; a second answer to the same job finds nothing to do. An event's text is never part of a question, because questions leave this computer.
  */
 
-import type { Base } from '../../base/base.ts';
 import type { RuleMode } from '../../../contracts/connectors/rule.ts';
 import { actionHash } from '../../../kit/signing/action-hash.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { ApprovalDesk, ApprovalVerdict } from '../../approvals/index.ts';
+import type { Base } from '../../base/base.ts';
 import { engine, type Jobs } from './jobs.ts';
 import { askedForMs } from './model.ts';
 import { awaiting, inputsOf, type JobRecord, readJob } from './store.ts';
-
-interface QuestionsDeps extends Pick<Base, 'store' | 'clock'> {
-  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
-  readonly jobs: Jobs;
-  readonly nameOf: (botId: string) => string;
-  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
-}
 
 /** Open questions of one bot: fewer than approvals allow, so that the bot's own tools can still ask. */
 const mostAsked = 25;
@@ -29,7 +22,18 @@ interface Questions {
   close(): void;
 }
 
-export function createQuestions({ store, desk, jobs, nameOf, log }: QuestionsDeps): Questions {
+export function createQuestions({
+  store,
+  desk,
+  jobs,
+  nameOf,
+  log,
+}: Pick<Base, 'store' | 'clock'> & {
+  readonly desk: Pick<ApprovalDesk, 'ask' | 'withdraw'>;
+  readonly jobs: Jobs;
+  readonly nameOf: (botId: string) => string;
+  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+}): Questions {
   /** By job: the question, and for which time of asking. */
   const open = new Map<string, { readonly id: string; readonly round: string; readonly botId: string }>();
   const leave = new AbortController();

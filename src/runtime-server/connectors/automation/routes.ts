@@ -12,7 +12,10 @@ import { pendingStates } from './model.ts';
 import type { Rules } from './rules.ts';
 import { type JobRecord, jobsIn, listJobs, movesOf, type Read, readJob, wireJob } from './store.ts';
 
-interface AutomationRoutesDeps {
+const defaultLimit = 50;
+type Verb = (tx: Tx, job: JobRecord, by: Mover) => JobRecord;
+
+export function automationRoutes(deps: {
   readonly store: Store;
   readonly rules: Rules;
   readonly jobs: Jobs;
@@ -23,12 +26,7 @@ interface AutomationRoutesDeps {
   readonly connector: (id: string) => boolean;
   /** Asks the run of this job to stop. */
   readonly abort: (jobId: string) => void;
-}
-
-const defaultLimit = 50;
-type Verb = (tx: Tx, job: JobRecord, by: Mover) => JobRecord;
-
-export function automationRoutes(deps: AutomationRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   const { store, rules, jobs, tickets } = deps;
 
   /** A live subscription of this connector. */

@@ -2,7 +2,7 @@
  * Rules of subscriptions: valid ones, their versions, which of them match an event, and what one would have made of past events. Must not know HTTP,
  * or how jobs run.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import {
   type ChangeRule,
@@ -16,22 +16,13 @@ import {
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Ledger } from '../../../kit/ledger/ledger.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import { aboutOf } from '../about.ts';
 import type { AutomationPort, ConnectorBots, ConnectorTickets, Schemas, SubscriptionRef } from '../ports.ts';
 import { engine, type Jobs, type Mover } from './jobs.ts';
 import { configOf, mostGathered, mostLooked, sameConfig } from './model.ts';
 import { configOfRule, deleteRule, insertRule, readRule, rulesOf, updateRule } from './rule-store.ts';
 import type { Read } from './store.ts';
-
-interface RulesDeps extends Pick<Base, 'store' | 'clock' | 'ids'> {
-  readonly ledger: Pick<Ledger, 'append'>;
-  readonly schemas: Pick<Schemas, 'check'>;
-  readonly bots: Pick<ConnectorBots, 'find' | 'unenforceable'>;
-  readonly tickets: Pick<ConnectorTickets, 'past'>;
-  readonly jobs: Jobs;
-  readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
-  moved(): void;
-}
 
 type Port = Pick<AutomationPort, 'checkDefault' | 'saveDefault' | 'matching'>;
 
@@ -47,7 +38,17 @@ export interface Rules extends Port {
 
 const defaultId = (subscriptionId: string) => `${subscriptionId}:default`;
 
-export function createRules(deps: RulesDeps): Rules {
+export function createRules(
+  deps: Pick<Base, 'store' | 'clock' | 'ids'> & {
+    readonly ledger: Pick<Ledger, 'append'>;
+    readonly schemas: Pick<Schemas, 'check'>;
+    readonly bots: Pick<ConnectorBots, 'find' | 'unenforceable'>;
+    readonly tickets: Pick<ConnectorTickets, 'past'>;
+    readonly jobs: Jobs;
+    readonly log: { warn(message: string, facts?: Readonly<Record<string, unknown>>): void };
+    moved(): void;
+  },
+): Rules {
   const { store, ledger, clock, jobs } = deps;
 
   function configFor(subscription: SubscriptionRef, { dryRun: _, ...automation }: CreateRule): RuleConfig {

@@ -1,8 +1,9 @@
 /** The interfaces that subscriptions need from outside. Composed by `src/host/runtime-connectors.ts`. */
-import type { Base } from '../../base/base.ts';
+
 import type { EventData } from '../../../contracts/events/registry.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
 import type { Tx } from '../../../kit/store/store.ts';
+import type { Base } from '../../base/base.ts';
 import type { AutomationPort, ConnectorBots, ConnectorServers, ConnectorTickets, Schemas } from '../ports.ts';
 
 export interface SubscriptionLog {
@@ -44,4 +45,3 @@ export interface SubscriptionDeps extends Pick<Base, 'store' | 'ledger' | 'clock
   readonly home: EventHome;
   readonly events: SubscriptionEvents;
 }
-

@@ -31,8 +31,13 @@ export interface Enrolment {
   unsubscribe(row: SubscriptionRow, url?: string): Promise<void>;
 }
 
-interface EnrolmentDeps
-  extends Pick<
+/** A server or a cloud that takes longer is one that hangs. Milliseconds. */
+const answerMs = 20_000;
+const farewellMs = 10_000;
+const longestMessage = 500;
+
+export function createEnrolment(
+  deps: Pick<
     SubscriptionDeps,
     | 'store'
     | 'clock'
@@ -46,20 +51,14 @@ interface EnrolmentDeps
     | 'bots'
     | 'home'
     | 'events'
-  > {
-  readonly definitions: Definitions;
-  readonly removals: Removals;
-  readonly within: Within;
-  /** Aborted when the program closes. */
-  readonly closing: AbortSignal;
-}
-
-/** A server or a cloud that takes longer is one that hangs. Milliseconds. */
-const answerMs = 20_000;
-const farewellMs = 10_000;
-const longestMessage = 500;
-
-export function createEnrolment(deps: EnrolmentDeps): Enrolment {
+  > & {
+    readonly definitions: Definitions;
+    readonly removals: Removals;
+    readonly within: Within;
+    /** Aborted when the program closes. */
+    readonly closing: AbortSignal;
+  },
+): Enrolment {
   const { store, clock, sealer, servers, home, removals, within } = deps;
   const place = (column: string, id: string) => `connector_subscription|${column}|${id}|${deps.ownerId}`;
 

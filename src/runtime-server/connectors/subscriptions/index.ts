@@ -16,7 +16,6 @@ import { subscriptionRoutes } from './routes.ts';
 import { createSubscribing } from './subscribing.ts';
 import { createWithin } from './within.ts';
 
-
 export { subscriptionMigrations } from './migrations.ts';
 
 interface Subscriptions {

@@ -16,19 +16,22 @@ export interface Removals {
   send(signal: AbortSignal, ids?: readonly string[]): Promise<void>;
 }
 
-interface RemovalDeps {
-  readonly store: Store;
-  readonly home: EventHome;
-  readonly inTurn: OneAtATime;
-  readonly log: SubscriptionLog;
-}
-
 interface Owed {
   readonly subscription_id: string;
   readonly attempts: number;
 }
 
-export function createRemovals({ store, home, inTurn, log }: RemovalDeps): Removals {
+export function createRemovals({
+  store,
+  home,
+  inTurn,
+  log,
+}: {
+  readonly store: Store;
+  readonly home: EventHome;
+  readonly inTurn: OneAtATime;
+  readonly log: SubscriptionLog;
+}): Removals {
   const path = (id: string) => unregisterSubscription.path.replace(':sub', id);
 
   /** False: the cloud cannot be reached now. */

@@ -24,15 +24,6 @@ interface Rounds {
   close(): Promise<void>;
 }
 
-interface RoundDeps extends Pick<SubscriptionDeps, 'store' | 'clock' | 'timers' | 'log' | 'servers' | 'home'> {
-  readonly definitions: Definitions;
-  readonly enrolment: Enrolment;
-  readonly ending: Ending;
-  readonly removals: Removals;
-  readonly inTurn: OneAtATime;
-  readonly closing: AbortSignal;
-}
-
 const everyMs = 60_000;
 /** One subscription's failure of this kind repeats for all others of its connector: they wait for the next round. */
 const shared: ReadonlySet<SubscriptionReason> = new Set([
@@ -42,7 +33,16 @@ const shared: ReadonlySet<SubscriptionReason> = new Set([
   'not_paired',
 ]);
 
-export function createRounds(deps: RoundDeps): Rounds {
+export function createRounds(
+  deps: Pick<SubscriptionDeps, 'store' | 'clock' | 'timers' | 'log' | 'servers' | 'home'> & {
+    readonly definitions: Definitions;
+    readonly enrolment: Enrolment;
+    readonly ending: Ending;
+    readonly removals: Removals;
+    readonly inTurn: OneAtATime;
+    readonly closing: AbortSignal;
+  },
+): Rounds {
   const { store, clock, servers, home, log, inTurn, enrolment, removals, closing } = deps;
   let running: Promise<void> | null = null;
   let again = false;

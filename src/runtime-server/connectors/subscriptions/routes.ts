@@ -12,13 +12,15 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { EventDoor } from './door.ts';
 import type { Subscribing } from './subscribing.ts';
 
-interface SubscriptionRouteDeps {
+export function subscriptionRoutes({
+  ownerId,
+  subscribing,
+  door,
+}: {
   readonly ownerId: string;
   readonly subscribing: Subscribing;
   readonly door: EventDoor;
-}
-
-export function subscriptionRoutes({ ownerId, subscribing, door }: SubscriptionRouteDeps): readonly BoundRoute[] {
+}): readonly BoundRoute[] {
   const both = [
     bind(listConnectorEvents, async ({ params }) => ({ body: await subscribing.list(params.id) })),
     bind(subscribeToEvent, async ({ params, body }) => {

@@ -43,24 +43,23 @@ export interface Subscribing {
   readonly lookup: SubscriptionLookup;
 }
 
-interface SubscribingDeps
-  extends Pick<
-    SubscriptionDeps,
-    'store' | 'clock' | 'ownerId' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'
-  > {
-  readonly definitions: Definitions;
-  readonly enrolment: Enrolment;
-  readonly ending: Ending;
-  readonly removals: Removals;
-  readonly inTurn: OneAtATime;
-  readonly within: Within;
-  readonly closing: AbortSignal;
-}
-
 const listMs = 20_000;
 const defaultLimit = 50;
 
-export function createSubscribing(deps: SubscribingDeps): Subscribing {
+export function createSubscribing(
+  deps: Pick<
+    SubscriptionDeps,
+    'store' | 'clock' | 'ownerId' | 'servers' | 'schemas' | 'bots' | 'tickets' | 'automation'
+  > & {
+    readonly definitions: Definitions;
+    readonly enrolment: Enrolment;
+    readonly ending: Ending;
+    readonly removals: Removals;
+    readonly inTurn: OneAtATime;
+    readonly within: Within;
+    readonly closing: AbortSignal;
+  },
+): Subscribing {
   const { store, clock, servers, automation, inTurn, within, closing } = deps;
 
   function connectorOf(id: string): ConnectorRef {

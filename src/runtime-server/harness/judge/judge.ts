@@ -31,19 +31,22 @@ export interface Judge {
   steps(): readonly ExplainStep[];
 }
 
-interface JudgeOptions {
+/** `byAuthority`: the reason came from evidence without limits, and a mere screen may not reword it. */
+type Current = BotState & { readonly setup: boolean; readonly byAuthority: boolean };
+type Step = { -readonly [K in keyof ExplainStep]: ExplainStep[K] };
+
+export function createJudge({
+  ruleset,
+  matcher,
+  clock,
+  from,
+}: {
   readonly ruleset: Ruleset;
   readonly matcher: Matcher;
   readonly clock: Clock;
   /** The last known state after a restart; a new bot is `starting`. */
   readonly from?: BotState;
-}
-
-/** `byAuthority`: the reason came from evidence without limits, and a mere screen may not reword it. */
-type Current = BotState & { readonly setup: boolean; readonly byAuthority: boolean };
-type Step = { -readonly [K in keyof ExplainStep]: ExplainStep[K] };
-
-export function createJudge({ ruleset, matcher, clock, from }: JudgeOptions): Judge {
+}): Judge {
   let current: Current = {
     ...(from ?? { state: 'starting', reason: null, since: clock.now() }),
     setup: false,

@@ -41,7 +41,12 @@ export function promptText(name: string, directory: string): string {
 /** Input of readline (`INPUTRC`): ours, so that a person's vi mode or key changes do not hide our key. */
 export const readlineFile = 'set editing-mode emacs\nset enable-bracketed-paste on\nset bell-style none\n';
 
-interface StartFileOptions {
+export function startFile({
+  name,
+  nonce,
+  messageFile,
+  firstCommand,
+}: {
   /** `slug@team`, already known to be `[a-z0-9_-]+@[a-z0-9_-]+`. */
   readonly name: string;
   readonly nonce: string;
@@ -49,9 +54,7 @@ interface StartFileOptions {
   readonly messageFile: string;
   /** Runs before the first prompt. */
   readonly firstCommand: string | null;
-}
-
-export function startFile({ name, nonce, messageFile, firstCommand }: StartFileOptions): string {
+}): string {
   const osc = `\\e]777;gantry;${nonce}`;
   return `# Written by Gantry for one start of this bot; changes are lost.
 set +o history +H

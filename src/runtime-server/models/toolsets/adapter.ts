@@ -31,10 +31,7 @@ export interface ReadContext {
 export type ReadCall = (call: ToolCall, context: ReadContext) => Reading;
 
 /** The problem of the first action that the contract does not take, or null. */
-function problemOf(
-  actions: readonly ToolsetAction[],
-  { toolsets }: Pick<ReadContext, 'toolsets'>,
-): string | null {
+function problemOf(actions: readonly ToolsetAction[], { toolsets }: Pick<ReadContext, 'toolsets'>): string | null {
   for (const { toolset, member, input } of actions) {
     const known = memberOf(toolset, member);
     if (known === null || !toolsets.includes(toolset) || known.offByDefault === true) {

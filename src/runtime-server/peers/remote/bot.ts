@@ -2,10 +2,11 @@
  * A bot on another computer, as the factory sees any bot: that computer reports its state, a message is a send there, keys go there. A repeated
  * request has one effect, because a delivery's id is its key. Must not know registry or rows.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerSendFailure, PeerSendResult } from '../../../contracts/factory/peer-routes.ts';
 import type { PlacedBot, RemoteRef } from '../../agents/placement.ts';
+import type { Base } from '../../base/base.ts';
 import type { BotState, DeliverResult, InterruptKeys, Outgoing } from '../../harness/harness.ts';
 import { interruptTurn, isTurn } from '../../harness/interrupt.ts';
 import { type PeerAnswer, type PeerCalls, peerFault } from './calls.ts';
@@ -19,30 +20,30 @@ export interface RemoteBot extends Omit<PlacedBot, 'placement' | 'ref' | 'cancel
   look(): Promise<void>;
 }
 
-interface RemoteBotDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly calls: PeerCalls;
-  readonly computers: RemoteComputers;
-  readonly address: string;
-  /** As it was last seen. */
-  readonly shown: BotState;
-  readonly ref: RemoteRef;
-  /** Its pane there is another one now. */
-  readonly onSession: (session: string) => void;
-  /** It does not run there any more. */
-  readonly onGone: (reason: string) => void;
-  /** The keys that end a turn of its harness. */
-  readonly interrupt: InterruptKeys;
-  /** Whether other computers can be reached at all. */
-  readonly paired: () => boolean;
-  /** A bot that was just started: earlier reports about it do not count. */
-  readonly fresh: boolean;
-}
-
 /** By then no picture from before its start is under way any more. */
 const settleMs = 10_000;
 const senderForm = /^From ([a-z0-9_-]{1,64}@[a-z0-9_-]{1,64})$/;
 
-export function createRemoteBot(deps: RemoteBotDeps): RemoteBot {
+export function createRemoteBot(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly calls: PeerCalls;
+    readonly computers: RemoteComputers;
+    readonly address: string;
+    /** As it was last seen. */
+    readonly shown: BotState;
+    readonly ref: RemoteRef;
+    /** Its pane there is another one now. */
+    readonly onSession: (session: string) => void;
+    /** It does not run there any more. */
+    readonly onGone: (reason: string) => void;
+    /** The keys that end a turn of its harness. */
+    readonly interrupt: InterruptKeys;
+    /** Whether other computers can be reached at all. */
+    readonly paired: () => boolean;
+    /** A bot that was just started: earlier reports about it do not count. */
+    readonly fresh: boolean;
+  },
+): RemoteBot {
   const { calls, computers, clock, ref, address } = deps;
   const { computerId, computerName } = ref;
   const stateListeners = new Set<(state: BotState) => void>();

@@ -2,10 +2,11 @@
  * Other computers that run bots of this workspace: one stream each reports the bots' state, and shows that the computer can be reached. Reconnects
  * automatically after a cut. Must not know registry or panes.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import { type PeerAgent, PeerAgents } from '../../../contracts/factory/peer-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
+import type { Base } from '../../base/base.ts';
 import type { PeerCalls, PeerHome } from './calls.ts';
 
 /** A stream that lived this long ended with its ticket, or with the link for a moment: the next one is requested at once. */
@@ -31,13 +32,6 @@ export interface RemoteComputers {
   close(): void;
 }
 
-interface RemoteComputersDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly calls: Pick<PeerCalls, 'stream'>;
-  readonly home: Pick<PeerHome, 'onChange'>;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-}
-
 interface Watched {
   readonly name: string;
   readonly watchers: Set<ComputerWatcher>;
@@ -47,7 +41,14 @@ interface Watched {
   hurry: () => void;
 }
 
-export function createRemoteComputers(deps: RemoteComputersDeps): RemoteComputers {
+export function createRemoteComputers(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly calls: Pick<PeerCalls, 'stream'>;
+    readonly home: Pick<PeerHome, 'onChange'>;
+    /** 0 ≤ x < 1. */
+    readonly random: () => number;
+  },
+): RemoteComputers {
   const computers = new Map<string, Watched>();
 
   const setAway = (computer: Watched, why: string | null) => {

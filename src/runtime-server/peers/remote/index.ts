@@ -1,10 +1,11 @@
 /**
  * Bots of this workspace on other computers of the person. Owns the composition of its parts; the host gives it the home cloud.
  */
-import type { Base } from '../../base/base.ts';
+
 import { createGit } from '../../../kit/process/git.ts';
 import type { Abroad } from '../../agents/abroad.ts';
 import type { Registry } from '../../agents/registry.ts';
+import type { Base } from '../../base/base.ts';
 import type { Harnesses } from '../../harness/harness.ts';
 import { type AbroadDeps, createAbroad } from './abroad.ts';
 import { createRemoteBot } from './bot.ts';
@@ -15,16 +16,6 @@ import { type AttachRemote, createRemoting } from './placement.ts';
 
 export type { PeerHome } from './calls.ts';
 export { remoteMigrations } from './placement.ts';
-
-interface RemoteDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'log'> {
-  readonly home: PeerHome;
-  readonly random: () => number;
-  readonly workspace: string;
-  readonly trust: AbroadDeps['trust'];
-  readonly computerId: string;
-  readonly registry: Registry;
-  readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
-}
 
 interface Remote {
   readonly abroad: Abroad;
@@ -41,7 +32,17 @@ export const noHome: PeerHome = {
   onChange: () => () => {},
 };
 
-export function createRemote(deps: RemoteDeps): Remote {
+export function createRemote(
+  deps: Pick<Base, 'store' | 'clock' | 'timers' | 'log'> & {
+    readonly home: PeerHome;
+    readonly random: () => number;
+    readonly workspace: string;
+    readonly trust: AbroadDeps['trust'];
+    readonly computerId: string;
+    readonly registry: Registry;
+    readonly harnesses: Pick<Harnesses, 'interruptKeys'>;
+  },
+): Remote {
   const calls = createPeerCalls(deps);
   const paired = () => deps.home.address() !== null;
   const computers = createRemoteComputers({ ...deps, calls });

@@ -2,13 +2,14 @@
  * Panes on other computers, as the factory reads any pane: everyone who watches a pane here shares one stream from there. While
  * the computer is away the last screen stays, with its own time. Must not know teams or registry.
  */
-import type { Base } from '../../base/base.ts';
+
 import { z } from 'zod';
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { PaneSize } from '../../../contracts/factory/agent.ts';
 import { Screen, TranscriptChunk } from '../../../contracts/factory/agent.ts';
 import { PeerCapture, ticketExpired } from '../../../contracts/factory/peer-routes.ts';
 import { iso } from '../../../kit/clock/clock.ts';
+import type { Base } from '../../base/base.ts';
 import type { TranscriptPage } from '../../panes/pane-transcript.ts';
 import type { PaneView } from '../../panes/pane-view.ts';
 import { createWatchers } from '../../panes/watchers.ts';
@@ -29,11 +30,6 @@ export interface RemotePanes extends PaneView {
   close(): void;
 }
 
-interface RemotePanesDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly calls: PeerCalls;
-  readonly onError: (error: unknown) => void;
-}
-
 /** A stream that lived this long ended with its ticket: the next one is requested at once. */
 const steadyMs = 5000;
 /** Otherwise after a while. Milliseconds. */
@@ -51,7 +47,12 @@ interface Known extends RemotePane {
   stream: AbortController | null;
 }
 
-export function createRemotePanes(deps: RemotePanesDeps): RemotePanes {
+export function createRemotePanes(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly calls: PeerCalls;
+    readonly onError: (error: unknown) => void;
+  },
+): RemotePanes {
   const { calls, timers } = deps;
   const panes = new Map<string, Known>();
   const watchers = createWatchers(deps.onError);

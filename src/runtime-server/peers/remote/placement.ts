@@ -2,12 +2,13 @@
  * Puts bots on other computers into the registry: they live as long as their computer says so, over restarts of this one. Owns their rows; must not
  * know panes, HTTP or how a bot is reached.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { HarnessName } from '../../../contracts/factory/agent.ts';
 import type { Migration, Tx } from '../../../kit/store/store.ts';
 import type { Shown } from '../../agents/model.ts';
 import type { Placement, RemoteRef, Seat } from '../../agents/placement.ts';
 import type { Member, Registry } from '../../agents/registry.ts';
+import type { Base } from '../../base/base.ts';
 import type { RemoteBot } from './bot.ts';
 
 export const remoteMigrations: readonly Migration[] = [
@@ -48,11 +49,6 @@ export type AttachRemote = (
   events: { onSession(session: string): void; onGone(reason: string): void; readonly fresh: boolean },
 ) => RemoteBot;
 
-interface RemotingDeps extends Pick<Base, 'store' | 'log'> {
-  readonly attach: AttachRemote;
-  readonly registry: Pick<Registry, 'known' | 'place'>;
-}
-
 interface Remoting {
   /** Takes up the bots that an earlier run started elsewhere. Once the registry has started. */
   start(): Promise<void>;
@@ -60,7 +56,15 @@ interface Remoting {
   begin(agentId: string, ref: RemoteRef): Promise<void>;
 }
 
-export function createRemoting({ attach, store, registry, log }: RemotingDeps): Remoting {
+export function createRemoting({
+  attach,
+  store,
+  registry,
+  log,
+}: Pick<Base, 'store' | 'log'> & {
+  readonly attach: AttachRemote;
+  readonly registry: Pick<Registry, 'known' | 'place'>;
+}): Remoting {
   /** Written in the background; a crash loses only what is reported again. */
   const behind = (what: string, write: (tx: Tx) => void) => {
     store.write(write).catch((error: unknown) => log.warn(`${what} could not be written.`, { error: String(error) }));

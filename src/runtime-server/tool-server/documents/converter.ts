@@ -48,15 +48,6 @@ export interface Converter {
   close(): Promise<void>;
 }
 
-interface ConverterDeps {
-  /** Program and file of the converter. */
-  readonly command: readonly [string, ...string[]];
-  readonly after: (ms: number, effect: () => void) => () => void;
-  /** Text in pictures is recognised; off without it. */
-  readonly ocr?: boolean;
-  readonly start?: (command: readonly [string, ...string[]]) => ConverterProcess;
-}
-
 /** At once: conversions use the processor, and panes and bots need it too. */
 const mostAtOnce = 2;
 const mostWaiting = 32;
@@ -65,7 +56,14 @@ const idleMs = 60_000;
 /** The program ends a conversion itself with a better message; this is its time for that. Milliseconds. */
 const graceMs = 1000;
 
-export function createConverter(deps: ConverterDeps): Converter {
+export function createConverter(deps: {
+  /** Program and file of the converter. */
+  readonly command: readonly [string, ...string[]];
+  readonly after: (ms: number, effect: () => void) => () => void;
+  /** Text in pictures is recognised; off without it. */
+  readonly ocr?: boolean;
+  readonly start?: (command: readonly [string, ...string[]]) => ConverterProcess;
+}): Converter {
   const start = deps.start ?? startConverterProcess;
   const live = new Set<ConverterProcess>();
   const waiting: (() => void)[] = [];

@@ -12,15 +12,6 @@ import { type DocumentFetch, sourceOf } from './sources.ts';
 export { type Converter, createConverter } from './converter.ts';
 export type { DocumentFetch } from './sources.ts';
 
-interface DocumentToolsDeps {
-  readonly converter: Pick<Converter, 'convert'>;
-  readonly fetch: DocumentFetch;
-  /** As {@link createJail} has it. */
-  readonly hidden: readonly string[];
-  readonly freshName: () => string;
-  readonly after: (ms: number, effect: () => void) => () => void;
-}
-
 /** About ten thousand tokens: the usual clients show a model this much without a warning. Characters. */
 const usualPart = 40_000;
 const largestPart = 1_000_000;
@@ -91,7 +82,14 @@ const about: Readonly<Record<Family, string>> = {
   media: 'an image or sound file (only its metadata, no recognition)',
 };
 
-export function createDocumentTools(deps: DocumentToolsDeps): Tool[] {
+export function createDocumentTools(deps: {
+  readonly converter: Pick<Converter, 'convert'>;
+  readonly fetch: DocumentFetch;
+  /** As {@link createJail} has it. */
+  readonly hidden: readonly string[];
+  readonly freshName: () => string;
+  readonly after: (ms: number, effect: () => void) => () => void;
+}): Tool[] {
   /** The Markdown of a result is kept beside it, because it is not sent in both halves. */
   const texts = new WeakMap<Output, string>();
   const kept = new Map<string, ConvertedDocument>();

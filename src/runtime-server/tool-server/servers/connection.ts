@@ -2,8 +2,9 @@
  * Keeps one server connected: connects, lists, reconnects with growing waits when it is gone, and reports its state. Owns when; must not know
  * transports, rows or other servers.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { ServerState } from '../../../contracts/tool-server/servers.ts';
+import type { Base } from '../../base/base.ts';
 import type { ServerAuth } from './auth.ts';
 import { UpstreamFault } from './fault.ts';
 import { authServerOf } from './http-connection.ts';
@@ -16,18 +17,6 @@ interface ConnectionState {
   readonly error: string | null;
   readonly authorizeUrl: string | null;
   readonly pid: number | null;
-}
-
-interface ConnectionDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly server: UpstreamServer;
-  readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
-  readonly auth: ServerAuth | null;
-  readonly onList: (list: UpstreamList) => void;
-  /** Called when it is connected, and when it wants a sign-in; the same may come twice. */
-  readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-  readonly waits: ConnectionWaits;
 }
 
 export interface ConnectionWaits {
@@ -66,7 +55,19 @@ const keyWords =
 const connecting: Standing = { status: 'connecting', error: null, authorizeUrl: null };
 const connected: Standing = { status: 'connected', error: null, authorizeUrl: null };
 
-export function createConnection(deps: ConnectionDeps): Connection {
+export function createConnection(
+  deps: Pick<Base, 'clock' | 'timers'> & {
+    readonly server: UpstreamServer;
+    readonly open: (options: { readonly onListChanged: () => void; readonly signal: AbortSignal }) => Promise<Upstream>;
+    readonly auth: ServerAuth | null;
+    readonly onList: (list: UpstreamList) => void;
+    /** Called when it is connected, and when it wants a sign-in; the same may come twice. */
+    readonly onStanding: (status: 'connected' | 'needs_reauth') => void;
+    /** 0 ≤ x < 1. */
+    readonly random: () => number;
+    readonly waits: ConnectionWaits;
+  },
+): Connection {
   const { server, clock, timers, waits } = deps;
   let standing: Standing = connecting;
   let current: Upstream | null = null;

@@ -1,9 +1,10 @@
 /** Attached tool servers: MCP servers of others, over a child's streams or HTTP, whose tools are listed beside Gantry's own. */
-import type { Base } from '../../base/base.ts';
+
 import * as table from '../../../contracts/tool-server/servers.ts';
 import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { Log } from '../../../kit/log/log.ts';
 import type { Sealer } from '../../../kit/secrets/sealer.ts';
+import type { Base } from '../../base/base.ts';
 import type { ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
 import type { ConnectionWaits } from './connection.ts';
@@ -14,7 +15,6 @@ import type { UpstreamLimits } from './upstream-deps.ts';
 export type { ServerAuth } from './auth.ts';
 export { ownAddress } from './http-connection.ts';
 export { attachedServerMigrations } from './migrations.ts';
-
 
 export interface AttachedServersDeps extends Pick<Base, 'store' | 'clock' | 'timers' | 'ids'> {
   /** Its purpose: `attached-servers`. */

@@ -8,17 +8,19 @@ export interface LongLine {
   readonly tail: string;
 }
 
-interface LineReaderOptions {
+const endBytes = 256;
+
+/** Give it each chunk as it comes. */
+export function createLineReader({
+  longest,
+  onLine,
+  onLong,
+}: {
   /** Bytes. */
   readonly longest: number;
   readonly onLine: (line: string) => void;
   readonly onLong: (line: LongLine) => void;
-}
-
-const endBytes = 256;
-
-/** Give it each chunk as it comes. */
-export function createLineReader({ longest, onLine, onLong }: LineReaderOptions): (chunk: Buffer) => void {
+}): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;
   let head = '';

@@ -68,13 +68,15 @@ interface Row {
   readonly listed_at: number | null;
 }
 
-interface ServerRecordsDeps {
+export function createServerRecords({
+  store,
+  sealer,
+  ownerId,
+}: {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly ownerId: string;
-}
-
-export function createServerRecords({ store, sealer, ownerId }: ServerRecordsDeps): ServerRecords {
+}): ServerRecords {
   const place = (id: string) => `attached_server|secrets|${id}|${ownerId}`;
 
   function recordOf(row: Row): ServerRecord {

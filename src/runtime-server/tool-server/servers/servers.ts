@@ -2,12 +2,13 @@
  * The attached servers of this computer: each with its row, its last good list and, while it is enabled, its connection. Owns the current list of
  * all tools; must not know HTTP or how a server is reached.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { AttachedServer, AttachServer, ChangeServer, Transport } from '../../../contracts/tool-server/servers.ts';
 import { placeOf, usualCallTimeoutMs } from '../../../contracts/tool-server/servers.ts';
 import { iso } from '../../../kit/clock/clock.ts';
 import type { Log } from '../../../kit/log/log.ts';
+import type { Base } from '../../base/base.ts';
 import type { ForeignPrompts, ForeignTools } from '../foreign-tools.ts';
 import type { AuthServer, ServerAuth } from './auth.ts';
 import { createCallTool } from './calls.ts';
@@ -22,18 +23,6 @@ import { failure } from './results.ts';
 import { hideSecrets, keepSecrets, restoreSecrets, withoutSecrets } from './secrets.ts';
 import { openUpstream, type Upstream, type UpstreamList } from './upstream.ts';
 import type { UpstreamDeps } from './upstream-deps.ts';
-
-interface ServersDeps extends Pick<Base, 'clock' | 'timers' | 'ids'> {
-  readonly records: ServerRecords;
-  readonly auth: ServerAuth | null;
-  readonly upstream: UpstreamDeps;
-  readonly waits: ConnectionWaits;
-  /** Whether an address is Gantry's own tool server, on this computer. */
-  readonly isOwn: (url: URL) => boolean;
-  /** 0 ≤ x < 1. */
-  readonly random: () => number;
-  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
-}
 
 interface Failure {
   readonly kind: FaultKind;
@@ -92,7 +81,19 @@ interface Entry {
   credential: 'new' | 'back' | 'lost' | 'taken';
 }
 
-export function createServers(deps: ServersDeps): Servers {
+export function createServers(
+  deps: Pick<Base, 'clock' | 'timers' | 'ids'> & {
+    readonly records: ServerRecords;
+    readonly auth: ServerAuth | null;
+    readonly upstream: UpstreamDeps;
+    readonly waits: ConnectionWaits;
+    /** Whether an address is Gantry's own tool server, on this computer. */
+    readonly isOwn: (url: URL) => boolean;
+    /** 0 ≤ x < 1. */
+    readonly random: () => number;
+    readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  },
+): Servers {
   const { records, clock, log } = deps;
   const call = createCallTool({ clock });
   /** Oldest first. */

@@ -6,15 +6,16 @@ import { type BoundRoute, bind } from '../../../kit/http/types.ts';
 import type { OAuthClient } from '../../../kit/oauth/oauth-client.ts';
 import type { AuthServer } from './auth.ts';
 
-interface SignInRoutesDeps {
+const wayOn = { href: '/tools', text: 'Go to Tools' };
+
+export function signInRoutes({
+  oauth,
+  find,
+}: {
   readonly oauth: Pick<OAuthClient, 'finish'>;
   /** The attached server of this id; null: unknown. */
   readonly find: (id: string) => AuthServer | null | Promise<AuthServer | null>;
-}
-
-const wayOn = { href: '/tools', text: 'Go to Tools' };
-
-export function signInRoutes({ oauth, find }: SignInRoutesDeps): BoundRoute[] {
+}): BoundRoute[] {
   return [
     bind(oauthCallback, async ({ query, response }) => {
       const { status, page } = await oauth.finish(query, find).then(

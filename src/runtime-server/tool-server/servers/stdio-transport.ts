@@ -2,19 +2,12 @@
  * MCP over a child's streams, one JSON-RPC message a line, as a transport of the SDK's client: with limits that its own lacks. A line that is too
  * long fails the request that it answers; other lines than JSON-RPC are skipped; a flood is read slowly. Must not know tools.
  */
-import type { Base } from '../../base/base.ts';
+
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { ServedProcess } from '../../../kit/process/served-process.ts';
+import type { Base } from '../../base/base.ts';
 import { createLineReader, type LongLine } from './line-reader.ts';
 import { createPace } from './pace.ts';
-
-interface StdioTransportDeps extends Pick<Base, 'clock' | 'timers'> {
-  readonly child: ServedProcess;
-  /** Of one message, bytes. */
-  readonly largestMessage: number;
-  /** Checks that a value is a JSON-RPC message, and throws otherwise. */
-  readonly parse: (value: unknown) => JSONRPCMessage;
-}
 
 export interface StdioTransport extends Transport {
   readonly pid: number;
@@ -33,7 +26,13 @@ export function createStdioTransport({
   parse,
   clock,
   timers,
-}: StdioTransportDeps): StdioTransport {
+}: Pick<Base, 'clock' | 'timers'> & {
+  readonly child: ServedProcess;
+  /** Of one message, bytes. */
+  readonly largestMessage: number;
+  /** Checks that a value is a JSON-RPC message, and throws otherwise. */
+  readonly parse: (value: unknown) => JSONRPCMessage;
+}): StdioTransport {
   const pace = createPace(clock);
   let garbage: string | null = null;
   let closed = false;

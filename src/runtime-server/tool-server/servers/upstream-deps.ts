@@ -1,6 +1,7 @@
 /** The server of a connection, and the parts to build it. */
-import type { Base } from '../../base/base.ts';
+
 import type { Transport } from '../../../contracts/tool-server/servers.ts';
+import type { Base } from '../../base/base.ts';
 import type { ServerAuth } from './auth.ts';
 
 export type Sdk = typeof import('@modelcontextprotocol/client');

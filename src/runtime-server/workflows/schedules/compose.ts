@@ -9,14 +9,14 @@ import { createSchedules, type Schedules, type SchedulesDeps } from './index.ts'
 /** The name of the action in rules of the policy. */
 const tool = 'workflows.schedule';
 
-interface BotSchedulesDeps extends Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> {
-  readonly workflows: Pick<Workflows, 'runs'>;
-  readonly policy: Policy;
-  readonly botEvents: BotEvents;
-  readonly registry: Pick<Registry, 'find'>;
-}
-
-export function composeSchedules(deps: BotSchedulesDeps): Schedules {
+export function composeSchedules(
+  deps: Omit<SchedulesDeps, 'runs' | 'timezone' | 'mayBot' | 'failed'> & {
+    readonly workflows: Pick<Workflows, 'runs'>;
+    readonly policy: Policy;
+    readonly botEvents: BotEvents;
+    readonly registry: Pick<Registry, 'find'>;
+  },
+): Schedules {
   return createSchedules({
     ...deps,
     runs: deps.workflows.runs,

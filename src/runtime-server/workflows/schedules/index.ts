@@ -1,5 +1,5 @@
 /** Schedules: templates at given times. Exports `createSchedules`; must not know nodes or bots beyond who may create one. */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import type {
   Occurrence,
@@ -13,6 +13,7 @@ import { surfaceOf } from '../../../kit/http/principals.ts';
 import { type BoundRoute, bind, type OwnerLookups, type Principal } from '../../../kit/http/types.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from '../../base/actor.ts';
+import type { Base } from '../../base/base.ts';
 import { decodeCursor, defaultLimit, encodeCursor, idCursor, page } from '../../base/paging.ts';
 import { createKeeper, type KeeperDeps } from './keeper.ts';
 import {

@@ -3,11 +3,12 @@
  * so that a kill, two engines or a clock that is set back start nothing twice. Times that passed while Gantry did not run are missed, and shown.
  * Must not know HTTP.
  */
-import type { Base } from '../../base/base.ts';
+
 import { AppError } from '../../../contracts/common/errors.ts';
 import type { RunStarted } from '../../../contracts/factory/workflow.ts';
 import type { Tx } from '../../../kit/store/store.ts';
 import type { Actor } from '../../base/actor.ts';
+import type { Base } from '../../base/base.ts';
 import type { Runs } from '../runs.ts';
 import {
   addOccurrence,

@@ -7,7 +7,6 @@ import { createTelnyxPorts } from './ports.ts';
 import { createTelnyxRegistry } from './registry.ts';
 import { createTelnyxTexts } from './texts.ts';
 
-
 export { kindOfTextError } from './faults.ts';
 
 export function createTelnyxCarrier(options: TelnyxOptions): Carrier {
