@@ -20,7 +20,7 @@ const examples = globSync('src/**/*.ts', { cwd: root }).flatMap((file) => {
 });
 
 test('every port that others implement, and every declaration that they make, shows an example', () => {
-  const wanted = ['Adapter', 'Carrier', 'HostedDriver', 'ModelPort', 'defineRoute', 'defineTool'];
+  const wanted = ['Adapter', 'Carrier', 'HostedDriver', 'ModelPort', 'Placement', 'defineRoute', 'defineTool'];
   expect(examples.map(({ of }) => of)).toEqual(expect.arrayContaining(wanted));
 });
 

@@ -10,6 +10,29 @@ import type { BotState, DeliverResult, Explained, Gate, Interrupted, Outgoing } 
 import type { UsageLimit } from '../harness/usage.ts';
 import type { Shown } from './model.ts';
 
+/**
+ * What is the same for all bots of a place. Each of them, while it is live, is a {@link PlacedBot} that names its place.
+ *
+ * @example
+ * ```ts
+ * import type { Placement } from './placement.ts';
+ *
+ * // Bots in a service that keeps their conversation and asks its own people before they act.
+ * export const servicePlacement: Placement = {
+ *   via: { atOnce: 'peer', waiting: 'peer' },
+ *   inTerminal: false,
+ *   inPaneHere: false,
+ *   keptHere: false,
+ *   followsTeam: false,
+ *   keepsConversation: true,
+ *   answersByVerb: false,
+ *   takesTickets: false,
+ *   shows: null,
+ *   holdsMode: false,
+ *   unenforceable: 'The service asks its own people.',
+ * };
+ * ```
+ */
 export interface Placement {
   /** How a message goes to its bots: at once, and while it waits. */
   readonly via: { readonly atOnce: DeliveryVia; readonly waiting: DeliveryVia };
