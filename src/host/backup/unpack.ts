@@ -13,7 +13,7 @@ import { type ArchivedFile, largestManifest, type Manifest, manifestName, notOne
 
 export interface Damage {
   readonly path: string;
-  /** `is missing`, `is not what was saved` … */
+  /** `is missing`, `does not match its checksum` … */
   readonly what: string;
 }
 

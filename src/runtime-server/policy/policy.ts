@@ -30,7 +30,7 @@ export interface PolicyAction {
 
 export interface PolicyVerdict {
   readonly verdict: Verdict;
-  /** The rule that decided, as text for a person: `.gantry/policy.yaml line 4: no pushes`, `default: acting asks`. */
+  /** The rule that decided, as text for a person: `.gantry/policy.yaml line 4: no pushes`, `default: actions need approval`. */
   readonly rule: string;
 }
 
