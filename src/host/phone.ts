@@ -9,7 +9,7 @@ import { createSharedLanes } from '../kit/lane/shared-lanes.ts';
 import { createSealer } from '../kit/secrets/sealer.ts';
 import type { PhoneSettings } from './phone-settings.ts';
 
-export function composePhone(
+export async function composePhone(
   options: Pick<
     PhoneDeps,
     | 'store'

@@ -16,7 +16,6 @@ import type { Targets } from './targets.ts';
 import { transferPurpose } from './transfer.ts';
 import type { VoiceWorker } from './worker.ts';
 
-
 interface CallAsked {
   readonly numberId: string;
   readonly to: string;

@@ -36,7 +36,6 @@ import { cancelWaiting } from './store.ts';
 
 export { phoneTextMigrations } from './migrations.ts';
 
-
 export interface Texts extends PhonePart {
   readonly optOuts: OptOuts;
   /** The phone that this person has confirmed as their own; null: none. */
