@@ -373,7 +373,7 @@ test('npm start that is told to end leaves nothing behind, although its shell do
     text += data.toString();
   });
   const closed = new Promise<void>((resolve) => shell.stdout.on('close', () => resolve()));
-  await expect.poll(() => ready.test(text), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => /gantry (\d+)/.test(text)).toBe(true);
   const pid = Number(/gantry (\d+)/.exec(text)?.[1]);
   onEnd(() => {
     try {
@@ -382,6 +382,7 @@ test('npm start that is told to end leaves nothing behind, although its shell do
       // Ended, as it should.
     }
   });
+  await expect.poll(() => ready.test(text)).toBe(true);
   shell.kill('SIGTERM');
   await exit;
   // Its output closes when the last program that holds it has ended.

@@ -96,13 +96,16 @@ async function start(clock: Clock) {
   return { ...doors, gantry, read };
 }
 
-/** Members that differ after each start, or that are of the computer on which this runs, by the paths that have them. */
+/** Members that differ after each start, are no data, or are of the computer on which this runs, by the paths that have them. */
 const moving: readonly [paths: RegExp, members: readonly string[], why: string][] = [
   [/^\/api\/factory\/(agents|teams)/, ['since', 'stateReason'], 'bots were started again'],
   [/^\/api\/factory\/why\/agent_/, ['since', 'sentence'], 'bots were started again'],
   [/^\/api\/factory\/(approvals|nodes)/, ['remainingMs'], 'time passed'],
   [/^\/api\/v1\/computers/, ['since'], 'the link is new'],
   [/^\/mcp\/servers/, ['pid', 'lastListedAt', 'updatedAt'], 'the program was started again'],
+  [/^\/(mcp\/servers|api\/v1\/mcp\/connectors)/, ['error'], 'words of Gantry, found by a new try'],
+  [/^\/api\/v1\/(tools|notifications)/, ['title', 'description'], 'words of Gantry'],
+  [/^\/api\/v1\/phone\/demo/, ['endings'], 'words of Gantry'],
   [/^\/beta\/work\/stats/, ['ages'], 'tasks wait longer'],
   [/^\/api\/v1\/(session|admin\/users)/, ['name'], 'the user of this computer'],
 ];

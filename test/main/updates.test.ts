@@ -95,7 +95,7 @@ function open(change: Partial<Parameters<typeof createUpdates>[0]> = {}) {
 }
 
 test.each([
-  ['from the sources', { packaged: false }, /sources/],
+  ['from the sources', { packaged: false }, /from source/],
   ['without a feed', { feed: undefined }, /No update feed/],
   ['with an empty feed', { feed: '' }, /No update feed/],
   ['with a feed that anybody could write', { feed: 'http://updates.example/' }, /not an https address/],

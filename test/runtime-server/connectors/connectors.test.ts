@@ -218,7 +218,7 @@ describe('the sign-in of a connector', () => {
     expect((await one.call('DELETE', `${one.base}/${id}/oauth`)).status).toBe(204);
     tracker.faults.behave();
     await one.until(id, 'needs_reauth');
-    expect(one.warned).toEqual([expect.stringContaining('answered 503')]);
+    expect(one.warned).toEqual([expect.stringContaining('answered the revocation with 503')]);
   });
 
   test('revoked there is told as lost; the provider being away for a while is not', async () => {
