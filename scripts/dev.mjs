@@ -4,6 +4,7 @@
  * terminals meanwhile. Options are those of `gantry start`; it opens no browser and no window.
  */
 import { spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +32,7 @@ const starting = createVite({
       enforce: 'pre',
       applyToEnvironment: ({ name }) => name === 'client',
       // A page that loads again while nothing listens would show the browser's own error and stay there.
-      hotUpdate: ({ file }) => (isOfServers(file) ? servers.restart() : servers.restarted()),
+      hotUpdate: ({ file }) => (isOfServers(file) ? servers.restart(file) : servers.restarted()),
     },
   ],
   server: {
@@ -54,8 +55,8 @@ function isOfServers(file) {
 }
 
 function startServers() {
-  /** How often a file was saved, and the restart under way. */
-  let changes = 0;
+  /** When a source was last changed, and the restart under way. */
+  let changed = 0;
   let work = null;
   let ending = false;
   let child = begin();
@@ -76,7 +77,8 @@ function startServers() {
     // Reading the sources again is most of a restart.
     const env = { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile'), ...process.env };
     const one = spawn(findNode(), words, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
-    const first = changes === 0;
+    one.began = Date.now();
+    const first = changed === 0;
     one.ended = new Promise((resolve) => {
       one.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]));
     });
@@ -90,25 +92,24 @@ function startServers() {
   }
 
   async function restart() {
-    for (let seen = 0; seen !== changes; ) {
+    do {
       // Many files are often saved at once.
       await new Promise((resolve) => setTimeout(resolve, 50));
-      seen = changes;
       child.replaced = true;
       child.kill('SIGTERM');
       const code = await child.ended;
       if (ending) process.exit(code);
       child = begin();
       await child.listens;
-    }
+    } while (changed >= child.began);
     work = null;
   }
 
   return {
-    /** Resolves when the servers listen again. */
-    restart() {
-      changes += 1;
-      work ??= restart();
+    /** Resolves when the servers listen again. One save may be reported twice, and late: what was there when they began is in them. */
+    restart(file) {
+      changed = Math.max(changed, statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? Date.now());
+      if (changed >= child.began) work ??= restart();
       return work;
     },
     restarted: () => work,
