@@ -58,7 +58,7 @@ const statusWords: Record<number, string> = {
   500: 'A fault inside',
   502: 'What stands behind does not answer',
   503: 'Not there now: the message says what is missing',
-  504: 'It did not happen in time',
+  504: 'It timed out',
 };
 
 export function buildOpenApi(): Json {

@@ -141,7 +141,7 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   await limits.getByRole('button', { name: 'Set a limit' }).click();
   await limits.getByText('$2.40 of $2.00 today, reached').waitFor();
   const bots = page.getByRole('region', { name: 'Bots on this computer' });
-  await bots.getByText('Raise the limit or let it go on once').waitFor();
+  await bots.getByText('Raise the limit or let it continue once').waitFor();
   await bots.getByText('No price is known for dream-1').waitFor();
   await page.getByRole('link', { name: /^\$[\d.]+ today$/ }).waitFor();
   await looked(page, 'usage');
@@ -149,7 +149,7 @@ test('spending is shown by bot, a limit that is reached says so, and the bot goe
   await looked(page, 'usage', { light: true });
   await page.setViewportSize(wide);
   await bots.getByRole('button', { name: 'Continue once' }).click();
-  await bots.getByText('Raise the limit or let it go on once').waitFor({ state: 'detached' });
+  await bots.getByText('Raise the limit or let it continue once').waitFor({ state: 'detached' });
   await page.getByRole('switch', { name: 'Wait out usage limits' }).click();
   await expect.poll(async () => (await listed<{ waitOut: boolean }>('agents', 'usage')).waitOut).toBe(false);
 });

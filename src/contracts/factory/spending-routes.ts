@@ -13,7 +13,7 @@ export const Used = z
     unpriced: z
       .number()
       .int()
-      .meta({ description: 'Requests with an unknown price: their tokens count, their cost does not.' }),
+      .meta({ description: 'Requests with an unknown price: their tokens are counted, their cost is not.' }),
   })
   .meta({ id: 'Used' });
 export type Used = z.infer<typeof Used>;

@@ -101,7 +101,7 @@ export function createBudgets(deps: MeteringDeps): Budgets {
   /** Once a day, and again after it was raised and reached a second time. */
   function tell(subject: string, limit: Limit, reason: string): void {
     limit.toldDay = day;
-    const said = `${reason}. Raise the limit, or let a bot go on once.`;
+    const said = `${reason}. Raise the limit, or let a bot continue once.`;
     behind(
       'Telling of a limit that was reached',
       store.write((tx) => {

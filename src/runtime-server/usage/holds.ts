@@ -85,10 +85,10 @@ export function createHolds(): Holds {
 export function wordsOf({ reason, until, retryAt }: LimitHold): string {
   if (retryAt !== null) return `${reason} It tries again at ${iso(retryAt)}.`;
   if (until !== null) return `${reason} The limit resets at ${iso(until)}, but waiting for resets is switched off.`;
-  return `${reason} When the limit resets is unknown: let it go on when it can.`;
+  return `${reason} When the limit resets is unknown: let it continue when it can.`;
 }
 
 /** The question that its queue and its nodes ask a person. */
 function questionOf({ reason, until }: BudgetHold): string {
-  return `budget: ${reason}. Raise the limit or let it go on once; otherwise it continues at ${iso(until)}.`;
+  return `budget: ${reason}. Raise the limit or let it continue once; otherwise it continues at ${iso(until)}.`;
 }

@@ -159,7 +159,7 @@ const mayGoOn: readonly string[] = ['interrupted', 'unconfirmed', 'cancel_deadli
 /** Its message lies in the queue of its bot and would arrive all the same. */
 function refuseQueued(node: RunNode, verb: string): void {
   if (node.status !== 'needs_you' || node.cause !== 'budget') return;
-  throw conflict(node, verb, `Raise the limit, or let the bot go on once: gantry agents go-on ${node.assignee}`);
+  throw conflict(node, verb, `Raise the limit, or let the bot continue once: gantry agents go-on ${node.assignee}`);
 }
 
 /** A bot that reports has the node, whatever we knew of it. */

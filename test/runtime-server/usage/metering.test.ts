@@ -109,7 +109,7 @@ test('a bot that reached its limit takes nothing more until the limit is raised;
   expect(world.metering.held('coder')).toBeNull();
   await world.turn('coder', 'b', 1);
   expect(world.metering.overBudget('coder')).toBe(
-    'budget: coder@red spent $5.00 of $5.00 a day. Raise the limit or let it go on once; otherwise it continues at 2026-11-23T00:00:00.000Z.',
+    'budget: coder@red spent $5.00 of $5.00 a day. Raise the limit or let it continue once; otherwise it continues at 2026-11-23T00:00:00.000Z.',
   );
   expect(world.metering.held('writer')).toBeNull();
   expect(world.metering.shown('coder', { state: 'idle', reason: null, since: noon })).toMatchObject({
@@ -119,7 +119,7 @@ test('a bot that reached its limit takes nothing more until the limit is raised;
   expect(world.metering.shown('coder', { state: 'working', reason: null, since: noon }).state).toBe('working');
   await world.restart();
   await world.turn('coder', 'c', 10);
-  expect(world.asked).toEqual(['coder@red spent $5.00 of $5.00 a day. Raise the limit, or let a bot go on once.']);
+  expect(world.asked).toEqual(['coder@red spent $5.00 of $5.00 a day. Raise the limit, or let a bot continue once.']);
   await world.call('setSpendLimit', { body: { subject: 'coder@red', dailyCents: 1000 } });
   expect(world.metering.held('coder')).toBeNull();
 });

@@ -47,7 +47,7 @@ test('over its limit its queue is held with the reason; go on once lets one mess
   const first = await send('echo one');
   expect(first).toMatchObject({
     state: 'queued',
-    detail: expect.stringContaining('Raise the limit or let it go on once'),
+    detail: expect.stringContaining('Raise the limit or let it continue once'),
   });
   const second = await send('echo two');
   expect((await engine.call('POST', `/agents/${bot}/go-on`, {})).status).toBe(200);

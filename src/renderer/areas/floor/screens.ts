@@ -17,7 +17,7 @@ export type PaneLink =
   /** Read once a second, because all streams are in use. */
   | { readonly kind: 'sampled' }
   | { readonly kind: 'reconnecting'; readonly error: unknown }
-  | { readonly kind: 'gone'; readonly reason: string }
+  | { readonly kind: 'gone'; readonly reason: string | null }
   | { readonly kind: 'failed'; readonly error: unknown };
 
 interface ScreenListener {
@@ -77,7 +77,7 @@ export function watchScreen(pane: PanePort, slots: StreamSlots, listener: Screen
           if (data.reason === ticketExpired) {
             rest();
             void begin();
-          } else end({ kind: 'gone', reason: typeof data.reason === 'string' ? data.reason : 'The pane is closed.' });
+          } else end({ kind: 'gone', reason: typeof data.reason === 'string' ? data.reason : null });
         }
       },
       onState(state) {

@@ -185,7 +185,7 @@ export function problemsOf(draft: ServerDraft, server: AttachedServer | null): D
   }
   const seconds = Number(draft.timeout);
   if (draft.timeout.trim() !== '' && !(seconds >= 1 && seconds <= 600))
-    problems.timeout = 'Enter a number from 1 to 600.';
+    problems.timeout = 'Enter a whole number from 1 to 600.';
   if (Object.keys(problems).length > 0) return problems;
   // Whatever else the contract forbids: lengths and counts.
   for (const { path, message } of AttachServer.safeParse(bodyOf(draft)).error?.issues ?? []) {

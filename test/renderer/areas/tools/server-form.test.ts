@@ -40,7 +40,7 @@ test('each wrong field is named below itself', () => {
   expect(problemsOf({ ...program, name: 'file' }, null).name).toContain('reserved for Gantry’s own tools');
   expect(problemsOf({ ...program, name: 'My Server' }, null).name).toContain('32 lowercase letters');
   expect(problemsOf({ ...program, type: 'http', url: 'javascript:alert(1)' }, null).url).toContain('https://');
-  expect(problemsOf({ ...program, timeout: '0' }, null).timeout).toBe('Enter a number from 1 to 600.');
+  expect(problemsOf({ ...program, timeout: '0' }, null).timeout).toBe('Enter a whole number from 1 to 600.');
   const twice = [
     { key: 0, name: 'A', value: '1' },
     { key: 1, name: 'A', value: '2' },
