@@ -201,7 +201,8 @@ function PaneNotice({
   } else if (engine !== undefined && !engine.running) {
     text = `Panes are unavailable: ${(engine.error ?? 'the pane host does not answer').replace(/\.$/, '')}. This is the last known screen.`;
   } else if (agent.stale) text = 'This is the last known screen.';
-  else if (link?.kind === 'gone') text = link.reason === null ? 'The pane is closed.' : `The pane is closed: ${link.reason}`;
+  else if (link?.kind === 'gone')
+    text = link.reason === null ? 'The pane is closed.' : `The pane is closed: ${link.reason}`;
   else if (link?.kind === 'reconnecting') text = `${describeProblem(link.error).fact} It reconnects automatically.`;
   else if (link?.kind === 'failed') {
     const problem = describeProblem(link.error);
