@@ -49,7 +49,7 @@ export function createSignedCaller({
   readonly runtimeId: string;
   readonly key: string;
   readonly clock: Clock;
-  /** The target, asked for each call, because ports change. Throws if there is none. */
+  /** The target, asked for each call, because ports change. Throws while there is no target. */
   readonly target: () => SignedTarget;
   /** Called with each answer to a valid signature: how far the other side's clock is ahead, to about a second. */
   readonly onTime?: (aheadMs: number) => void;

@@ -107,7 +107,7 @@ export interface PlacedBot {
   explain(): Explained;
   /** Runs it without a person watching, held to a mode; absent where the place cannot. */
   readonly alone?: AloneBot;
-  /** While it is `blocked`: its program's report on the limit that stops it. Absent where there is none. */
+  /** While it is `blocked`: its program's report on the limit that stops it. Absent without such a report. */
   limit?(): UsageLimit | null;
   /** Why its model is not asked now, although a message could be taken; null: no hold. Absent where Gantry asks no model for it. */
   held?(): ModelHold | null;

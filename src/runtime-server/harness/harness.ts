@@ -155,7 +155,7 @@ export interface HarnessBot {
   /** Ends its turn as its harness has it and waits until the turn is seen to end, a few seconds at most. Does nothing without a turn. */
   interrupt(why: string): Promise<Interrupted>;
   explain(): Explained;
-  /** While it is `blocked`: its harness's report on the limit that stops it. Absent where there is none. */
+  /** While it is `blocked`: its harness's report on the limit that stops it. Absent without such a report. */
   limit?(): UsageLimit | null;
   /** The limit has ended, or a person lets the bot try again: it is no longer blocked. */
   unblock?(): void;

@@ -43,7 +43,7 @@ export const deviceMigrations: readonly Migration[] = [
   },
 ];
 
-/** The device token; created when there is none, or when the master key that sealed it is gone: then pairing has to be repeated. */
+/** The device token; created if it is missing, or if the master key that sealed it is gone: then pairing has to be repeated. */
 export async function ensureDeviceToken({
   store,
   sealer,

@@ -64,7 +64,7 @@ export function createHome(deps: {
   readonly user: { readonly id: string; readonly name: string };
   /** The token that signs requests to the embedded cloud. */
   readonly token: string;
-  /** The listener of the embedded cloud; null where there is none. */
+  /** The listener of the embedded cloud; null without an embedded cloud. */
   readonly embedded: () => { readonly host: string; readonly port: number } | null;
   readonly onFault: (fault: unknown) => void;
 }): SwitchableHome {
